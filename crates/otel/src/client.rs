@@ -11,25 +11,25 @@ use oxorb::interceptor::{
 
 use crate::{TRACE_CONTEXT, context, request_slot, span_name};
 
-/// Makes a client span for every call and sends its context along.
+/// Client interceptor that starts a span for every call and sends its context along.
 #[derive(Debug)]
 pub struct ClientTracing {
     slot: Slot,
 }
 
-/// Span between the points of a request.
+/// Open span of a request.
 struct Open(global::BoxedSpan);
 
 impl ClientTracing {
-    /// An interceptor for [`Builder::client_interceptor`](https://docs.rs/oxorb).
+    /// Returns an interceptor for [`Builder::client_interceptor`](https://docs.rs/oxorb).
     ///
     /// # Errors
-    /// NO_RESOURCES: the process has no slot left.
+    /// NO_RESOURCES if the process has no slot left.
     pub fn new() -> Result<Self, SystemException> {
         request_slot().map(|slot| ClientTracing { slot })
     }
 
-    /// The thread's current span; within a servant, without one, that of its request.
+    /// Returns the thread's current span, or within a servant that of its request.
     fn parent(&self, request: &ClientRequest<'_>) -> Context {
         let current = Context::current();
         if current.span().span_context().is_valid() {
@@ -85,7 +85,7 @@ fn end(reply: &mut ClientReply<'_>) {
     };
     match reply.received() {
         Received::UserException { id } => {
-            // The operation works as declared: no error of the call.
+            // A declared exception is no error of the call.
             span.set_attribute(KeyValue::new("corba.exception", (*id).to_owned()));
         }
         Received::SystemException(exception) => {

@@ -1,14 +1,14 @@
-//! Trace context as octets.
+//! Encoding of the trace context.
 
 use std::str::FromStr;
 
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 use oxorb::cdr::{Decoder, Dialect, Encoder};
 
-/// Id of the service context that carries the trace context: the second one of vendor `OX`.
+/// Id of the service context with the trace context: the second one of vendor `OX`.
 pub const TRACE_CONTEXT: u32 = 0x4F58_0002;
 
-/// The data of the service context.
+/// Encodes the data of the service context.
 pub(crate) fn encode(span: &SpanContext) -> Vec<u8> {
     Encoder::encapsulated(oxorb::ByteOrder::NATIVE, Dialect::GIOP_1_2, |e| {
         e.string(&traceparent(span))?;
@@ -17,7 +17,7 @@ pub(crate) fn encode(span: &SpanContext) -> Vec<u8> {
     .expect("both are ASCII")
 }
 
-/// Reads the context that came with a request; `None` for anything that is no valid trace context.
+/// Decodes a received context; `None` for an invalid trace context.
 pub(crate) fn decode(data: &[u8]) -> Option<SpanContext> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2).ok()?;
     let parent = d.string().ok()?;
@@ -39,7 +39,8 @@ fn traceparent(span: &SpanContext) -> String {
     format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8())
 }
 
-/// Later versions may add fields; those of version 00 stay where they are (trace context, 3.2.4).
+/// Parses a trace context. Later versions may add fields; those of version 00 keep their positions
+/// (trace context, 3.2.4).
 fn parse(parent: &str, state: &str) -> Option<SpanContext> {
     let mut fields = parent.split('-');
     let (version, trace, span, flags) =
@@ -58,7 +59,7 @@ fn parse(parent: &str, state: &str) -> Option<SpanContext> {
         SpanId::from_hex(span).ok()?,
         TraceFlags::new(u8::from_str_radix(flags, 16).ok()?) & TraceFlags::SAMPLED,
         true,
-        // A state that is malformed is dropped, the parent counts all the same.
+        // A malformed state is dropped, and the parent is kept.
         TraceState::from_str(state).unwrap_or_default(),
     );
     context.is_valid().then_some(context)

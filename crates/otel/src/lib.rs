@@ -1,5 +1,5 @@
-//! Follows requests through a distributed system: a pair of interceptors that carry [W3C trace context] in a service
-//! context and make spans with OpenTelemetry.
+//! Tracing of requests through a distributed system: a pair of interceptors that carry the [W3C
+//! trace context] in a service context and make OpenTelemetry spans.
 //!
 //! ```
 //! use oxorb_otel::{ClientTracing, ServerTracing};
@@ -13,15 +13,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A client span is a child of the thread's current span; a servant's own calls are children of its server span. What
-//! the spans carry follows OpenTelemetry's conventions for RPC. Peers that do not know the context ignore it.
+//! A client span is a child of the thread's current span; a servant's own calls are children of its
+//! server span. Attributes of spans follow OpenTelemetry's conventions for RPC. Peers without
+//! support for the context ignore it.
 //!
 //! # On the wire
 //!
-//! Service context [`TRACE_CONTEXT`], an encapsulation of `struct { string traceparent; string tracestate; }`, both as
-//! the HTTP headers of these names have them.
+//! Service context [`TRACE_CONTEXT`], an encapsulation of `struct { string traceparent; string
+//! tracestate; }`, both formatted as the HTTP headers of these names.
 //!
-//! Real-time cost: every span allocates, and what an exporter costs is its own; not for calls with tight deadlines.
+//! Real-time cost: every span allocates, and an exporter has its own cost; not for calls with tight
+//! deadlines.
 //!
 //! [W3C trace context]: https://www.w3.org/TR/trace-context/
 #![forbid(unsafe_code)]
@@ -40,10 +42,10 @@ use opentelemetry::KeyValue;
 use oxorb::SystemException;
 use oxorb::interceptor::Slot;
 
-/// The name under which spans are made.
+/// Instrumentation scope of spans.
 const SCOPE: &str = "oxorb";
 
-/// Returns the slot where a servant's thread finds the span of its request.
+/// Returns the slot that holds the span of a servant thread's request.
 fn request_slot() -> Result<Slot, SystemException> {
     static SLOT: OnceLock<Slot> = OnceLock::new();
     if let Some(slot) = SLOT.get() {
@@ -53,7 +55,7 @@ fn request_slot() -> Result<Slot, SystemException> {
     Ok(*SLOT.get_or_init(|| slot))
 }
 
-/// The name of a span: interface and operation.
+/// Returns the name of a span: interface and operation.
 fn span_name(interface: &str, operation: &str) -> String {
     match interface.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':')) {
         Some((name, _)) => format!("{name}/{operation}"),

@@ -1,4 +1,4 @@
-//! Spans of the requests that this process serves.
+//! Spans of requests served by this process.
 
 use opentelemetry::trace::{Span as _, SpanKind, Status, TraceContextExt as _, Tracer as _};
 use opentelemetry::{Context, KeyValue, global};
@@ -8,20 +8,20 @@ use oxorb::interceptor::{Interrupt, Sending, ServerInterceptor, ServerReply, Ser
 
 use crate::{TRACE_CONTEXT, context, request_slot, span_name};
 
-/// Makes a server span for every request, as a child of the client's.
+/// Server interceptor that starts a span for every request, as a child of the client's.
 #[derive(Debug)]
 pub struct ServerTracing {
     slot: Slot,
 }
 
-/// Span between the points of a request.
+/// Open span of a request.
 struct Open(global::BoxedSpan);
 
 impl ServerTracing {
-    /// An interceptor for [`Builder::server_interceptor`](https://docs.rs/oxorb).
+    /// Returns an interceptor for [`Builder::server_interceptor`](https://docs.rs/oxorb).
     ///
     /// # Errors
-    /// NO_RESOURCES: the process has no slot left.
+    /// NO_RESOURCES if the process has no slot left.
     pub fn new() -> Result<Self, SystemException> {
         request_slot().map(|slot| ServerTracing { slot })
     }
@@ -103,8 +103,9 @@ fn end(reply: &mut ServerReply<'_>) {
     span.end();
 }
 
-/// The context of the request that this thread serves, for spans of the servant's own: attach it, or start spans in it.
-/// Without a request, or without tracing, the thread's current one.
+/// Returns the context of the request that this thread serves, for the servant's own spans: attach
+/// it, or start spans in it. Outside of a request, or without tracing, returns the thread's current
+/// context.
 pub fn request_context() -> Context {
     let current = Context::current();
     if current.span().span_context().is_valid() {

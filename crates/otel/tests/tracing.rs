@@ -1,4 +1,4 @@
-//! One trace through two ORBs: client span, server span, and the spans of the servant's own calls.
+//! A trace through two ORBs: client span, server span, and the spans of the servant's own calls.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use oxorb_otel::{ClientTracing, ServerTracing};
 static RELAY: Op = Op::twoway("relay");
 static FAIL: Op = Op::twoway("fail");
 
-/// Calls the next one, if there is a next one.
+/// Servant that calls the next one, if any.
 struct Hop(Option<ObjectRef>);
 
 impl Servant for Hop {

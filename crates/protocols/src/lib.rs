@@ -1,4 +1,5 @@
-//! Protocols beside IIOP. Each joins a transport, messages and a profile of references, and is a feature:
+//! Protocols in addition to IIOP. Each combines a transport, messages and a profile of references,
+//! and is a feature:
 //!
 //! | feature | module | endpoints | what it is |
 //! |---|---|---|---|
@@ -7,8 +8,8 @@
 //! | `datagrams` | [`datagram`] | `diop://`, `miop://` | GIOP over UDP, as TAO has it, and over multicast to groups |
 //! | `tls`, by `ring` or `aws-lc-rs` | [`tls`] | `iiops://` | GIOP over TLS (SSLIOP) |
 //!
-//! No protocol is on the way of another's requests, and no application uses this crate: the facade `oxorb` adds what its own
-//! features name.
+//! No protocol affects the requests of another, and no application uses this crate: the facade
+//! `oxorb` adds the protocols that its own features name.
 #![forbid(unsafe_code)]
 #![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
 

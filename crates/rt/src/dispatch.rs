@@ -1,9 +1,9 @@
-//! Dispatching modules: what enforces a schedule while it runs (paper 3, 3.4.6).
+//! Dispatching modules, which enforce a schedule at run time (paper 3, 3.4.6).
 //!
-//! A [`Module`] is the queue of one dispatching priority and the threads that serve it. Requests wait in the order of the
-//! strategy ([`oxorb_sched::queue`]); the threads of a more urgent module interrupt those of the others, because the
-//! operating system's scheduler does that; within one module nothing is interrupted. A module may stand in the core
-//! of an ORB, in an event channel, or anywhere else where something is to be dispatched.
+//! A [`Module`] is the queue of one dispatching priority and the threads that serve it. Requests
+//! wait in the order of the strategy ([`oxorb_sched::queue`]). The operating system's scheduler
+//! lets the threads of a more urgent module preempt the others; within one module nothing is
+//! preempted. A module may serve the core of an ORB, an event channel, or any other dispatcher.
 //!
 //! ```
 //! use std::sync::mpsc;

@@ -1,16 +1,17 @@
-//! Distributions of times, counted while they are measured.
+//! Histograms of times, updated while measuring.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Each doubling is divided into so many buckets: what is read is at most a sixteenth too large.
+/// Number of buckets for each doubling: values read are at most a sixteenth too large.
 const PARTS: usize = 16;
 const PART_BITS: u32 = PARTS.trailing_zeros();
-/// Times from 2^42 ns (73 minutes) on share the last bucket.
+/// Number of buckets; times from 2^42 ns (73 minutes) on share the last one.
 const BUCKETS: usize = PARTS * 40;
 
-/// Counts times by their size. Any thread may record while others do and while it is read.
+/// Histogram of times. Any thread may record while others record or read.
 ///
-/// **Real-time cost.** Recording is three atomic additions and a maximum; no lock, no allocation. One histogram has 5 KiB.
+/// **Real-time cost.** Recording takes three atomic operations: two additions and a maximum; no
+/// lock, no allocation. A histogram has 5 KiB.
 ///
 /// ```
 /// use oxorb_rt::Histogram;
@@ -32,14 +33,14 @@ pub struct Histogram {
     max: AtomicU64,
 }
 
-/// Distribution that a [`Histogram`] has counted.
+/// Distribution read from a [`Histogram`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
     /// Number of values.
     pub count: u64,
-    /// All together, in nanoseconds.
+    /// Sum, in nanoseconds.
     pub sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Longest time, in nanoseconds.
     pub max_ns: u64,
     buckets: Vec<u64>,
 }
@@ -51,7 +52,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty one. Allocates all the room it needs.
+    /// Returns an empty histogram. Allocates all its memory.
     pub fn new() -> Histogram {
         Histogram {
             buckets: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
@@ -60,7 +61,7 @@ impl Histogram {
         }
     }
 
-    /// Counts one time.
+    /// Records a time.
     pub fn record(&self, nanoseconds: u64) {
         self.buckets[bucket(nanoseconds)].fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(nanoseconds, Ordering::Relaxed);
@@ -79,7 +80,7 @@ impl Histogram {
         }
     }
 
-    /// Forgets all.
+    /// Removes all recorded times.
     pub fn reset(&self) {
         for bucket in &self.buckets {
             bucket.store(0, Ordering::Relaxed);
@@ -90,8 +91,8 @@ impl Histogram {
 }
 
 impl Distribution {
-    /// The time that a part (0 to 1) of all does not exceed, in nanoseconds; 0 where there are none. At most a sixteenth too
-    /// large, and never beyond the longest.
+    /// Returns the quantile of a part from 0 to 1, in nanoseconds; 0 for an empty distribution. At
+    /// most a sixteenth too large, and never beyond the longest time.
     pub fn quantile(&self, part: f64) -> u64 {
         let wanted = ((self.count as f64 * part).ceil() as u64).max(1);
         let mut seen = 0;
@@ -104,14 +105,14 @@ impl Distribution {
         self.max_ns
     }
 
-    /// Returns the times as they were counted: the longest time of each bucket that has some, rising, and their number.
+    /// Returns the longest time and the count of each non-empty bucket, in rising order.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let buckets = self.buckets.iter().enumerate();
         let some = buckets.filter(|(_, count)| **count > 0);
         some.map(|(bucket, count)| (upper(bucket), *count))
     }
 
-    /// The mean, in nanoseconds; 0 where there are none.
+    /// Returns the mean, in nanoseconds; 0 for an empty distribution.
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.count).unwrap_or(0)
     }
@@ -126,7 +127,7 @@ fn bucket(nanoseconds: u64) -> usize {
     ((doubling as usize + 1) * PARTS + part).min(BUCKETS - 1)
 }
 
-/// The longest time of a bucket.
+/// Returns the longest time of a bucket.
 fn upper(bucket: usize) -> u64 {
     if bucket < PARTS {
         return bucket as u64;

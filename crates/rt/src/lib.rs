@@ -1,8 +1,8 @@
-//! Tools of the steady path: reusable buffers, priorities, and probes that tell how long its stages
-//! take.
+//! Tools of the steady path: reusable buffers, priorities, dispatching modules, histograms, and
+//! probes of the stages of requests.
 //!
-//! After warm-up a request allocates nothing. What it needs comes from pools that a lane owns and
-//! no other lane touches, so there is no lock either.
+//! After warm-up a request allocates nothing. Its buffers come from pools that belong to one lane,
+//! so they need no lock.
 #![forbid(unsafe_code)]
 
 pub mod dispatch;

@@ -1,13 +1,15 @@
-//! Mapping of CORBA priorities to those of the operating system and the network, and back.
+//! Mappings between CORBA priorities and those of the operating system and the network.
 
 use std::fmt;
 
 use crate::{NativePriority, NativeRange, Priority};
 
-/// Says which native priority stands for a CORBA priority (`RTCORBA::PriorityMapping`, RT-CORBA 1.2, 5.5.2).
+/// Mapping between CORBA priorities and native priorities (`RTCORBA::PriorityMapping`, RT-CORBA
+/// 1.2, 5.5.2).
 ///
-/// Asked for every call whose priority is not the thread's already, so it should neither allocate, lock nor block.
-/// `None`: there is none; the call or the creation of the lane fails with DATA_CONVERSION, minor 2.
+/// Called for every request whose priority differs from the thread's, so it should not allocate,
+/// lock or block. `None` means that no such priority exists; the call or the creation of the lane
+/// then fails with DATA_CONVERSION, minor 2.
 ///
 /// ```
 /// use oxorb_rt::{NativePriority, Priority, PriorityMapping};
@@ -30,16 +32,16 @@ use crate::{NativePriority, NativeRange, Priority};
 /// assert_eq!(Levels.to_corba(NativePriority(20)), Priority::new(11_000).ok());
 /// ```
 pub trait PriorityMapping: fmt::Debug + Send + Sync + 'static {
-    /// The native priority for a CORBA priority (`to_native`).
+    /// Returns the native priority of a CORBA priority (`to_native`).
     fn to_native(&self, priority: Priority) -> Option<NativePriority>;
 
-    /// The CORBA priority that a native priority stands for (`to_CORBA`).
+    /// Returns the CORBA priority of a native priority (`to_CORBA`).
     fn to_corba(&self, native: NativePriority) -> Option<Priority>;
 }
 
-/// The mappings that TAO has too, with the same arithmetic.
+/// Priority mappings of TAO, with the same arithmetic.
 ///
-/// None allocates, locks or enters the kernel.
+/// They do not allocate, lock or enter the kernel.
 ///
 /// ```
 /// use oxorb_rt::{Mapping, NativePriority, NativeRange, Priority, PriorityMapping};
@@ -53,21 +55,22 @@ pub trait PriorityMapping: fmt::Debug + Send + Sync + 'static {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
-    /// Mapping to the same number (TAO's default): a CORBA priority that the class does not have is
-    /// refused when it is applied.
+    /// Mapping to the same number (TAO's default): a CORBA priority outside the range of the class
+    /// is rejected when applied.
     Direct,
-    /// All CORBA priorities spread over all native ones.
+    /// Mapping of all CORBA priorities, spread evenly over all native ones.
     Linear(NativeRange),
-    /// CORBA priority 0 is the least urgent native one, 1 the next, and so on; what lies beyond the most urgent is
-    /// refused.
+    /// Mapping of CORBA priority 0 to the least urgent native one, 1 to the next, and so on; CORBA
+    /// priorities beyond the most urgent native one are rejected.
     Continuous(NativeRange),
-    /// `native` for CORBA priority `corba`, and one step down for each `spacing` below it; above `corba` nothing.
+    /// Mapping of CORBA priority `corba` to `native`, with one native step down for each `spacing`
+    /// below it; priorities above `corba` are not mapped.
     Multi {
-        /// The most urgent CORBA priority that is mapped.
+        /// Most urgent CORBA priority that is mapped.
         corba: Priority,
         /// Native priority of the lowest CORBA priority.
         native: NativePriority,
-        /// CORBA priorities for each native one; at least 1.
+        /// Number of CORBA priorities for each native one; at least 1.
         spacing: u16,
     },
 }
@@ -112,7 +115,7 @@ impl PriorityMapping for Mapping {
                 if min == max {
                     return Some(Priority::MIN);
                 }
-                // Rounded up, so that mapping it again gives the same native priority.
+                // Rounded up, so that mapping it back returns the same native priority.
                 let (part, whole) = ((value - min).abs(), (max - min).abs());
                 (i32::from(Priority::MAX.get()) * part + whole - 1) / whole
             }
@@ -137,30 +140,31 @@ fn small(native: i32) -> Option<NativePriority> {
     i16::try_from(native).ok().map(NativePriority)
 }
 
-/// Changes the priority of requests on their way into and out of a servant (RT-CORBA 1.2, 5.13): for systems whose
-/// parts disagree on what a number means.
+/// Transform of the priorities of requests before and after a servant (RT-CORBA 1.2, 5.13), for
+/// systems whose parts interpret priorities differently.
 ///
-/// Called for each request under the client-propagated model, in the thread that serves it; should neither allocate,
-/// lock nor block.
+/// Called for each request under the client-propagated model, in the thread that serves it; it
+/// should not allocate, lock or block.
 pub trait PriorityTransform: fmt::Debug + Send + Sync + 'static {
-    /// The priority at which a request that came with `priority` is to run (`inbound`). `None`: it must not, and is
-    /// answered DATA_CONVERSION.
+    /// Returns the priority at which a request received with `priority` runs (`inbound`). `None`:
+    /// the request does not run and is answered with DATA_CONVERSION.
     fn inbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority>;
 
-    /// The priority that requests of the servant itself carry, when it runs at `priority` (`outbound`). `None`: they
-    /// fail with DATA_CONVERSION.
+    /// Returns the priority of the servant's own requests while it runs at `priority` (`outbound`).
+    /// `None`: they fail with DATA_CONVERSION.
     fn outbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority>;
 }
 
-/// The DSCP for a CORBA priority: all 32,768 spread evenly over the 21 that networks commonly know, in TAO's order
-/// (its "linear" `NetworkPriorityMapping`). From 0, best effort, to 0x2e, expedited forwarding.
+/// Returns the DSCP of a CORBA priority: all 32,768 are spread evenly over the 21 common DSCPs, in
+/// TAO's order (its "linear" `NetworkPriorityMapping`), from 0, best effort, to 0x2e, expedited
+/// forwarding.
 pub fn dscp(priority: Priority) -> u8 {
     let count = DSCPS.len() as i32;
     let at = i32::from(priority.get()) * count / (i32::from(Priority::MAX.get()) + 1);
     DSCPS[at as usize]
 }
 
-/// Best effort; class selectors 1 to 7; assured forwarding 11 to 43; expedited forwarding.
+/// DSCPs: best effort; class selectors 1 to 7; assured forwarding 11 to 43; expedited forwarding.
 const DSCPS: [u8; 21] = [
     0x00, 0x08, 0x10, 0x18, 0x20, 0x28, 0x30, 0x38, 0x0a, 0x0c, 0x0e, 0x12, 0x14, 0x16, 0x1a, 0x1c,
     0x1e, 0x22, 0x24, 0x26, 0x2e,
@@ -183,7 +187,7 @@ mod tests {
         let native: Vec<_> = all().map(|corba| linear.to_native(corba).unwrap().0).collect();
         assert!(native.is_sorted());
         assert_eq!((native[0], native[32_767]), (1, 99));
-        // As TAO: 98 * 16384 / 32767, towards 0.
+        // As in TAO: 98 * 16384 / 32767, towards 0.
         assert_eq!(native[16_384], 50);
         assert_eq!(native[334], 1);
         assert_eq!(native[335], 2);

@@ -1,20 +1,19 @@
 //! Reusable buffers.
 
-/// A stock of buffers that belongs to one lane.
+/// Pool of reusable buffers that belongs to one lane.
 ///
-/// A buffer travels with its call: taken when a message begins, put back, by whoever holds it
-/// then, when the octets are on the wire or read. One that never comes back (because the
-/// application kept it) costs nothing but an allocation later.
+/// A buffer travels with its call: it is taken when a message begins and put back by its holder
+/// when the octets are on the wire or read. A buffer that the application keeps costs one
+/// allocation later.
 ///
-/// A buffer comes out as it was put back, old octets included: an encoder overwrites them, and
-/// saves itself the zeroing of new room; whoever appends clears it first.
+/// A buffer is returned as it was put back, old octets included: an encoder overwrites them, which
+/// saves zeroing; code that appends clears the buffer first.
 ///
-/// Memory is bounded by `buffers * retain`: a surplus buffer, and one that grew beyond `retain`
-/// octets, is freed instead of kept.
+/// Memory is bounded by `buffers * retain`: a surplus buffer, or one that grew beyond `retain`
+/// octets, is freed.
 ///
-/// **Real-time cost.** [`take`](Self::take) and [`put`](Self::put) touch one end of a small array;
-/// no lock, no system call. `take` allocates only when the stock is empty or the buffer it holds
-/// is too small.
+/// **Real-time cost.** [`take`](Self::take) and [`put`](Self::put) access one end of a small array;
+/// no lock, no system call. `take` allocates only if the pool is empty or the buffer is too small.
 ///
 /// ```
 /// let mut pool = oxorb_rt::BufferPool::new(8, 64 * 1024);
@@ -35,14 +34,14 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
-    /// A pool that keeps at most `buffers` buffers, of at most `retain` octets each. Holds none at
-    /// first; allocates its own array here and never again.
+    /// Returns an empty pool for at most `buffers` buffers of at most `retain` octets each.
+    /// Allocates the pool's array, which never grows.
     pub fn new(buffers: usize, retain: usize) -> Self {
         Self { stock: Vec::with_capacity(buffers), buffers, retain }
     }
 
-    /// A buffer of at least `capacity` octets in all: the one put back last, whose memory is
-    /// likeliest to be in the cache.
+    /// Returns a buffer with a capacity of at least `capacity` octets: the one put back last, whose
+    /// memory is most likely in the cache.
     #[inline]
     pub fn take(&mut self, capacity: usize) -> Vec<u8> {
         let mut buffer = self.stock.pop().unwrap_or_default();
@@ -50,7 +49,7 @@ impl BufferPool {
         buffer
     }
 
-    /// Takes back a buffer, from this pool or from anywhere.
+    /// Puts back a buffer, from this pool or any other source.
     #[inline]
     pub fn put(&mut self, buffer: Vec<u8>) {
         let useful = 1..=self.retain;
@@ -59,12 +58,12 @@ impl BufferPool {
         }
     }
 
-    /// Returns the number of buffers in stock.
+    /// Returns the number of buffers in the pool.
     pub fn len(&self) -> usize {
         self.stock.len()
     }
 
-    /// Whether the stock is empty, so that the next [`take`](Self::take) allocates.
+    /// Reports whether the pool is empty, so that the next [`take`](Self::take) allocates.
     pub fn is_empty(&self) -> bool {
         self.stock.is_empty()
     }

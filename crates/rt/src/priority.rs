@@ -1,9 +1,9 @@
-//! Priorities: CORBA's, which travel, and those of the operating system.
+//! CORBA priorities, which travel with requests, and native priorities of the operating system.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A priority as RT-CORBA has it, the same on every machine of a system: 0 to 32,767, higher is more urgent
+/// CORBA priority, the same on every host of a system: 0 to 32,767, higher is more urgent
 /// (`RTCORBA::Priority`, RT-CORBA 1.2, 5.5).
 ///
 /// ```
@@ -23,10 +23,10 @@ impl Priority {
     /// `RTCORBA::maxPriority`, 32,767.
     pub const MAX: Priority = Priority(i16::MAX as u16);
 
-    /// A priority from the `short` that the specification has for it.
+    /// Returns the priority with this value, an IDL `short`.
     ///
     /// # Errors
-    /// [`OutOfRange`] for one below 0.
+    /// [`OutOfRange`] for a negative value.
     pub const fn new(value: i16) -> Result<Priority, OutOfRange> {
         if value < 0 {
             return Err(OutOfRange(value));
@@ -34,7 +34,7 @@ impl Priority {
         Ok(Priority(value as u16))
     }
 
-    /// The priority as IDL's `short`: 0 to 32,767.
+    /// Returns the priority as an IDL `short`: 0 to 32,767.
     pub const fn get(self) -> i16 {
         self.0 as i16
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Priority {
 impl FromStr for Priority {
     type Err = String;
 
-    /// Reads a number from 0 to 32767.
+    /// Parses a number from 0 to 32767.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let value: Option<i16> = text.parse().ok();
         value
@@ -72,7 +72,7 @@ impl From<Priority> for i16 {
     }
 }
 
-/// A number below 0, which is no [`Priority`].
+/// Error for a negative number, which is no [`Priority`].
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is no priority: they go from 0 to 32767")]
 pub struct OutOfRange(pub i16);
@@ -83,8 +83,8 @@ impl fmt::Debug for OutOfRange {
     }
 }
 
-/// A priority as the scheduler of this machine has it (`RTCORBA::NativePriority`). On Linux SCHED_FIFO and SCHED_RR
-/// have 1 to 99, SCHED_OTHER only 0.
+/// Native priority of this host's scheduler (`RTCORBA::NativePriority`). On Linux SCHED_FIFO and
+/// SCHED_RR have 1 to 99, SCHED_OTHER only 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NativePriority(pub i16);
 
@@ -94,12 +94,12 @@ impl fmt::Display for NativePriority {
     }
 }
 
-/// The native priorities that a scheduling class has, from the least urgent to the most.
+/// Range of native priorities of a scheduling class, from the least to the most urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NativeRange {
-    /// The least urgent.
+    /// Least urgent priority.
     pub min: NativePriority,
-    /// The most urgent; on some systems the smaller number.
+    /// Most urgent priority; on some systems the smaller number.
     pub max: NativePriority,
 }
 
@@ -109,7 +109,7 @@ impl NativeRange {
         NativeRange { min: NativePriority(min), max: NativePriority(max) }
     }
 
-    /// Whether the class has this priority.
+    /// Reports whether the class has this priority.
     pub fn contains(&self, native: NativePriority) -> bool {
         let (low, high) = (self.min.min(self.max), self.min.max(self.max));
         (low..=high).contains(&native)

@@ -1,9 +1,9 @@
-//! Timeprobes: when a request passed which stage.
+//! Timeprobes: times at which requests end their stages.
 //!
-//! Stamps stand in the code for good and are switched on and off while it runs. Off, a stamp is one relaxed load and a
-//! branch. On, it reads the clock and writes one record of 16 octets into a ring that belongs to the calling thread
-//! alone; nobody is waited for, and when the ring is full the oldest records go. All processes of a host share the
-//! clock, so the stages of client and server can be put side by side.
+//! Probes are always compiled in, and switched on and off at run time. Off, a stamp is one relaxed
+//! load and a branch. On, it reads the clock and writes one record of 16 octets into a ring of the
+//! calling thread; it never waits, and a full ring overwrites its oldest records. All processes of
+//! a host share the clock, so the stages of client and server can be compared.
 //!
 //! ```
 //! use oxorb_rt::probe::{self, Stage};
@@ -33,14 +33,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use oxorb_sys::sync::Mutex;
 use ring::Ring;
 
-/// Records that a thread has stamped.
+/// Records of one thread.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The name of the thread; empty when it has none.
+    /// Name of the thread; empty if it has none.
     pub thread: String,
-    /// Oldest first.
+    /// Records, oldest first.
     pub records: Vec<Record>,
-    /// Number of older records that had to make room since the last ones were taken.
+    /// Number of older records overwritten since the last call of [`take`].
     pub lost: u64,
 }
 
@@ -51,34 +51,34 @@ thread_local! {
     static RING: OnceCell<Arc<Ring>> = const { OnceCell::new() };
 }
 
-/// A ring as its readers know it.
+/// Reader's side of a ring.
 struct Shared {
     thread: String,
     ring: Arc<Ring>,
-    /// Records before this one were taken.
+    /// Number of the first record not yet taken.
     taken: u64,
 }
 
-/// Switches all probes of this process on. Threads see it with their next stamps.
+/// Switches all probes of this process on. A thread notices it at its next stamp.
 pub fn on() {
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Switches them off; what was stamped stays until it is [taken](take).
+/// Switches all probes of this process off; their records stay until [taken](take).
 pub fn off() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// Whether they are on.
+/// Reports whether the probes are on.
 #[inline(always)]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Notes that the calling thread has come to the end of `stage`.
+/// Records that the calling thread has ended `stage`.
 ///
-/// **Real-time cost.** No lock, no system call where the clock needs none, and no allocation but that of the ring at a
-/// thread's first stamp, which [`prepare`] does ahead of time.
+/// **Real-time cost.** No lock, no system call if the clock needs none, and no allocation except
+/// that of the ring at a thread's first stamp, which [`prepare`] does ahead of time.
 #[inline(always)]
 pub fn stamp(stage: Stage) {
     if is_on() {
@@ -86,20 +86,21 @@ pub fn stamp(stage: Stage) {
     }
 }
 
-/// Makes the ring of the calling thread, if it has none. Allocates 16 octets for each of [`RECORDS`]; takes a lock.
+/// Creates the ring of the calling thread, if it has none. Allocates 16 octets for each of
+/// [`RECORDS`]; takes a lock.
 pub fn prepare() {
     let _ = RING.try_with(|ring| {
         ring.get_or_init(open);
     });
 }
 
-/// Takes what all threads have stamped since this was asked last. Those that have stamped nothing are left out.
+/// Returns the records of all threads since the last call, without threads that have none.
 ///
-/// They may go on stamping meanwhile and do not notice. Allocates.
+/// Threads may continue to stamp meanwhile, undisturbed. Allocates.
 pub fn take() -> Vec<Trace> {
     let mut rings = RINGS.lock();
     let traces = rings.iter_mut().filter_map(Shared::take).collect();
-    // Of threads that have ended nothing more is to come.
+    // Threads that have ended add no more records.
     rings.retain(|shared| Arc::strong_count(&shared.ring) > 1);
     traces
 }
@@ -107,7 +108,7 @@ pub fn take() -> Vec<Trace> {
 #[cold]
 #[inline(never)]
 fn record(stage: Stage) {
-    // A thread at its very end has no ring any more.
+    // A thread at its very end has lost its ring.
     let _ = RING.try_with(|ring| ring.get_or_init(open).push(stage));
 }
 

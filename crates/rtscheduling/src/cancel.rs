@@ -1,8 +1,9 @@
-//! Cancelling a distributable thread that has gone elsewhere.
+//! Cancellation of a distributable thread that has left the process.
 //!
-//! The process that it went to is told over the reference of the call: by a question that every object answers, whose service
-//! context says which thread is meant. So the message takes the way that the thread has taken, and needs no address of its
-//! own; a server that does not know the context only answers.
+//! The process that serves its call is notified through the reference of that call: by an operation
+//! that every object answers, with a service context that names the thread. So the notification
+//! follows the route of the thread and needs no address of its own; a server that does not know the
+//! context just answers.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -12,23 +13,25 @@ use oxorb::{ByteOrder, Ref};
 
 use crate::{BadContext, Id};
 
-/// Id of the service context that cancels a thread: of OxORB's own.
+/// Id of OxORB's service context that cancels a thread.
 pub(crate) const CANCEL: u32 = 0x4f58_4f1e;
 
-/// Most processes that a cancel passes through.
+/// Largest number of processes that a cancellation passes through.
 pub(crate) const HOPS: u8 = 32;
 
 thread_local! {
-    /// Thread that the question of this native thread cancels, and processes that may be told after the next.
+    /// Thread that this native thread's notification cancels, and the number of further processes
+    /// it may pass through.
     static CANCELLING: Cell<Option<(Id, u8)>> = const { Cell::new(None) };
 }
 
-/// Returns which thread is cancelled by the call that this native thread makes.
+/// Returns the thread that this native thread's call cancels.
 pub(crate) fn cancelling() -> Option<(Id, u8)> {
     CANCELLING.get()
 }
 
-/// Tells those to whom a thread went that it was cancelled. Returns whether all have answered.
+/// Notifies the processes that a thread has gone to of its cancellation. Reports whether all have
+/// answered.
 pub(crate) fn follow(id: &Id, away: &[Ref], hops: u8, limit: Duration) -> bool {
     let Some(hops) = hops.checked_sub(1) else {
         return away.is_empty();
@@ -61,7 +64,7 @@ pub(crate) fn write(id: &Id, hops: u8, octets: &mut Vec<u8>) {
     octets.extend(written.expect("an id is short"));
 }
 
-/// Reads the service context.
+/// Decodes the service context.
 pub(crate) fn read(octets: &[u8]) -> Result<(Id, u8), BadContext> {
     let mut d = Decoder::encapsulated(octets, Dialect::GIOP_1_2)?;
     let length = d.length(None, 1)?;

@@ -1,5 +1,5 @@
-//! Service context 30: the id and the scheduling parameters of a distributable thread, octet for octet as TAO's schedulers
-//! over Kokyu write and read them.
+//! Service context 30: the id and the scheduling parameters of a distributable thread, in the
+//! encoding of TAO's schedulers over Kokyu.
 //!
 //! The context is an encapsulation of an Any that holds this struct:
 //!
@@ -26,14 +26,14 @@ use oxorb::{ByteOrder, TypeCode};
 
 use crate::{Id, MAX_ID};
 
-/// Id of the service context (`SchedulingInfo`, as TAO has it).
+/// Id of the service context (TAO's `SchedulingInfo`).
 pub const SCHEDULING_INFO: u32 = 30;
 
-/// Longest context that is read, in octets. One of TAO has less than 500.
+/// Longest accepted context, in octets. TAO's have less than 500.
 pub const MAX_CONTEXT: usize = 4096;
 
-/// Id and scheduling parameters of a distributable thread as they travel (`Kokyu::Svc_Ctxt_DSRT_QoS`). What a discipline
-/// does not use is 0.
+/// Id and scheduling parameters of a distributable thread in its service context
+/// (`Kokyu::Svc_Ctxt_DSRT_QoS`). Fields that a discipline does not use are 0.
 ///
 /// ```
 /// use oxorb_rtscheduling::{DsrtQos, Id};
@@ -56,30 +56,30 @@ pub struct DsrtQos {
     pub desired_priority: i16,
     /// Deadline in units of 100 ns since the beginning of 1970 (UTC), for MUF.
     pub deadline: u64,
-    /// Execution time that is left, in units of 100 ns, for MUF (`estimated_initial_execution_time`).
+    /// Remaining execution time, in units of 100 ns, for MUF (`estimated_initial_execution_time`).
     pub execution_time: u64,
 }
 
-/// Scheduling context of a peer that cannot be used.
+/// Reason why a peer's scheduling context cannot be used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadContext {
     /// Length of a context that is longer than [`MAX_CONTEXT`].
     #[error("it has {0} octets, and {MAX_CONTEXT} is the most")]
     TooLong(usize),
-    /// Octets that cannot be decoded.
+    /// Octets that cannot be decoded, with the error.
     #[error("it cannot be decoded: {0}")]
     Malformed(Error),
-    /// Name of another type, of which the context holds a value.
+    /// Name of the type of the context's value, if it is not `Svc_Ctxt_DSRT_QoS`.
     #[error("it holds a {0} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")]
     OtherType(String),
-    /// Length of an id that has more octets than [`MAX_ID`].
+    /// Length of an id longer than [`MAX_ID`].
     #[error("the thread's id has {0} octets, and {MAX_ID} is the most")]
     IdTooLong(usize),
     /// Context without an id.
     #[error("the thread has no id")]
     NoId,
-    /// Reason for which the scheduler has rejected the context.
+    /// Reason why the scheduler rejected the context.
     #[error("{0}")]
     Rejected(&'static str),
 }
@@ -97,7 +97,8 @@ impl DsrtQos {
         }
     }
 
-    /// Appends the context to `octets`, in this machine's byte order. Allocates nothing where there is room for 500.
+    /// Appends the context to `octets`, in native byte order. Does not allocate if 500 octets of
+    /// capacity are free.
     pub fn append_to(&self, octets: &mut Vec<u8>) {
         let start = octets.len();
         octets.extend_from_slice(prefix());
@@ -118,19 +119,19 @@ impl DsrtQos {
         octets.extend_from_slice(&self.execution_time.to_ne_bytes());
     }
 
-    /// Reads the context of a request or a reply, of either byte order. Octets whose type is written as here cost no
-    /// allocation.
+    /// Decodes the context of a request or a reply, in either byte order. Does not allocate if the
+    /// type is encoded as here.
     ///
     /// # Errors
-    /// [`BadContext`]; the cost of finding out is linear in the number of octets, of which more than [`MAX_CONTEXT`] are not
-    /// looked at.
+    /// [`BadContext`]; the cost of the check is linear in the number of octets, and longer contexts
+    /// than [`MAX_CONTEXT`] are not decoded.
     pub fn parse(octets: &[u8]) -> Result<DsrtQos, BadContext> {
         if octets.len() > MAX_CONTEXT {
             return Err(BadContext::TooLong(octets.len()));
         }
         let mut d = Decoder::encapsulated(octets, Dialect::GIOP_1_2)?;
         if octets.starts_with(prefix()) {
-            // Past the byte order.
+            // Skips the type; the byte order octet is consumed already.
             d.octets(prefix().len() - 1)?;
         } else {
             let ty = TypeCode::decode(&mut d)?;
@@ -158,7 +159,7 @@ impl DsrtQos {
     }
 }
 
-/// Returns what each context begins with here: the byte order, and the type of what the Any holds.
+/// Returns the common beginning of contexts: the byte order, and the type of the Any's value.
 fn prefix() -> &'static [u8] {
     static PREFIX: OnceLock<Vec<u8>> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -168,7 +169,7 @@ fn prefix() -> &'static [u8] {
     })
 }
 
-/// Returns the type of the struct, with all names.
+/// Returns the type code of the struct, with all names.
 fn type_code() -> &'static TypeCode {
     static TYPE: OnceLock<TypeCode> = OnceLock::new();
     TYPE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! View of the calling thread on its distributable thread (`RTScheduling::Current`).
+//! Calling thread's view of its distributable thread (`RTScheduling::Current`).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,8 @@ use crate::scheduling::RtScheduling;
 use crate::stack::{self, Kind, Stack};
 use crate::{DistributableThread, Id, Scheduler, SegmentError};
 
-/// The calling thread's view of a scheduling (`RTScheduling::Current`). Cheap to clone; may be used in any thread.
+/// Calling thread's view of a scheduling (`RTScheduling::Current`). Cheap to clone; may be used in
+/// any thread.
 pub struct Current<S: Scheduler> {
     pub(crate) scheduling: RtScheduling<S>,
     pub(crate) orb: Orb,
@@ -23,15 +24,17 @@ impl<S: Scheduler> Current<S> {
         Current { scheduling, orb }
     }
 
-    /// Begins a scheduling segment, which lasts until the guard goes. The first one makes the calling thread a distributable
-    /// thread, under a new id; further ones are nested. `implicit`: parameter of threads that begin with a oneway or an
-    /// asynchronous call from here; without one these are no distributable threads.
+    /// Begins a scheduling segment, which ends when the guard is dropped. The first segment makes
+    /// the calling thread a distributable thread, under a new id; further segments are nested.
+    /// `implicit` is the parameter of threads that begin with a oneway or an asynchronous call
+    /// within the segment; without it those calls carry no distributable thread.
     ///
-    /// **Real-time cost.** That of the scheduler. Allocates for the first segments of a native thread, and then for a name
-    /// that is longer than earlier ones.
+    /// **Real-time cost.** That of the scheduler. Allocates for the first segments of a native
+    /// thread, and for a name longer than earlier ones.
     ///
     /// # Errors
-    /// The error of the scheduler; THREAD_CANCELLED; NO_RESOURCES where 64 segments and requests are within each other.
+    /// The error of the scheduler; THREAD_CANCELLED; NO_RESOURCES if 64 segments and requests are
+    /// nested.
     pub fn begin_scheduling_segment(
         &self,
         name: &str,
@@ -53,7 +56,7 @@ impl<S: Scheduler> Current<S> {
         Ok(SchedulingSegment { current: self.clone(), serial, _of_this_thread: PhantomData })
     }
 
-    /// Puts a segment on top. `entered`: others know already that the thread is here.
+    /// Pushes a segment. `entered`: the registry already has the thread.
     #[expect(clippy::too_many_arguments, reason = "a segment is so much")]
     pub(crate) fn begin(
         &self,
@@ -128,22 +131,24 @@ impl<S: Scheduler> Current<S> {
         granted
     }
 
-    /// Returns the id of the distributable thread; `None`: the thread is none.
+    /// Returns the id of the distributable thread; `None` outside of one.
     pub fn id(&self) -> Option<Id> {
         self.frame(|frame| frame.parameter.map(|_| frame.id))
     }
 
-    /// Returns the scheduling parameter of the innermost segment; `None`: the thread is no distributable thread.
+    /// Returns the scheduling parameter of the innermost segment; `None` outside of a distributable
+    /// thread.
     pub fn scheduling_parameter(&self) -> Option<S::Parameter> {
         self.frame(|frame| frame.parameter)
     }
 
-    /// Returns the parameter of threads that begin with a oneway or an asynchronous call, if there is one.
+    /// Returns the parameter of threads that begin with a oneway or an asynchronous call, if set.
     pub fn implicit_scheduling_parameter(&self) -> Option<S::Parameter> {
         self.frame(|frame| frame.implicit)
     }
 
-    /// Returns the names of the segments of the distributable thread in this native thread, the innermost first. Allocates.
+    /// Returns the names of the distributable thread's segments in this native thread, the
+    /// innermost first. Allocates.
     pub fn current_scheduling_segment_names(&self) -> Vec<String> {
         let Some(stack) = self.stack() else {
             return Vec::new();
@@ -169,7 +174,7 @@ impl<S: Scheduler> Current<S> {
         self.scheduling.lookup(id)
     }
 
-    /// Reports whether the distributable thread may go on: for servants that compute for long.
+    /// Checks that the distributable thread was not cancelled, for servants with long computations.
     ///
     /// # Errors
     /// THREAD_CANCELLED.
@@ -180,7 +185,7 @@ impl<S: Scheduler> Current<S> {
         }
     }
 
-    /// Waits so long, or until the distributable thread is cancelled.
+    /// Sleeps for `duration`, or until the distributable thread is cancelled.
     ///
     /// # Errors
     /// THREAD_CANCELLED.
@@ -198,7 +203,7 @@ impl<S: Scheduler> Current<S> {
         stack::known(self.scheduling.inner.number)
     }
 
-    /// Returns the stack where a distributable thread is on top of it.
+    /// Returns the stack if its top belongs to a distributable thread.
     fn thread(&self) -> Option<Rc<Stack<S::Parameter>>> {
         let stack = self.stack()?;
         let is_thread = stack.top(|frame| frame.parameter.is_some());
@@ -209,7 +214,7 @@ impl<S: Scheduler> Current<S> {
         self.stack()?.top(|frame| look(frame)).flatten()
     }
 
-    /// Ends the segment on top.
+    /// Ends the top segment.
     ///
     /// # Errors
     /// THREAD_CANCELLED.
@@ -222,7 +227,7 @@ impl<S: Scheduler> Current<S> {
         }
     }
 
-    /// Ends a segment and those within it.
+    /// Ends a segment and the segments nested in it.
     pub(crate) fn end_segment(&self, serial: u64) -> Result<(), SystemException> {
         let Some(stack) = self.stack() else {
             return Ok(());
@@ -231,7 +236,7 @@ impl<S: Scheduler> Current<S> {
             let found = stack.at(*below, |frame| frame.serial == serial);
             found == Some(true)
         });
-        // A request that was begun within it has ended, and with that its segments.
+        // The request around the segment has ended, and its segments with it.
         let Some(at) = at else {
             return Ok(());
         };
@@ -243,10 +248,10 @@ impl<S: Scheduler> Current<S> {
     }
 }
 
-/// Ends the frame on top, unless it is a request: for these see the interceptor.
+/// Ends the top frame, unless it is a request, which the interceptor ends.
 ///
 /// # Errors
-/// THREAD_CANCELLED, where a distributable thread ends here.
+/// THREAD_CANCELLED if a distributable thread ends here that was cancelled.
 pub(crate) fn end_top<S: Scheduler>(
     scheduler: &S,
     stack: &Stack<S::Parameter>,
@@ -286,7 +291,8 @@ impl<S: Scheduler> fmt::Debug for Current<S> {
     }
 }
 
-/// Scheduling segment of the calling thread, which ends when this goes. Segments that were begun within it end first.
+/// Scheduling segment of the calling thread, which ends when dropped. Segments nested in it end
+/// first.
 #[must_use = "the segment ends with it"]
 pub struct SchedulingSegment<S: Scheduler> {
     current: Current<S>,
@@ -298,7 +304,8 @@ impl<S: Scheduler> SchedulingSegment<S> {
     /// Ends the segment (`end_scheduling_segment`).
     ///
     /// # Errors
-    /// THREAD_CANCELLED: the distributable thread was cancelled. The segment has ended all the same.
+    /// THREAD_CANCELLED: the distributable thread was cancelled. The segment has ended
+    /// nevertheless.
     pub fn end(mut self) -> Result<(), SystemException> {
         let serial = std::mem::take(&mut self.serial);
         self.current.end_segment(serial)

@@ -1,9 +1,9 @@
-//! Entry points of the fuzz targets: whatever the octets are, nothing may panic or hang.
+//! Entry points of the fuzz targets: no input may cause a panic or a hang.
 
 use crate::{DsrtQos, Fp, Kokyu, Mif, Muf, Scheduler, cancel};
 
-/// Reads `data` as the scheduling context of a request and as the context that cancels a thread; what can be read can be
-/// written and read again.
+/// Decodes `data` as the scheduling context of a request and as a cancelling context; each decoded
+/// context is encoded and decoded again.
 pub fn context(data: &[u8]) {
     match DsrtQos::parse(data) {
         Ok(qos) => {

@@ -7,13 +7,14 @@ use std::process;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Longest id, in octets. Ids of peers that are longer are refused.
+/// Longest id, in octets. Longer ids of peers are rejected.
 pub const MAX_ID: usize = 64;
 
 /// Globally unique id of a distributable thread (`RTScheduling::Current::IdType`).
 ///
-/// Ids made here have 16 octets, of which the first eight differ among all ids of a process, as TAO's schedulers keep no more
-/// than these. Ids of peers may be any octets, up to [`MAX_ID`]. `Copy`; making one allocates nothing.
+/// New ids have 16 octets, of which the first eight are unique within a process, as TAO's
+/// schedulers keep only these. Ids of peers may be any octets, up to [`MAX_ID`]. `Copy`; a new id
+/// allocates nothing.
 ///
 /// ```
 /// use oxorb_rtscheduling::Id;
@@ -31,15 +32,15 @@ pub struct Id {
 }
 
 impl Id {
-    /// Id of no thread.
+    /// Empty id, for frames without a distributable thread.
     pub(crate) const NONE: Id = Id { octets: [0; MAX_ID], length: 0 };
 
-    /// Makes an id that no other thread has, here or anywhere.
+    /// Returns a new, globally unique id.
     #[expect(clippy::new_without_default, reason = "two of them differ")]
     pub fn new() -> Id {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         static PROCESS: OnceLock<(u64, u64)> = OnceLock::new();
-        // Keys that the system has chosen at random.
+        // Keys chosen at random by the system.
         let (key, process) = *PROCESS.get_or_init(|| (random(), random()));
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut octets = [0; MAX_ID];
@@ -48,14 +49,14 @@ impl Id {
         Id { octets, length: 16 }
     }
 
-    /// Returns the id with these octets; `None`: they are more than [`MAX_ID`].
+    /// Returns the id with these octets; `None` if they exceed [`MAX_ID`].
     pub fn from_octets(octets: &[u8]) -> Option<Id> {
         let mut id = Id { octets: [0; MAX_ID], length: octets.len() as u8 };
         id.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         Some(id)
     }
 
-    /// Returns its octets.
+    /// Returns the octets of the id.
     #[inline]
     pub fn octets(&self) -> &[u8] {
         &self.octets[..usize::from(self.length)]
@@ -68,7 +69,7 @@ fn random() -> u64 {
     hasher.finish()
 }
 
-/// Maps each number to another one, so that neighbours look unlike (splitmix64).
+/// Maps numbers one-to-one so that neighbours look unlike (splitmix64).
 fn spread(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -90,7 +91,7 @@ impl Hash for Id {
 }
 
 impl fmt::Display for Id {
-    /// Hexadecimal digits.
+    /// Formats the id as hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.octets().iter().try_for_each(|octet| write!(f, "{octet:02x}"))
     }

@@ -1,4 +1,4 @@
-//! Requests of an ORB as points of a scheduler.
+//! Interceptor that calls a scheduler's points for the requests of an ORB.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::stack::{self, Core, Kind, Stack};
 use crate::thread::Cancels;
 use crate::{BadContext, Id, Scheduler};
 
-/// The threads of a scheduling as one ORB carries them.
+/// Scheduling of the distributable threads that an ORB's requests carry.
 pub(crate) struct Interceptor<S>(pub(crate) Arc<Inner<S>>);
 
 impl<S: Scheduler> Interceptor<S> {
-    /// Returns the stack of this thread where it is in a distributable thread.
+    /// Returns the stack of this thread if its top belongs to a distributable thread.
     fn thread(&self) -> Option<Rc<Stack<S::Parameter>>> {
         let stack = stack::known(self.0.number)?;
         let is_thread = stack.top(|frame| frame.parameter.is_some());
@@ -36,7 +36,7 @@ impl<S: Scheduler> Interceptor<S> {
         }
     }
 
-    /// Lets a thread in that has come with a request.
+    /// Admits a distributable thread that arrives with a request.
     fn admit(
         &self,
         request: &IncomingRequest<'_>,
@@ -46,7 +46,7 @@ impl<S: Scheduler> Interceptor<S> {
         let inner = &*self.0;
         let stack = stack::own(inner.number, &inner.registry);
         stack.push(Kind::Request, id, "", Some(parameter), None).ok_or(TOO_DEEP)?;
-        // So that whoever cancels it from here on finds it.
+        // Entered first, so that a cancellation from now on finds it.
         stack.slot.enter(id);
         let admitted = match inner.registry.was_cancelled_early(&id) {
             true => Err(cancelled_here(Cancelled)),
@@ -70,7 +70,7 @@ impl<S: Scheduler> Interceptor<S> {
     }
 }
 
-/// Tells why the context of a peer cannot be used.
+/// Logs once why the context of a peer cannot be used.
 #[cold]
 fn note(orb: &Core, what: &'static str, why: &BadContext) {
     let detail = || format!("the scheduling context of {what}: {why}");
@@ -128,14 +128,14 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
         if let Ended::SystemException(exception) = ended
             && exception.kind == SystemExceptionKind::ThreadCancelled
         {
-            // It was cancelled where it has been.
+            // The thread was cancelled in the server.
             stack.slot.mark();
         }
         let returned = answer.service_context(SCHEDULING_INFO);
         let returned = returned.and_then(|octets| match scheduler.read_context(octets) {
             Ok((_, parameter)) => Some(parameter),
             Err(why) => {
-                // The operation has run: its results count.
+                // The operation has run, so its results are returned nevertheless.
                 note(request.orb(), "a reply", &why);
                 None
             }
@@ -176,7 +176,7 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
     fn receive_request(&self, request: &IncomingRequest<'_>) -> Result<(), SystemException> {
         let inner = &*self.0;
         let Some(octets) = request.service_context(SCHEDULING_INFO) else {
-            // A request within a distributable thread that is not this thread's.
+            // A request without a distributable thread, nested in one.
             if let Some(stack) = self.thread() {
                 let pushed = stack.push(Kind::Other, Id::NONE, "", None, None);
                 pushed.ok_or(TOO_DEEP)?;

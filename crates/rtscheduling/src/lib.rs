@@ -1,5 +1,5 @@
-//! Dynamic scheduling of Real-time CORBA 2.0: distributable threads, whose scheduling parameters go with them from process to
-//! process, under schedulers that applications may write.
+//! Dynamic scheduling of Real-time CORBA 2.0: distributable threads, which carry their scheduling
+//! parameters from process to process, under schedulers that applications may write.
 //!
 //! ```text
 //!  process 1                     process 2                     process 3
@@ -10,12 +10,15 @@
 //!  THREAD_CANCELLED   <--------  THREAD_CANCELLED  <---------  THREAD_CANCELLED
 //! ```
 //!
-//! * [`RtScheduling`] is a [`Scheduler`] with its threads; its [`Current`] begins segments, spawns threads and finds them.
-//! * [`Kokyu`] provides the schedulers that TAO has: [`Fp`], [`Mif`] and [`Muf`], by native priorities or one thread at a time.
-//! * [`DistributableThread`] is a thread to look at, and to [cancel](DistributableThread::cancel) wherever it is.
-//! * [`upcalls`] makes calls of servants periodically, at the priority of their lane or schedule.
+//! * [`RtScheduling`] is a [`Scheduler`] with its threads; its [`Current`] begins segments, spawns
+//!   threads and finds them.
+//! * [`Kokyu`] provides TAO's schedulers: [`Fp`], [`Mif`] and [`Muf`], by native priorities or one
+//!   thread at a time.
+//! * [`DistributableThread`] is a handle to inspect a thread, and to
+//!   [cancel](DistributableThread::cancel) it wherever it is.
+//! * [`upcalls`] calls servants periodically, at the priority of their lane or schedule.
 //!
-//! `docs/dynamic-scheduling.md` tells how to use all of it.
+//! `docs/dynamic-scheduling.md` explains how to use them.
 #![forbid(unsafe_code)]
 
 mod cancel;
@@ -52,7 +55,7 @@ pub use scheduling::{Limits, RtScheduling};
 pub use spawn::SpawnOptions;
 pub use thread::{DistributableThread, DtState};
 
-/// The examples of the page are tests.
+/// Documentation page whose examples run as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/dynamic-scheduling.md")]
 struct Page;

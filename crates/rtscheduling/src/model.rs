@@ -1,7 +1,7 @@
-//! Races between threads, tried out under a scheduler that chooses the next one (shuttle).
+//! Models of races between threads, under a scheduler that chooses the next thread (shuttle).
 //!
-//! `cargo test -p oxorb-rtscheduling --features model model::`. `OXORB_MODEL_SECONDS` says how long each model is tried with
-//! each of shuttle's schedulers.
+//! `cargo test -p oxorb-rtscheduling --features model model::`. `OXORB_MODEL_SECONDS` sets the time
+//! for each model under each of shuttle's schedulers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::kokyu::RunQueue;
 use crate::slots::{Cancelled, Registry};
 use crate::{Exclusive, Id, Urgency};
 
-/// Runs a model again and again, each time in another order.
+/// Runs a model repeatedly, each time in another order.
 fn explore(model: impl Fn() + Send + Sync + 'static) {
     let seconds = std::env::var("OXORB_MODEL_SECONDS");
     let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
@@ -60,7 +60,8 @@ fn a_cancel_follows_a_call_or_the_call_is_not_made() {
         let back = slot.come_back();
         let found = cancels.join().unwrap();
         assert_eq!(found.here, 1);
-        // What is told of the cancel by another way finds out at the next point at the latest.
+        // A thread not notified through its call notices the cancellation at its next point at the
+        // latest.
         match (gone, back) {
             (Err(Cancelled), back) => {
                 assert_eq!((back, found.away), (Err(Cancelled), vec![]));

@@ -1,4 +1,5 @@
-//! Resources that raise whoever uses them (`RTScheduling::ResourceManager`).
+//! Resources whose holders are scheduled by the resource's parameter
+//! (`RTScheduling::ResourceManager`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use oxorb::{RtMutex, RtMutexGuard};
 
 use crate::{Current, Scheduler, SchedulingSegment, SegmentError};
 
-/// Mutex whose holder is scheduled by the parameter of the resource (`ResourceManager`). Its waiters lend their native priority
-/// to the holder besides.
+/// Mutex whose holder is scheduled by the parameter of the resource (`ResourceManager`). In
+/// addition, the holder inherits the native priority of its waiters.
 ///
 /// ```
 /// use oxorb::Priority;
@@ -38,17 +39,17 @@ pub struct ResourceManager<S: Scheduler> {
     current: Current<S>,
 }
 
-/// Resource that the calling thread holds, until this goes.
+/// Resource held by the calling thread, until dropped.
 #[must_use = "the resource is free once it is gone"]
 pub struct HeldResource<'r, S: Scheduler> {
-    // Freed first, so that this is still done by the resource's parameter.
+    // Dropped first, so that the mutex is freed under the resource's parameter.
     _held: RtMutexGuard<'r>,
     _segment: Option<SchedulingSegment<S>>,
 }
 
 impl<S: Scheduler> Current<S> {
-    /// Returns the resource of this name in the ORB, with a scheduling parameter for those who hold it
-    /// (`create_resource_manager`). All of one name are the same mutex, which is that of
+    /// Returns the resource with this name in the ORB, with a scheduling parameter for its holders
+    /// (`create_resource_manager`). All resources of one name share one mutex, that of
     /// `Orb::create_named_mutex`.
     pub fn create_resource_manager(
         &self,
@@ -61,9 +62,9 @@ impl<S: Scheduler> Current<S> {
 }
 
 impl<S: Scheduler> ResourceManager<S> {
-    /// Waits until the resource is free. A distributable thread is scheduled by the resource's parameter from before it waits
-    /// until it is done: as in a nested segment of the resource's name, with the implicit parameter it has. Other threads only
-    /// take the mutex.
+    /// Waits until the resource is free. A distributable thread is scheduled by the resource's
+    /// parameter while it waits and while it holds the resource, as in a nested segment of the
+    /// resource's name, with its current implicit parameter. Other threads only lock the mutex.
     ///
     /// # Errors
     /// Those of [`Current::begin_scheduling_segment`], and of [`RtMutex::lock`].
@@ -72,10 +73,11 @@ impl<S: Scheduler> ResourceManager<S> {
         Ok(HeldResource { _held: self.mutex.lock()?, _segment: segment })
     }
 
-    /// Waits at most so long; zero: not at all. `None`: the resource was not free in time. Otherwise as [`lock`](Self::lock).
+    /// Locks the resource as [`lock`](Self::lock) does, but waits at most `limit`; zero: does not
+    /// wait. Returns `None` if the resource was not free in time.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`lock`](Self::lock).
     pub fn try_lock(&self, limit: Duration) -> Result<Option<HeldResource<'_, S>>, SegmentError> {
         let segment = self.begin()?;
         let held = self.mutex.try_lock(limit)?;

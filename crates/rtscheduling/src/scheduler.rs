@@ -7,28 +7,38 @@ use oxorb::{Priority, SystemException};
 
 use crate::{BadContext, Id};
 
-/// CORBA priority at which a thread continues, from a point of a [`Scheduler`]; `None`: at the one it has.
+/// CORBA priority at which a thread continues after a point of a [`Scheduler`]; `None` keeps the
+/// current one.
 ///
-/// The thread gets it for as long as the scheduling segment or the request lasts, or until a later point grants another one,
-/// and has its earlier priority again afterwards, whatever happens in between.
+/// The thread has it until the scheduling segment or the request ends, or a later point grants
+/// another one, and returns to its earlier priority afterwards in every case.
 pub type Grant = Option<Priority>;
 
-/// A scheduler of distributable threads (`RTScheduling::Scheduler`).
+/// Scheduler of distributable threads (`RTScheduling::Scheduler`).
 ///
-/// Each point is called in the thread that it is about, and may hold this thread back: it runs on when the point returns. A
-/// point must not begin or end scheduling segments itself.
+/// Each point is called in the thread that it concerns, and may delay this thread: it continues
+/// when the point returns. A point must not begin or end scheduling segments itself.
 ///
-/// | point | when |
-/// |---|---|
-/// | [`begin_new_scheduling_segment`](Self::begin_new_scheduling_segment) | a distributable thread begins |
-/// | [`begin_nested_scheduling_segment`](Self::begin_nested_scheduling_segment), [`update_scheduling_segment`](Self::update_scheduling_segment), [`end_nested_scheduling_segment`](Self::end_nested_scheduling_segment) | its parameters change |
-/// | [`end_scheduling_segment`](Self::end_scheduling_segment) | it ends |
-/// | [`send_request`](Self::send_request), [`receive_reply`](Self::receive_reply), [`receive_exception`](Self::receive_exception), [`receive_other`](Self::receive_other) | it goes to another servant, and comes back |
-/// | [`receive_request`](Self::receive_request), [`send_reply`](Self::send_reply), [`send_exception`](Self::send_exception), [`send_other`](Self::send_other), [`leave_request`](Self::leave_request) | it comes to a servant of this process, and leaves |
-/// | [`cancel`](Self::cancel) | it was cancelled, called in any thread |
+/// Points, by event:
 ///
-/// A thread that leaves by a oneway or an asynchronous call is a new one, with the implicit parameters of its origin; only its
-/// context is [written](Self::write_context).
+/// - A distributable thread begins:
+///   [`begin_new_scheduling_segment`](Self::begin_new_scheduling_segment).
+/// - Its parameters change:
+///   [`begin_nested_scheduling_segment`](Self::begin_nested_scheduling_segment),
+///   [`update_scheduling_segment`](Self::update_scheduling_segment),
+///   [`end_nested_scheduling_segment`](Self::end_nested_scheduling_segment).
+/// - It ends: [`end_scheduling_segment`](Self::end_scheduling_segment).
+/// - It leaves to another servant, and returns: [`send_request`](Self::send_request),
+///   [`receive_reply`](Self::receive_reply), [`receive_exception`](Self::receive_exception),
+///   [`receive_other`](Self::receive_other).
+/// - It arrives at a servant of this process, and leaves:
+///   [`receive_request`](Self::receive_request), [`send_reply`](Self::send_reply),
+///   [`send_exception`](Self::send_exception), [`send_other`](Self::send_other),
+///   [`leave_request`](Self::leave_request).
+/// - It was cancelled: [`cancel`](Self::cancel), called in any thread.
+///
+/// A thread that leaves by a oneway or an asynchronous call is a new one, with the implicit
+/// parameters of its origin; the scheduler only [writes](Self::write_context) its context.
 ///
 /// ```
 /// use oxorb::interceptor::IncomingRequest;
@@ -80,22 +90,23 @@ pub type Grant = Option<Priority>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Scheduler: Send + Sync + 'static {
-    /// Scheduling parameter, where the specification has a `CORBA::Policy`.
+    /// Scheduling parameter, a `CORBA::Policy` in the specification.
     type Parameter: Copy + fmt::Debug + Send + Sync + 'static;
 
     /// Returns the name of the discipline.
     fn scheduling_discipline_name(&self) -> &str;
 
-    /// Admits a new distributable thread, which is the calling one.
+    /// Admits the calling thread as a new distributable thread.
     ///
     /// # Errors
-    /// The thread does not become one.
+    /// The thread does not become a distributable thread.
     fn begin_new_scheduling_segment(
         &self,
         segment: &Segment<'_, Self::Parameter>,
     ) -> Result<Grant, SegmentError>;
 
-    /// Begins a segment within a segment. Unless it is implemented, as [`update_scheduling_segment`](Self::update_scheduling_segment).
+    /// Begins a nested segment. Calls
+    /// [`update_scheduling_segment`](Self::update_scheduling_segment) by default.
     ///
     /// # Errors
     /// The segment does not begin.
@@ -106,11 +117,11 @@ pub trait Scheduler: Send + Sync + 'static {
         self.update_scheduling_segment(segment)
     }
 
-    /// Changes the parameters of the innermost segment. Unless it is implemented, as
-    /// [`begin_new_scheduling_segment`](Self::begin_new_scheduling_segment).
+    /// Changes the parameters of the innermost segment. Calls
+    /// [`begin_new_scheduling_segment`](Self::begin_new_scheduling_segment) by default.
     ///
     /// # Errors
-    /// The segment keeps the parameters it had.
+    /// The segment keeps its parameters.
     fn update_scheduling_segment(
         &self,
         segment: &Segment<'_, Self::Parameter>,
@@ -118,12 +129,12 @@ pub trait Scheduler: Send + Sync + 'static {
         self.begin_new_scheduling_segment(segment)
     }
 
-    /// Ends the outermost segment, and with it the distributable thread, be it by a panic.
+    /// Ends the outermost segment, and with it the distributable thread, also after a panic.
     fn end_scheduling_segment(&self, segment: &Segment<'_, Self::Parameter>) {
         let _ = segment;
     }
 
-    /// Ends a segment within `outer`. The thread gets back the priority it had there.
+    /// Ends a segment nested in `outer`. The thread returns to its priority in `outer`.
     fn end_nested_scheduling_segment(
         &self,
         segment: &Segment<'_, Self::Parameter>,
@@ -132,10 +143,10 @@ pub trait Scheduler: Send + Sync + 'static {
         let _ = (segment, outer);
     }
 
-    /// Announces a two-way call: the thread will do nothing here until an answer is received.
+    /// Announces a two-way call: the thread waits here until an answer arrives.
     ///
     /// # Errors
-    /// Ends the call: nothing is sent, and no other point is called for it.
+    /// The call fails: nothing is sent, and no other point is called for it.
     fn send_request(
         &self,
         segment: &Segment<'_, Self::Parameter>,
@@ -145,8 +156,8 @@ pub trait Scheduler: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Announces the reply to a two-way call. `returned`: the parameters that the thread had when it left its servant, if the
-    /// reply says so.
+    /// Announces the reply to a two-way call. `returned`: the parameters of the thread when it left
+    /// the servant, if the reply carries them.
     ///
     /// # Errors
     /// Raised to the caller instead of the results.
@@ -160,8 +171,8 @@ pub trait Scheduler: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Announces that a two-way call has failed or has raised an exception. Unless it is implemented, as
-    /// [`receive_other`](Self::receive_other).
+    /// Announces that a two-way call has failed or raised an exception. Calls
+    /// [`receive_other`](Self::receive_other) by default.
     ///
     /// # Errors
     /// Raised to the caller instead of the exception.
@@ -173,8 +184,8 @@ pub trait Scheduler: Send + Sync + 'static {
         self.receive_other(segment, request)
     }
 
-    /// Announces that a two-way call has ended with neither results nor an exception. Unless it is implemented, as
-    /// [`receive_reply`](Self::receive_reply) where nothing is returned.
+    /// Announces that a two-way call has ended with neither results nor an exception. Calls
+    /// [`receive_reply`](Self::receive_reply) without returned parameters by default.
     ///
     /// # Errors
     /// Raised to the caller.
@@ -186,7 +197,7 @@ pub trait Scheduler: Send + Sync + 'static {
         self.receive_reply(segment, request, None)
     }
 
-    /// Admits a distributable thread that comes with a request.
+    /// Admits a distributable thread that arrives with a request.
     ///
     /// # Errors
     /// The client gets the exception, and the servant is not called.
@@ -210,39 +221,39 @@ pub trait Scheduler: Send + Sync + 'static {
         let _ = (segment, request);
     }
 
-    /// Announces that the client is sent elsewhere.
+    /// Announces that the client is forwarded to another location.
     fn send_other(&self, segment: &Segment<'_, Self::Parameter>, request: &IncomingRequest<'_>) {
         let _ = (segment, request);
     }
 
-    /// Reports that the thread has left a request which [`receive_request`](Self::receive_request) has admitted: after its
-    /// reply was written, and also where the servant has panicked or answers later.
+    /// Reports that the thread has left a request that [`receive_request`](Self::receive_request)
+    /// admitted: after its reply was written, and also if the servant panicked or answers later.
     fn leave_request(&self, segment: &Segment<'_, Self::Parameter>) {
         let _ = segment;
     }
 
-    /// Reports that a distributable thread was cancelled while it was in this process: a point that holds it back is to let it
-    /// go, with THREAD_CANCELLED.
+    /// Reports that a distributable thread was cancelled in this process: a point that delays it
+    /// must return THREAD_CANCELLED.
     fn cancel(&self, id: &Id) {
         let _ = id;
     }
 
-    /// Appends the service context with which a thread travels; nothing: it travels without.
+    /// Appends the service context of a travelling thread; appending nothing sends no context.
     fn write_context(&self, id: &Id, parameter: &Self::Parameter, octets: &mut Vec<u8>);
 
-    /// Reads the service context with which a thread has come.
+    /// Decodes the service context of an arriving thread.
     ///
     /// # Errors
-    /// The client gets MARSHAL, and the log says why.
+    /// The client gets MARSHAL, and the ORB logs the reason.
     fn read_context(&self, octets: &[u8]) -> Result<(Id, Self::Parameter), BadContext>;
 }
 
-/// Scheduling segment as the points of a [`Scheduler`] see it.
+/// Scheduling segment as passed to the points of a [`Scheduler`].
 #[derive(Debug)]
 pub struct Segment<'s, P> {
     /// Id of the distributable thread.
     pub id: &'s Id,
-    /// Name of the segment; empty where the thread has come with a request.
+    /// Name of the segment; empty if the thread arrived with a request.
     pub name: &'s str,
     /// Scheduling parameter.
     pub parameter: &'s P,
@@ -250,13 +261,13 @@ pub struct Segment<'s, P> {
     pub implicit: Option<&'s P>,
 }
 
-/// Scheduling segment that does not begin, or does not change.
+/// Reason why a scheduling segment does not begin or change.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// The scheduler cannot schedule by this parameter (`UNSUPPORTED_SCHEDULING_DISCIPLINE`).
+    /// The scheduler does not support this parameter (`UNSUPPORTED_SCHEDULING_DISCIPLINE`).
     #[error("the scheduler cannot schedule by this parameter")]
     UnsupportedSchedulingDiscipline,
-    /// Any other reason, THREAD_CANCELLED among them.
+    /// Any other failure, such as THREAD_CANCELLED.
     #[error(transparent)]
     System(#[from] SystemException),
 }

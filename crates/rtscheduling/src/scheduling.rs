@@ -1,4 +1,4 @@
-//! A scheduler and the distributable threads that it schedules in this process.
+//! Scheduler with the distributable threads that it schedules in this process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::{Current, DistributableThread, Id, Scheduler};
 
 /// Distributable threads of a process under one [`Scheduler`]. Cheap to clone.
 ///
-/// Each ORB that is to carry them gets its [`interceptor`](Self::interceptor); several ORBs may have the same.
+/// Each ORB that carries them gets the [`interceptor`](Self::interceptor); several ORBs may share
+/// one.
 ///
 /// ```
 /// use oxorb_rtscheduling::{Enforcement, Kokyu, MufParameter, Muf, RtScheduling};
@@ -38,14 +39,15 @@ pub struct RtScheduling<S: Scheduler> {
     pub(crate) inner: Arc<Inner<S>>,
 }
 
-/// Bounds of what distributable threads take.
+/// Limits of distributable threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most threads of [`Current::spawn`] at a time. 64 unless it is set.
+    /// Largest number of [spawned](Current::spawn) threads at a time; 64 by default.
     pub spawned: usize,
-    /// Longest wait for each process that a cancelled thread has gone to. One second unless it is set.
+    /// Longest wait for each process that a cancelled thread has gone to; one second by default.
     pub cancel: Duration,
-    /// Longest wait for spawned threads when their ORB ends, after they were cancelled. Five seconds unless it is set.
+    /// Longest wait for spawned threads, after they were cancelled, when their ORB ends; five
+    /// seconds by default.
     pub end: Duration,
 }
 
@@ -57,7 +59,7 @@ impl Default for Limits {
 
 pub(crate) struct Inner<S> {
     pub(crate) scheduler: S,
-    /// Number that no other scheduling of the process has.
+    /// Unique number of the scheduling in the process.
     pub(crate) number: u64,
     pub(crate) registry: Arc<Registry<Ref>>,
     pub(crate) limits: Limits,
@@ -66,12 +68,12 @@ pub(crate) struct Inner<S> {
 }
 
 impl<S: Scheduler> RtScheduling<S> {
-    /// Makes a scheduling with the [`Limits`] that hold unless others are set.
+    /// Returns a scheduling with default [`Limits`].
     pub fn new(scheduler: S) -> RtScheduling<S> {
         RtScheduling::with_limits(scheduler, Limits::default())
     }
 
-    /// Makes a scheduling with limits of its own.
+    /// Returns a scheduling with these limits.
     pub fn with_limits(scheduler: S, limits: Limits) -> RtScheduling<S> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         RtScheduling {
@@ -86,13 +88,14 @@ impl<S: Scheduler> RtScheduling<S> {
         }
     }
 
-    /// Returns what an ORB needs to carry the threads: for
+    /// Returns the interceptor that makes an ORB carry the threads, for
     /// [`Builder::scheduling_interceptor`](oxorb::Builder::scheduling_interceptor).
     pub fn interceptor(&self) -> Arc<dyn SchedulingInterceptor> {
         Arc::new(Interceptor(Arc::clone(&self.inner)))
     }
 
-    /// Returns the calling thread's view of it (`RTScheduler_Current`), with an ORB that gives priorities to threads.
+    /// Returns the calling thread's view of the scheduling (`RTScheduler_Current`); `orb` sets the
+    /// priorities of threads.
     pub fn current(&self, orb: &Orb) -> Current<S> {
         Current::new(self.clone(), orb.clone())
     }
@@ -102,14 +105,14 @@ impl<S: Scheduler> RtScheduling<S> {
         &self.inner.scheduler
     }
 
-    /// Finds a distributable thread that is in this process, or has gone elsewhere from here; `None`: there is none. Takes the
-    /// lock of each thread that is or has been a distributable one.
+    /// Finds a distributable thread that is in this process or has left it with a call; `None` if
+    /// there is none. Takes the lock of each thread that is or was a distributable one.
     pub fn lookup(&self, id: &Id) -> Option<DistributableThread> {
         let _known = self.inner.registry.find(id)?;
         Some(self.thread(*id, None))
     }
 
-    /// Returns a thread as a value; `slot`: of the native thread that it was spawned in.
+    /// Returns a handle of a thread; `slot` is that of the native thread in which it was spawned.
     pub(crate) fn thread(&self, id: Id, slot: Option<Arc<Slot<Ref>>>) -> DistributableThread {
         let inner = &self.inner;
         let scheduler = Arc::clone(inner) as Arc<dyn Cancels>;

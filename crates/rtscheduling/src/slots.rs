@@ -1,5 +1,5 @@
-//! Places of distributable threads: each native thread keeps account of its own, under a lock that
-//! is taken besides only by whoever looks for a thread.
+//! Registry of distributable threads: each native thread records its own, under a lock that other
+//! threads take only to search for a thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use crate::Id;
 use crate::sync::{Condvar, Mutex};
 
-/// Ids of cancelled threads that are remembered because their request may be on its way.
+/// Largest number of cancelled ids that are remembered because their requests may still arrive.
 const REMEMBERED: usize = 64;
 
-/// Time for which they are remembered.
+/// Time for which cancelled ids are remembered.
 const EARLY: Duration = Duration::from_secs(60);
 
-/// The threads of a process that are, or have been, distributable ones. `W`: where one may have gone.
+/// Native threads of a process that are, or were, distributable ones. `W` is the type of
+/// destinations of calls.
 pub(crate) struct Registry<W> {
     slots: Mutex<Vec<Arc<Slot<W>>>>,
-    /// Ids that were cancelled before they came, the oldest first.
+    /// Ids cancelled before their arrival, the oldest first.
     early: Mutex<VecDeque<(Id, Instant)>>,
     /// Length of `early`, so that requests need not take its lock.
     early_count: AtomicUsize,
@@ -33,20 +34,20 @@ pub(crate) struct Slot<W> {
 struct Entry<W> {
     id: Id,
     cancelled: bool,
-    /// Destination of the call that is under way.
+    /// Destination of the current call.
     away: Option<W>,
 }
 
-/// The thread was cancelled.
+/// Error for a cancelled thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cancelled;
 
-/// Outcome of a search for a thread to cancel.
+/// Result of a search for a thread to cancel.
 #[derive(Debug)]
 pub(crate) struct Found<W> {
-    /// Number of native threads that it is in.
+    /// Number of native threads that the thread is in.
     pub(crate) here: usize,
-    /// Calls to follow that it has made, each once.
+    /// Calls that the thread has made, to be followed once each.
     pub(crate) away: Vec<W>,
 }
 
@@ -61,7 +62,7 @@ impl<W> Default for Registry<W> {
 }
 
 impl<W> Registry<W> {
-    /// Adds a native thread. Takes the lock of all; once for each thread.
+    /// Adds a native thread, once for each thread. Takes the registry's lock.
     pub(crate) fn attach(&self) -> Arc<Slot<W>> {
         let slot = Arc::new(Slot { entries: Mutex::new(Vec::new()), changed: Condvar::new() });
         self.slots.lock().push(Arc::clone(&slot));
@@ -73,13 +74,14 @@ impl<W> Registry<W> {
         self.slots.lock().retain(|known| !Arc::ptr_eq(known, slot));
     }
 
-    /// Returns whether a distributable thread is in this process, and was cancelled.
+    /// Returns whether a distributable thread was cancelled; `None` if it is not in this process.
     pub(crate) fn find(&self, id: &Id) -> Option<Result<(), Cancelled>> {
         let slots = self.slots.lock();
         slots.iter().find_map(|slot| slot.find(id))
     }
 
-    /// Marks a distributable thread as cancelled wherever it is in this process. What was marked before is not counted.
+    /// Marks a distributable thread as cancelled in all native threads. Entries already marked are
+    /// not counted.
     pub(crate) fn cancel(&self, id: &Id) -> Found<W>
     where
         W: Clone,
@@ -91,8 +93,8 @@ impl<W> Registry<W> {
         found
     }
 
-    /// Marks a thread as cancelled that is here or is on its way here: one that is not found is remembered, and its request
-    /// refused when it comes.
+    /// Marks a thread as cancelled that is here or about to arrive: the id of a thread not found is
+    /// remembered, and its request refused on arrival.
     pub(crate) fn cancel_even_early(&self, id: &Id) -> Found<W>
     where
         W: Clone,
@@ -102,12 +104,12 @@ impl<W> Registry<W> {
             return found;
         }
         self.cancel_early(id);
-        // It may have come in between.
+        // The thread may have arrived in between.
         self.cancel(id)
     }
 
-    /// Remembers for a minute that a thread was cancelled that has not come yet. The oldest is forgotten where there are too
-    /// many.
+    /// Remembers for a minute that a thread was cancelled before its arrival. At the limit the
+    /// oldest id is forgotten.
     fn cancel_early(&self, id: &Id) {
         let mut early = self.early.lock();
         early.retain(|(known, _)| known != id);
@@ -118,7 +120,7 @@ impl<W> Registry<W> {
         self.early_count.store(early.len(), Ordering::Release);
     }
 
-    /// Reports whether a thread was cancelled before it came. A look at a counter where there are none.
+    /// Reports whether a thread was cancelled before it arrived. Usually reads only a counter.
     #[inline]
     pub(crate) fn was_cancelled_early(&self, id: &Id) -> bool {
         self.early_count.load(Ordering::Acquire) > 0 && self.is_early(id)
@@ -134,12 +136,12 @@ impl<W> Registry<W> {
 }
 
 impl<W> Slot<W> {
-    /// A distributable thread begins here, or comes here.
+    /// Records that a distributable thread begins or arrives here.
     pub(crate) fn enter(&self, id: Id) {
         self.entries.lock().push(Entry { id, cancelled: false, away: None });
     }
 
-    /// The innermost thread ends, or leaves.
+    /// Records that the innermost thread ends or leaves.
     pub(crate) fn leave(&self) -> Result<(), Cancelled> {
         let left = self.entries.lock().pop();
         self.changed.notify_all();
@@ -149,7 +151,8 @@ impl<W> Slot<W> {
         }
     }
 
-    /// The innermost thread goes elsewhere, unless it was cancelled: whoever cancels it from here on follows it.
+    /// Records that the innermost thread leaves with a call, unless it was cancelled; a later
+    /// cancellation follows the call.
     pub(crate) fn go(&self, to: W) -> Result<(), Cancelled> {
         self.innermost(|entry| match entry.cancelled {
             true => Err(Cancelled),
@@ -160,7 +163,7 @@ impl<W> Slot<W> {
         })
     }
 
-    /// The innermost thread is back.
+    /// Records that the innermost thread has returned.
     pub(crate) fn come_back(&self) -> Result<(), Cancelled> {
         let (gone, cancelled) = {
             let mut entries = self.entries.lock();
@@ -176,7 +179,7 @@ impl<W> Slot<W> {
         }
     }
 
-    /// Returns whether the innermost thread was cancelled.
+    /// Checks that the innermost thread was not cancelled.
     pub(crate) fn check(&self) -> Result<(), Cancelled> {
         self.innermost(|entry| match entry.cancelled {
             true => Err(Cancelled),
@@ -184,7 +187,7 @@ impl<W> Slot<W> {
         })
     }
 
-    /// Marks the innermost thread: it was cancelled where it has been.
+    /// Marks the innermost thread as cancelled by the process that it returns from.
     pub(crate) fn mark(&self) {
         let _ = self.innermost(|entry| {
             entry.cancelled = true;
@@ -192,14 +195,14 @@ impl<W> Slot<W> {
         });
     }
 
-    /// Waits until the innermost thread is cancelled, at most so long.
+    /// Waits until the innermost thread is cancelled, for at most `duration`.
     pub(crate) fn sleep(&self, duration: Duration) -> Result<(), Cancelled> {
         let until = Instant::now().checked_add(duration);
         self.wait_while(until, |entries| entries.last().is_some_and(|entry| !entry.cancelled));
         self.check()
     }
 
-    /// Waits until no thread with this id is here, at most until then. Returns whether that is so.
+    /// Waits until no thread with this id is here, at most until `until`. Reports whether none is.
     pub(crate) fn wait_gone(&self, id: &Id, until: Instant) -> bool {
         self.wait_while(Some(until), |entries| entries.iter().any(|entry| entry.id == *id))
     }
@@ -211,7 +214,7 @@ impl<W> Slot<W> {
             if left.is_some_and(|left| left.is_zero()) {
                 return false;
             }
-            // A day at a time, as no clock can hold some durations.
+            // A day at a time, as clocks cannot represent some durations.
             let left = left.unwrap_or(Duration::from_secs(86_400));
             entries = self.changed.wait_timeout(entries, left).0;
         }

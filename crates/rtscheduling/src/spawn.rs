@@ -17,18 +17,19 @@ use crate::{Current, DistributableThread, DtState, Id, Scheduler};
 /// Attributes of a [spawned](Current::spawn) thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpawnOptions {
-    /// Octets of its stack; 0: as the system has it.
+    /// Stack size in octets; 0: the system's default.
     pub stack_size: usize,
-    /// CORBA priority of its native thread, before its scheduler grants another one; `None`: it has none.
+    /// CORBA priority of its native thread until its scheduler grants one; `None`: unchanged.
     pub base_priority: Option<Priority>,
 }
 
 impl<S: Scheduler> Current<S> {
-    /// Starts a native thread that is a new distributable thread while `action` runs (`spawn`). May be called in any thread.
+    /// Starts a native thread that is a new distributable thread while `action` runs (`spawn`). May
+    /// be called in any thread.
     ///
-    /// `action` gets a [`Current`] and runs within a segment of this name and these parameters. It does not run where the
-    /// scheduler refuses the segment, or the thread was cancelled before. When the ORB ends, all of its spawned threads are
-    /// cancelled and waited for.
+    /// `action` gets a [`Current`] and runs within a segment of this name and these parameters. It
+    /// does not run if the scheduler refuses the segment, or if the thread was cancelled before.
+    /// When the ORB ends, all of its spawned threads are cancelled and waited for.
     ///
     /// ```
     /// use oxorb_rtscheduling::{Enforcement, Fp, FpParameter, Kokyu, RtScheduling, SpawnOptions};
@@ -48,7 +49,8 @@ impl<S: Scheduler> Current<S> {
     /// ```
     ///
     /// # Errors
-    /// NO_RESOURCES where [`Limits::spawned`](crate::Limits::spawned) run, or the system gives no thread.
+    /// NO_RESOURCES if [`Limits::spawned`](crate::Limits::spawned) threads run, or the system
+    /// provides no thread.
     pub fn spawn(
         &self,
         name: &str,
@@ -76,7 +78,7 @@ impl<S: Scheduler> Current<S> {
             let _running = Running(Arc::clone(inner), id);
             let stack = stack::adopt(inner.number, &inner.registry, own);
             if let Some(priority) = options.base_priority {
-                // That it has no native one is logged by the ORB; the thread runs as it is.
+                // The ORB logs a missing native priority; the thread runs with its own.
                 let _ = current.orb.set_thread_priority(priority);
             }
             if stack.slot.check().is_err() {
@@ -108,7 +110,7 @@ impl<S: Scheduler> Current<S> {
     /// Registers a spawned thread to be cancelled when the ORB ends.
     fn end_with_orb(&self, spawned: &DistributableThread) {
         let inner = &self.scheduling.inner;
-        // Each ORB has interceptors of its own, as long as it lives.
+        // Each ORB has its own interceptors throughout its life, so their address identifies it.
         let orb = Arc::as_ptr(self.orb.interceptors()).addr();
         let mut spawns = inner.spawns.lock();
         if spawned.state() == DtState::Ended {
@@ -128,7 +130,7 @@ impl<S: Scheduler> Current<S> {
     }
 }
 
-/// Spawned threads that run, and the ORBs whose end they are to see.
+/// Running spawned threads, and the ORBs whose ends are hooked.
 #[derive(Default)]
 pub(crate) struct Spawns {
     running: Vec<(usize, DistributableThread)>,
@@ -136,7 +138,7 @@ pub(crate) struct Spawns {
 }
 
 impl<S> Inner<S> {
-    /// Cancels the spawned threads of an ORB that ends, and waits for them.
+    /// Cancels the spawned threads of an ending ORB, and waits for them.
     fn end_spawned(&self, orb: usize) {
         let of_orb = {
             let mut spawns = self.spawns.lock();
@@ -157,7 +159,7 @@ impl<S> Inner<S> {
     }
 }
 
-/// A spawned thread that runs; forgotten when it has ended.
+/// Running spawned thread, deregistered when dropped.
 struct Running<S: Scheduler>(Arc<Inner<S>>, Id);
 
 impl<S: Scheduler> Drop for Running<S> {
@@ -167,7 +169,7 @@ impl<S: Scheduler> Drop for Running<S> {
     }
 }
 
-/// Place among the spawned threads that may run.
+/// Permit of a spawned thread, returned when dropped.
 struct Counted<S: Scheduler>(Arc<Inner<S>>);
 
 impl<S: Scheduler> Counted<S> {

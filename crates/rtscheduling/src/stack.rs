@@ -1,4 +1,4 @@
-//! Scheduling segments and requests that a native thread is in, the outermost first.
+//! Stack of the scheduling segments and requests of a native thread, the outermost first.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,14 +12,14 @@ use oxorb::{Raised, Ref, SystemException};
 use crate::slots::{Registry, Slot};
 use crate::{Grant, Id, Segment};
 
-/// Most segments and requests within each other in one thread.
+/// Largest number of nested segments and requests in one thread.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// The ORB below the facade.
+/// Core's ORB, below the facade.
 pub(crate) type Core = <oxorb::Orb as Deref>::Target;
 
 thread_local! {
-    /// Stack of this thread under each scheduling, by the number of the scheduling.
+    /// Stack of this thread under each scheduling, by scheduling number.
     static STACKS: RefCell<Vec<(u64, Rc<dyn Any>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -30,16 +30,16 @@ pub(crate) enum Kind {
     Thread,
     /// Segment within another frame of its thread.
     Nested,
-    /// Request that a distributable thread has come with.
+    /// Request that carries a distributable thread.
     Request,
-    /// Request without one, within a distributable thread.
+    /// Request without a distributable thread, nested in one.
     Other,
 }
 
 /// Segment or request.
 pub(crate) struct Frame<P> {
     pub(crate) kind: Kind,
-    /// Differs among all frames of the thread.
+    /// Unique among all frames of the thread.
     pub(crate) serial: u64,
     pub(crate) id: Id,
     pub(crate) name: String,
@@ -57,7 +57,7 @@ pub(crate) struct Stack<P> {
 }
 
 struct Frames<P> {
-    /// The first `depth` are in use; the others are kept for their memory.
+    /// Frames, of which the first `depth` are in use; the others keep their memory.
     all: Vec<Frame<P>>,
     depth: usize,
     serials: u64,
@@ -78,7 +78,7 @@ pub(crate) fn own<P: 'static>(number: u64, registry: &Arc<Registry<Ref>>) -> Rc<
     known(number).unwrap_or_else(|| adopt(number, registry, registry.attach()))
 }
 
-/// Gives this thread a stack whose slot is known already.
+/// Gives this thread a stack with an existing slot.
 #[cold]
 pub(crate) fn adopt<P: 'static>(
     number: u64,
@@ -102,12 +102,12 @@ impl<P> Drop for Stack<P> {
 }
 
 impl<P: Copy> Stack<P> {
-    /// Number of segments and requests that the thread is in.
+    /// Returns the number of nested segments and requests.
     pub(crate) fn depth(&self) -> usize {
         self.frames.borrow().depth
     }
 
-    /// Puts a frame on top, and returns its serial number; `None`: there are too many.
+    /// Pushes a frame and returns its serial number; `None` at the depth limit.
     pub(crate) fn push(
         &self,
         kind: Kind,
@@ -148,7 +148,7 @@ impl<P: Copy> Stack<P> {
         Some(serial)
     }
 
-    /// Takes the frame on top away, and its priority.
+    /// Pops the top frame and resets its priority.
     pub(crate) fn pop(&self) {
         let raised = {
             let frames = &mut *self.frames.borrow_mut();
@@ -159,24 +159,25 @@ impl<P: Copy> Stack<P> {
         drop(raised);
     }
 
-    /// Calls `look` with the frame on top, if there is one. `look` must not use the stack.
+    /// Calls `look` with the top frame, if there is one. `look` must not use the stack.
     pub(crate) fn top<R>(&self, look: impl FnOnce(&mut Frame<P>) -> R) -> Option<R> {
         self.at(0, look)
     }
 
-    /// Calls `look` with the frame that is so many below the top. `look` must not use the stack.
+    /// Calls `look` with the frame `below` levels below the top. `look` must not use the stack.
     pub(crate) fn at<R>(&self, below: usize, look: impl FnOnce(&mut Frame<P>) -> R) -> Option<R> {
         let frames = &mut *self.frames.borrow_mut();
         let index = frames.depth.checked_sub(below + 1)?;
         frames.all.get_mut(index).map(look)
     }
 
-    /// Calls `act` with the frame on top as a scheduler sees it; `None`: it belongs to no distributable thread.
+    /// Calls `act` with the top frame as a segment; returns `None` if it belongs to no
+    /// distributable thread.
     pub(crate) fn segment<R>(&self, act: impl FnOnce(&Segment<'_, P>) -> R) -> Option<R> {
         self.segment_at(0, act)
     }
 
-    /// Calls `act` with the frame that is so many below the top as a scheduler sees it.
+    /// Calls `act` with the frame `below` levels below the top as a segment.
     pub(crate) fn segment_at<R>(
         &self,
         below: usize,
@@ -196,10 +197,11 @@ impl<P: Copy> Stack<P> {
         Some(done)
     }
 
-    /// Gives the thread the priority that a scheduler has granted, until the frame on top goes.
+    /// Sets the thread's priority to the one that a scheduler granted, until the top frame is
+    /// popped.
     ///
     /// # Errors
-    /// DATA_CONVERSION: it has no native one.
+    /// DATA_CONVERSION if it maps to no native priority.
     pub(crate) fn grant(&self, orb: &Core, grant: Grant) -> Result<(), SystemException> {
         let Some(priority) = grant else {
             return Ok(());
@@ -214,7 +216,7 @@ impl<P: Copy> Stack<P> {
         let Some(Some(before)) = self.top(change) else {
             return Ok(());
         };
-        // First as it was before, so that this is what it will be after.
+        // Restores the earlier priority first, so that it becomes the one to return to.
         drop(before);
         let raised = orb.raise_thread(priority)?;
         self.top(|frame| {

@@ -1,7 +1,8 @@
-//! Locks and waits: the system's, or those of a model checker. Both return guards.
+//! Locks and waits of the system or of a model checker. Locks return guards without poisoning.
 //!
-//! In a test build with the feature `model` they are shuttle's, which chooses at each lock and wait which thread runs next
-//! (see `src/model.rs`). Shuttle's waits know no time: one that is lost is a deadlock, which it reports.
+//! In a test build with the feature `model` they are shuttle's, which chooses at each lock and wait
+//! the thread that runs next (see `src/model.rs`). Shuttle's waits have no timeouts: a lost wake-up
+//! is a deadlock, which it reports.
 
 #[cfg(not(all(test, feature = "model")))]
 mod chosen {

@@ -1,4 +1,4 @@
-//! Distributable threads as values: to look at, to cancel, to wait for.
+//! Handles of distributable threads, to inspect, cancel and wait for them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,29 +11,30 @@ use crate::cancel;
 use crate::refusal::UNKNOWN;
 use crate::slots::{Registry, Slot};
 
-/// Distributable thread that is, or was, in this process (`RTScheduling::DistributableThread`). May be kept after its end.
+/// Handle of a distributable thread that is, or was, in this process
+/// (`RTScheduling::DistributableThread`). May outlive the thread.
 #[derive(Clone)]
 pub struct DistributableThread {
     id: Id,
     registry: Arc<Registry<Ref>>,
     scheduler: Arc<dyn Cancels>,
     limit: Duration,
-    /// Slot of the native thread that was spawned for the thread.
+    /// Slot of the native thread that was spawned for it.
     slot: Option<Arc<Slot<Ref>>>,
 }
 
 /// State of a distributable thread in this process (`DT_State`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DtState {
-    /// The thread is here, or has gone elsewhere from here.
+    /// The thread is here, or has left with a call.
     Active,
-    /// The thread is here, or has gone elsewhere from here, and was cancelled.
+    /// The thread is here, or has left with a call, and was cancelled.
     Cancelled,
     /// The thread has ended, or has left with the request that brought it here.
     Ended,
 }
 
-/// Scheduler that wants to know which threads are cancelled.
+/// Scheduler that is notified of cancellations.
 pub(crate) trait Cancels: Send + Sync {
     fn cancel(&self, id: &Id);
 }
@@ -49,12 +50,13 @@ impl DistributableThread {
         DistributableThread { id, registry, scheduler, limit, slot }
     }
 
-    /// Returns its id.
+    /// Returns the thread's id.
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// Returns its state in this process. Takes locks as [`RtScheduling::lookup`](crate::RtScheduling::lookup) does.
+    /// Returns the thread's state in this process. Takes locks as
+    /// [`RtScheduling::lookup`](crate::RtScheduling::lookup) does.
     pub fn state(&self) -> DtState {
         match self.registry.find(&self.id) {
             None => DtState::Ended,
@@ -63,16 +65,18 @@ impl DistributableThread {
         }
     }
 
-    /// Cancels the thread: at the next point of its scheduler, wherever it is, it gets THREAD_CANCELLED. So do its callers,
-    /// back to where it began.
+    /// Cancels the thread: at its scheduler's next point, in any process, it gets THREAD_CANCELLED,
+    /// and so do its callers, back to its origin.
     ///
-    /// A thread that has left this process with a call is followed: the process that serves the call is notified before this
-    /// method returns, and follows the thread in turn. Each notification takes [`Limits::cancel`](crate::Limits::cancel) at most.
-    /// A process that cannot be reached in this time, or that knows no cancelling (TAO's), lets the thread return first. Returns
-    /// whether all processes have answered to which the thread went from here.
+    /// A thread that has left this process with a call is followed: the process that serves the
+    /// call is notified before this method returns, and follows the thread in turn. Each
+    /// notification takes [`Limits::cancel`](crate::Limits::cancel) at most. If a process cannot be
+    /// reached in this time, or does not support cancellation (TAO's), the thread is cancelled when
+    /// it returns from there. Reports whether all processes that the thread went to from here have
+    /// answered.
     ///
     /// # Errors
-    /// OBJECT_NOT_EXIST: it is not in this process.
+    /// OBJECT_NOT_EXIST if the thread is not in this process.
     pub fn cancel(&self) -> Result<bool, SystemException> {
         let found = self.registry.cancel(&self.id);
         if found.here == 0 {
@@ -82,14 +86,14 @@ impl DistributableThread {
         Ok(cancel::follow(&self.id, &found.away, cancel::HOPS, self.limit))
     }
 
-    /// Waits until a [spawned](crate::Current::spawn) thread has ended, at most so long. Returns whether it has. Of other threads
-    /// this is the state now.
+    /// Waits until a [spawned](crate::Current::spawn) thread has ended, for at most `limit`, and
+    /// reports whether it has. For other threads reports the current state.
     pub fn wait_ended(&self, limit: Duration) -> bool {
         match &self.slot {
             None => self.state() == DtState::Ended,
             Some(slot) => {
                 let now = Instant::now();
-                // What no clock can hold is a day.
+                // A limit that clocks cannot represent counts as a day.
                 let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(86_400));
                 slot.wait_gone(&self.id, until)
             }

@@ -1,4 +1,4 @@
-//! How long a thousand operations take to schedule and to analyse.
+//! Time to schedule and to analyse a thousand operations.
 //!
 //!     cargo run --release -p oxorb-sched --example thousand
 
@@ -41,7 +41,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Rates from 200 Hz to 5 Hz that use 0.7 of the processor, every tenth operation fed by events of the one before it.
+/// Rates from 200 Hz to 5 Hz with a load of 0.7 of the processor; every tenth operation receives
+/// events of the previous one.
 fn operations() -> Result<Repository, Error> {
     let mut repository = Repository::new();
     for at in 0..OPERATIONS {

@@ -1,8 +1,9 @@
-//! Admission of new operations: may one more join those that run, without any of them losing a deadline that was proved?
+//! Admission control: whether an operation may be added to the running ones without endangering a
+//! proved deadline.
 //!
-//! The analysis is run with the new operation. It is admitted if its own deadline is proved and every deadline that was
-//! proved before still is; otherwise the [`Refusal`] says which operation would be late, what it would wait for, and by how
-//! much it is short.
+//! The running operations are analysed together with the new one. It is admitted if its own
+//! deadline is proved and every deadline proved before still is; otherwise the [`Refusal`] names
+//! the operation that would be late, what it would wait for, and by how much it is late.
 
 mod controller;
 
@@ -20,10 +21,10 @@ use crate::strategy::{InputMapping, OutputMapping};
 use crate::task::{Task, TaskSet, Utilization};
 use crate::time::Nanos;
 
-/// The operations that run, with the one that was admitted.
+/// Running operations, including the newly admitted one.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// Repository to be analysed next time.
+    /// Repository for the next call of [`admit`].
     pub repository: Repository,
     /// Schedule to be enforced from now on.
     pub schedule: Schedule,
@@ -32,19 +33,19 @@ pub struct Admitted {
 /// Why an operation was not admitted.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The declaration cannot be: a duplicate name, a time out of range, no schedule.
+    /// The declaration is invalid: a duplicate name, a time out of range, no schedule.
     #[error(transparent)]
     Invalid(#[from] Error),
     /// The operation would be late itself, or make another one late.
     #[error("{operation} is not admitted, for with it {because}")]
     Late {
-        /// The operation that was not admitted.
+        /// Operation that was not admitted.
         operation: String,
-        /// The one that would be late; often the same.
+        /// Operation that would be late; often the same one.
         late: String,
-        /// Time by which it would be late; `None`: there is no bound.
+        /// Time by which it would be late, in ns; `None`: unbounded.
         short: Option<Nanos>,
-        /// Explanation of the wait, a sentence.
+        /// Sentence that explains the wait.
         because: String,
     },
 }
@@ -55,9 +56,10 @@ impl fmt::Debug for Refusal {
     }
 }
 
-/// Admits an operation to those that run, or says why not. Changes nothing: the result is what to go on with.
+/// Admits an operation to the running ones, or refuses it with the reason. `running` stays
+/// unchanged; the caller continues with the result.
 ///
-/// Takes two analyses, and allocates; not for a request's path.
+/// Runs two analyses and allocates: do not call it on a request's path.
 ///
 /// ```
 /// use oxorb_sched::admission::{Refusal, admit};
@@ -135,7 +137,7 @@ pub fn admit(
     Ok(Admitted { repository, schedule })
 }
 
-/// Explains what keeps a task waiting for ever.
+/// Returns the explanation of an unbounded wait.
 fn overload(set: &TaskSet, late: &Task) -> String {
     let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
     let mut told =

@@ -1,18 +1,17 @@
-//! Anomalies: what a schedule has against it without being impossible
-//! (`RtecScheduler::Scheduling_Anomaly`).
+//! Anomalies: defects of a schedule that do not prevent it (`RtecScheduler::Scheduling_Anomaly`).
 
 use std::fmt;
 
 /// Severity of an anomaly, in the order of the IDL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// A schedule does not exist.
+    /// Schedule impossible.
     Fatal,
-    /// The schedule does not do what was asked.
+    /// Schedule that does not meet the declared requirements.
     Error,
-    /// Worth a look.
+    /// Declaration that deserves a check.
     Warning,
-    /// Information.
+    /// Information only.
     None,
 }
 
@@ -21,9 +20,9 @@ pub enum Severity {
 pub struct Anomaly {
     /// Severity.
     pub severity: Severity,
-    /// The operation it is about, if it is one.
+    /// Operation concerned; `None` for the whole schedule.
     pub operation: Option<String>,
-    /// Description, a sentence.
+    /// Description in one sentence.
     pub description: String,
 }
 

@@ -1,15 +1,16 @@
-//! Arrivals of jobs: at most one in a period, or bursts of several within it.
+//! Arrivals of jobs: at most one in a period, or bursts of several.
 
 use crate::task::Task;
 use crate::time::Nanos;
 
 impl Task {
-    /// Returns how many releases fit into a period.
+    /// Returns the largest number of releases in a period.
     pub fn per_period(&self) -> u64 {
         self.burst.map_or(1, |burst| u64::from(burst.most.max(1)))
     }
 
-    /// Returns the most releases in a window of this length that is open at its end, jitter and delay included.
+    /// Returns the largest number of releases in a half-open window of this length, including
+    /// jitter and delay.
     pub fn released_within(&self, window: Nanos) -> u64 {
         let window = window.saturating_add(self.late());
         let Some(burst) = self.burst else {
@@ -25,7 +26,8 @@ impl Task {
         whole.saturating_mul(most).saturating_add(some)
     }
 
-    /// Returns the most releases in a window of this length with both its ends, jitter and delay included.
+    /// Returns the largest number of releases in a closed window of this length, including jitter
+    /// and delay.
     pub fn released_by(&self, window: Nanos) -> u64 {
         let window = window.saturating_add(self.late());
         let Some(burst) = self.burst else {
@@ -40,7 +42,8 @@ impl Task {
         whole.saturating_mul(most).saturating_add(some)
     }
 
-    /// Returns the shortest time from the nominal release of a job to that of the job so many after it.
+    /// Returns the shortest time between the nominal releases of a job and the `job`-th job after
+    /// it.
     pub(crate) fn earliest(&self, job: u64) -> u128 {
         let most = self.per_period();
         let (whole, rest) = (job / most, job % most);
@@ -48,8 +51,8 @@ impl Task {
         u128::from(whole) * u128::from(self.period) + u128::from(rest) * u128::from(distance)
     }
 
-    /// Returns streams with one job in a period each which together release whatever this one may. Each has a job of the
-    /// burst; what is lost is the distance between them.
+    /// Returns streams with one job in a period each, one for each job of the burst, which together
+    /// cover all releases of this task. The distance within the burst is lost.
     pub(crate) fn streams(&self) -> impl Iterator<Item = Task> {
         let one = Task { burst: None, ..self.clone() };
         std::iter::repeat_n(one, usize::try_from(self.per_period()).unwrap_or(usize::MAX))
@@ -61,7 +64,7 @@ mod tests {
     use super::*;
     use crate::burst::Burst;
 
-    /// Plainly: the releases at the earliest moments that the two rules allow.
+    /// Reference implementation: releases at the earliest moments that both rules allow.
     fn densest(most: u64, distance: u64, period: u64, jobs: usize) -> Vec<u64> {
         let mut at: Vec<u64> = Vec::new();
         for job in 0..jobs {

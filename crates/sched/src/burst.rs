@@ -1,12 +1,13 @@
-//! Several jobs in a period.
+//! Bursts: several jobs in a period.
 
 use crate::time::{Nanos, Show};
 
-/// Arrivals in bursts: up to `most` releases in any window as long as a period, each at least `distance` after the one
-/// before.
+/// Arrivals in bursts: up to `most` releases in any window as long as a period, each at least
+/// `distance` after the previous one.
 ///
-/// A period with one release in it is what a task without a burst has. The arrival curve is that of sporadically periodic
-/// tasks (Audsley, Burns, Richardson, Tindell and Wellings 1993): the densest sequence that keeps both rules.
+/// A burst of one release is the same as no burst. The arrival curve is that of sporadically
+/// periodic tasks (Audsley, Burns, Richardson, Tindell and Wellings 1993): the densest sequence
+/// that keeps both rules.
 ///
 /// ```
 /// use oxorb_sched::{Burst, Task};
@@ -18,14 +19,14 @@ use crate::time::{Nanos, Show};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Burst {
-    /// Releases in any window as long as a period; from 1.
+    /// Largest number of releases in any window as long as a period; at least 1.
     pub most: u32,
-    /// The shortest time between two releases; 0: they may come at one moment.
+    /// Shortest time between two releases, in ns; 0: they may coincide.
     pub distance: Nanos,
 }
 
 impl Burst {
-    /// Returns what is wrong with a burst in a period, as a sentence.
+    /// Returns a sentence about an invalid burst.
     pub(crate) fn problem(&self, period: Nanos) -> Option<String> {
         if self.most == 0 {
             return Some("a burst of 0 requests is none".into());

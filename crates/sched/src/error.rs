@@ -1,4 +1,4 @@
-//! Refusals of the service, each with the exception of the IDL that says so.
+//! Errors of the scheduling service, and the exception of the IDL for each.
 
 use std::fmt;
 
@@ -6,96 +6,97 @@ use crate::graph::Cycle;
 use crate::repository::Handle;
 use crate::task::Utilization;
 
-/// Why the service refused.
+/// Error of the scheduling service.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An info of this name is there already.
+    /// An info of this name exists already.
     #[error("an operation called {0:?} exists already")]
     DuplicateName(String),
-    /// The handle is that of no info.
+    /// The handle belongs to no info.
     #[error("no operation has the handle {0}")]
     UnknownHandle(Handle),
-    /// The name is that of no info.
+    /// The name belongs to no info.
     #[error("no operation is called {0:?}")]
     UnknownName(String),
-    /// The one operation does not depend on the other, or not with this kind and number of calls.
+    /// The first operation does not depend on the second with this kind and number of calls.
     #[error(
         "the operation with handle {dependent} does not depend on {on} with this kind and number of calls"
     )]
     UnknownDependency {
-        /// Operation that should depend.
+        /// Dependent operation.
         dependent: Handle,
-        /// Operation that it should depend on.
+        /// Operation that it was expected to depend on.
         on: Handle,
     },
-    /// The operation keeps what was set: it is non-volatile, and `reset` does not change it.
+    /// The operation is non-volatile, and `reset` does not change it.
     #[error(
         "{0} is non-volatile, and reset does not change it; use set, or enable it as volatile first"
     )]
     NonVolatile(String),
-    /// A schedule was not computed yet, or something changed since.
+    /// The schedule was not computed since the last change.
     #[error("nothing is scheduled yet; compute the schedule first")]
     NotScheduled,
-    /// The schedule leaves this operation out: it is disabled, or nothing says how often it runs.
+    /// The schedule leaves this operation out: it is disabled, or its rate is unknown.
     #[error(
         "the schedule leaves {0} out: it is disabled, or neither it nor its callers have a period"
     )]
     LeftOut(String),
-    /// Operations call each other in a ring, so that no time bounds them.
+    /// Operations call each other in a cycle, so that their time is unbounded.
     #[error(
         "operations call each other in a ring: {}; let one operation stand for the ring, with the time of all",
         rings(.0)
     )]
     Cycles(Vec<Cycle>),
-    /// The critical operations alone need more than the processor has.
+    /// The critical operations alone need more than the whole processor.
     #[error("the critical operations alone need {critical} of the processor")]
     UtilizationBoundExceeded {
         /// Utilisation of the critical operations.
         critical: Utilization,
     },
-    /// The strategy needs more thread priorities than there are.
+    /// The strategy needs more thread priorities than available.
     #[error(
         "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
          strategy with fewer levels"
     )]
     InsufficientThreadPriorityLevels {
-        /// Number of priorities that it needs.
+        /// Number of priorities needed.
         needed: usize,
-        /// Number of priorities that there are.
+        /// Number of priorities available.
         available: usize,
     },
-    /// The operations that register at run time are not those that were analysed.
+    /// The operations registered at run time are not the analysed ones.
     #[error(
         "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
     )]
     TaskCountMismatch {
-        /// Operations of the table.
+        /// Number of operations in the table.
         analysed: usize,
-        /// Operations that registered.
+        /// Number of operations registered.
         registered: usize,
     },
     /// The schedule has no level with this preemption priority.
     #[error("the schedule has no preemption priority {0}")]
     UnknownPriorityLevel(i32),
-    /// A number that follows from what was declared, and is too large.
+    /// A number computed from the declarations is too large.
     #[error("{operation}: {what} overflows")]
     Overflow {
-        /// The operation.
+        /// Name of the operation.
         operation: String,
-        /// The number.
+        /// Name of the number.
         what: &'static str,
     },
-    /// A value out of range.
+    /// Value out of range, with a sentence about it.
     #[error("{0}")]
     Invalid(String),
-    /// The repository is as large as it was allowed to get.
+    /// The repository has reached its limit.
     #[error("there is room for {0} operations")]
     Full(usize),
 }
 
 impl Error {
-    /// The exception of `RtecScheduler` that carries it; `BAD_PARAM` is a system exception.
+    /// Returns the name of the `RtecScheduler` exception that reports this error; `BAD_PARAM` is a
+    /// system exception.
     pub fn exception(&self) -> &'static str {
         match self {
             Error::DuplicateName(_) => "DUPLICATE_NAME",

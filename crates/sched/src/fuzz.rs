@@ -1,8 +1,9 @@
-//! Entry point of the fuzz target: any text is refused with a place in it, or becomes threads that can be analysed.
+//! Entry point of the fuzz target: any text is either refused with a position in it, or yields
+//! threads that can be analysed.
 
 use crate::import::aadl::read;
 
-/// Reads a model in AADL, in two texts if there is a zero in it.
+/// Parses an AADL model, as two texts if the data contains a zero octet.
 pub fn aadl(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

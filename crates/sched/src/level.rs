@@ -1,4 +1,4 @@
-//! Criticality, importance, and what kind of thing an entry stands for.
+//! Criticality and importance of operations.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,21 +8,21 @@ macro_rules! levels {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub enum $name {
-            /// Least.
+            /// Lowest level.
             VeryLow,
-            /// Little.
+            /// Low level.
             #[default]
             Low,
-            /// Middle.
+            /// Middle level.
             Medium,
-            /// Much.
+            /// High level.
             High,
-            /// Most.
+            /// Highest level.
             VeryHigh,
         }
 
         impl $name {
-            /// All five, least first: the index is the number on the wire.
+            /// All five levels, lowest first: the index is the number on the wire.
             pub const ALL: [$name; 5] = [
                 $name::VeryLow,
                 $name::Low,
@@ -31,7 +31,7 @@ macro_rules! levels {
                 $name::VeryHigh,
             ];
 
-            /// Returns the name as files and annotations write it.
+            /// Returns the name as written in files and annotations.
             pub const fn name(self) -> &'static str {
                 ["VERY_LOW", "LOW", "MEDIUM", "HIGH", "VERY_HIGH"][self as usize]
             }
@@ -46,8 +46,7 @@ macro_rules! levels {
         impl FromStr for $name {
             type Err = UnknownLevel;
 
-            /// Reads the name in any case, with `_` or `-`; with or without the suffix that the IDL
-            /// has.
+            /// Parses the name in any case, with `_` or `-`, with or without the suffix of the IDL.
             fn from_str(text: &str) -> Result<Self, UnknownLevel> {
                 let plain = text.to_ascii_uppercase().replace(['-', ' '], "_");
                 let plain = plain.strip_suffix(concat!("_", $what)).unwrap_or(&plain);
@@ -61,24 +60,24 @@ macro_rules! levels {
 }
 
 levels! {
-    /// Cost to the application of a late operation. High and very high are the critical set of strategies that look at
-    /// it; see [`CriticalSet`](crate::CriticalSet).
+    /// Cost to the application of a late operation. High and very high make up the critical set of
+    /// strategies that use criticality; see [`CriticalSet`](crate::CriticalSet).
     Criticality, "CRITICALITY"
 }
 
 levels! {
-    /// Decides between operations that are equal otherwise (paper 3, 2.1).
+    /// Order of operations that are equal otherwise (paper 3, 2.1).
     Importance, "IMPORTANCE"
 }
 
 impl Criticality {
-    /// Whether it belongs to the critical set (rt-facts 6.2).
+    /// Reports whether the level belongs to the critical set.
     pub const fn is_critical(self) -> bool {
         matches!(self, Criticality::High | Criticality::VeryHigh)
     }
 }
 
-/// A text that names none of the five levels.
+/// Error for a text that names none of the five levels.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH")]
 pub struct UnknownLevel(String);

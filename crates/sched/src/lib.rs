@@ -1,8 +1,9 @@
-//! The scheduling service as a library: know before it runs.
+//! Real-time scheduling as a library: analysis of a schedule before the application runs.
 //!
-//! Nothing here opens a socket, reads a clock or starts a thread. What an application says of its operations goes into a
-//! [`Repository`]; a [`Strategy`] and a [`DispatchModel`] make a [`Schedule`] of it; [`analysis`] says whether it holds and
-//! why, [`simulate`] shows how it runs, and [`queue`] has the queues that enforce it at run time.
+//! The crate opens no socket, reads no clock and starts no thread. An application declares its
+//! operations in a [`Repository`]; a [`Strategy`] and a [`DispatchModel`] turn them into a
+//! [`Schedule`]; [`analysis`] reports whether its deadlines hold and why, [`simulate`] shows how it
+//! runs, and [`queue`] has the queues that enforce it at run time.
 //!
 //! ```
 //! use oxorb_sched::repository::Characteristics;
@@ -29,9 +30,10 @@
 //! # Ok::<(), oxorb_sched::Error>(())
 //! ```
 //!
-//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "The Design of the TAO Real-Time Object Request Broker",
-//! paper 3 "The Design and Performance of a Real-Time CORBA Scheduling Service"; A, F and E numbers are the project's
-//! checklist. Where the papers contradict themselves, `docs/experiments/schedulers.md` says how it was settled.
+//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "The Design of the TAO Real-Time
+//! Object Request Broker", paper 3 "The Design and Performance of a Real-Time CORBA Scheduling
+//! Service". Where the papers contradict themselves, `docs/experiments/schedulers.md` explains the
+//! reading chosen.
 #![forbid(unsafe_code)]
 
 pub mod admission;

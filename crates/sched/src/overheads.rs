@@ -1,4 +1,4 @@
-//! Costs of dispatching, which analysis and simulation count alike.
+//! Costs of dispatching, counted alike by analysis and simulation.
 
 use std::borrow::Cow;
 
@@ -20,23 +20,23 @@ use crate::time::{LONGEST, MICROSECOND, Nanos, Show};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overheads {
-    /// Longest time for which a job runs before laxity is looked at again, under [`DispatchModel::Urgency`]. More than 0,
-    /// and more than `switch`.
+    /// Longest time for which a job runs before laxity is evaluated again, under
+    /// [`DispatchModel::Urgency`], in ns. More than 0, and more than `switch`.
     pub step: Nanos,
-    /// Time to take a request off its queue, once for each.
+    /// Time to dequeue a request, once for each, in ns.
     pub dispatch: Nanos,
-    /// Time of a context switch, each time that a job gets the processor.
+    /// Time of a context switch, whenever a job gets the processor, in ns.
     pub switch: Nanos,
 }
 
 impl Default for Overheads {
-    /// A step of 100 us, and no other cost.
+    /// Returns a step of 100 us and no other cost.
     fn default() -> Self {
         Overheads { step: 100 * MICROSECOND, dispatch: 0, switch: 0 }
     }
 }
 
-/// Overheads under which no job would ever end.
+/// Error for overheads under which no job would ever end.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a step of {} is no longer than a context switch of {}, so that nothing else would run",
@@ -55,10 +55,10 @@ impl std::fmt::Debug for NoProgress {
 }
 
 impl Overheads {
-    /// Checks that jobs of a set come to an end.
+    /// Checks that jobs of a set make progress.
     ///
     /// # Errors
-    /// Jobs take turns by laxity, and the step is no longer than a context switch.
+    /// [`NoProgress`]: jobs take turns by laxity, and the step is no longer than a context switch.
     pub fn check(&self, set: &TaskSet) -> Result<(), NoProgress> {
         let Overheads { step, switch, .. } = *self;
         match step > switch || !set.takes_turns() {
@@ -67,11 +67,12 @@ impl Overheads {
         }
     }
 
-    /// Returns the set with these costs in the execution times of its tasks, and none left to be charged.
+    /// Returns the set with these costs added to the execution times of its tasks, and with no
+    /// costs left to charge.
     ///
-    /// A job pays for being dispatched and for two switches: to itself, and back to the job that it interrupted. By laxity with
-    /// full preemption jobs take turns; such a job pays for a switch after each step, and for one after each release of
-    /// another task before its deadline.
+    /// A job is charged for its dispatch and for two context switches: to itself, and back to the
+    /// interrupted job. By laxity with full preemption jobs take turns; such a job is charged for a
+    /// switch after each step, and for one after each release of another task before its deadline.
     pub(crate) fn charge<'s>(&self, set: &'s TaskSet) -> Cow<'s, TaskSet> {
         if self.dispatch == 0 && self.switch == 0 {
             return Cow::Borrowed(set);
@@ -80,7 +81,7 @@ impl Overheads {
         for (task, said) in charged.tasks.iter_mut().zip(&set.tasks) {
             if said.wcet > 0 {
                 task.wcet = self.charged(set, said);
-                // What dispatching adds at worst, it adds after an overrun, too.
+                // The largest cost of dispatching applies after an overrun, too.
                 let more = task.wcet - said.wcet;
                 task.overrun =
                     said.overrun.map(|overrun| overrun.saturating_add(more).min(LONGEST));

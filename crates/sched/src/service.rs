@@ -1,8 +1,10 @@
-//! The service: a repository and its schedule behind one interface, for configuration runs and for run time.
+//! Scheduling service: a repository and its schedule behind one interface, for configuration runs
+//! and for run time.
 //!
-//! In a configuration run an application registers its operations and has the schedule computed. At run time the same code
-//! runs against the table that came out of it: `create` finds, `set` and dependencies change nothing, and `compute` only
-//! checks that what registered is what was analysed.
+//! In a configuration run an application registers its operations and has the schedule computed. At
+//! run time the same code runs against the resulting table: `create` looks operations up, `set` and
+//! dependencies change nothing, and `compute` only checks that the registered operations are the
+//! analysed ones.
 
 use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
@@ -12,10 +14,10 @@ use crate::repository::{
 use crate::schedule::{Level, OsPriorities, Schedule};
 use crate::strategy::{DispatchModel, Dispatching, InputMapping, OutputMapping};
 
-/// An input mapping that can be shared between threads.
+/// Input mapping that can be shared between threads.
 pub type Input = Box<dyn InputMapping + Send + Sync>;
 
-/// An output mapping that can be shared between threads.
+/// Output mapping that can be shared between threads.
 pub type Output = Box<dyn OutputMapping + Send + Sync>;
 
 /// Scheduling service; see the [module](self).
@@ -28,7 +30,7 @@ pub struct Service {
 /// Result of the last computation.
 struct Computed {
     levels: Vec<Level>,
-    /// Thread priorities, least and most.
+    /// Least and greatest thread priority.
     range: (i32, i32),
 }
 
@@ -80,10 +82,10 @@ impl Service {
         }
     }
 
-    /// Returns a service for run time, over what a configuration run computed.
+    /// Returns a service for run time, with the table of a configuration run.
     ///
     /// # Errors
-    /// If the table names an operation twice or has values out of range.
+    /// An operation occurs twice in the table, or a value is out of range.
     pub fn run_time(table: Table) -> Result<Service, Error> {
         let mut repository = Repository::with_limit(table.operations.len());
         let mut scheduled = Vec::new();
@@ -104,7 +106,7 @@ impl Service {
         })
     }
 
-    /// Returns what was computed, for [`run_time`](Self::run_time).
+    /// Returns the computed table, for [`run_time`](Self::run_time).
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
@@ -118,12 +120,12 @@ impl Service {
         })
     }
 
-    /// Whether this is the face of run time.
+    /// Reports whether this service is for run time.
     pub fn is_run_time(&self) -> bool {
         matches!(self.face, Face::RunTime { .. })
     }
 
-    /// The name of the strategy; at run time nobody asks for it any more.
+    /// Returns the name of the strategy; `None` at run time, which does not need it.
     pub fn strategy(&self) -> Option<&str> {
         match &self.face {
             Face::Configuration { input, .. } => Some(input.name()),
@@ -139,8 +141,9 @@ impl Service {
         }
     }
 
-    /// Puts these operations in the place of all there were, as if they had been created one by one; nothing is scheduled
-    /// then. For operations that come from a file, or from an earlier life of the service. At run time nothing changes.
+    /// Replaces all operations, as if the given ones had been created one by one, and discards the
+    /// schedule. For operations from a file or a previous process of the service. Changes nothing
+    /// at run time.
     pub fn load(&mut self, mut repository: Repository) {
         if let Face::Configuration { .. } = self.face {
             repository.forget_schedule();
@@ -149,11 +152,11 @@ impl Service {
         }
     }
 
-    /// Makes operations be as these are, by name, and adds those of their dependencies that are not there; what else there
-    /// is stays. At run time nothing changes.
+    /// Merges operations by name: creates or overwrites each given operation and adds its missing
+    /// dependencies; everything else stays. Changes nothing at run time.
     ///
     /// # Errors
-    /// [`Full`](Error::Full); what came before it is done.
+    /// [`Full`](Error::Full); the operations before it are merged.
     pub fn merge(&mut self, operations: &Repository) -> Result<(), Error> {
         if self.is_run_time() {
             return Ok(());
@@ -184,7 +187,7 @@ impl Service {
         }
         for one in operations.dependencies() {
             let one = Dependency { dependent: here(one.dependent)?, on: here(one.on)?, ..*one };
-            // It is there, or else it is made; then it counts or not as the other does.
+            // The dependency exists or is added, and then enabled or disabled as in `operations`.
             if self.repository.enable_dependencies(&[one]).is_err() {
                 let Dependency { dependent, on, calls, kind, .. } = one;
                 self.repository.add_dependency(dependent, on, calls, kind)?;
@@ -194,7 +197,7 @@ impl Service {
         Ok(())
     }
 
-    /// Makes an info; at run time, finds the one that was analysed.
+    /// Creates an info; at run time, looks up the analysed one.
     ///
     /// # Errors
     /// [`DuplicateName`](Error::DuplicateName); at run time [`UnknownName`](Error::UnknownName).
@@ -215,7 +218,7 @@ impl Service {
         }
     }
 
-    /// The handle of a name.
+    /// Returns the handle of a name.
     ///
     /// # Errors
     /// [`UnknownName`](Error::UnknownName).
@@ -223,7 +226,7 @@ impl Service {
         self.repository.lookup(entry_point)
     }
 
-    /// The info of a handle.
+    /// Returns the info of a handle.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle).
@@ -231,42 +234,43 @@ impl Service {
         self.repository.get(handle)
     }
 
-    /// See [`Repository::set`]; at run time it only checks the handle.
+    /// Sets an info as [`Repository::set`] does; at run time only checks the handle.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::set`].
     pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
         self.set_all(&[(handle, said)])
     }
 
-    /// See [`Repository::set_all`]; at run time it only checks the handles.
+    /// Sets infos as [`Repository::set_all`] does; at run time only checks the handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::set_all`].
     pub fn set_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         self.change(handles(said), |repository| repository.set_all(said))
     }
 
-    /// See [`Repository::reset_all`]; at run time it only checks the handles.
+    /// Sets infos as [`Repository::reset_all`] does; at run time only checks the handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::reset_all`].
     pub fn reset_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         self.change(handles(said), |repository| repository.reset_all(said))
     }
 
-    /// See [`Repository::replace`]; at run time it only checks the handles.
+    /// Replaces infos as [`Repository::replace`] does; at run time only checks the handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::replace`].
     pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         self.change(handles(said), |repository| repository.replace(said))
     }
 
-    /// See [`Repository::add_dependency`]; at run time it only checks the handles.
+    /// Adds a dependency as [`Repository::add_dependency`] does; at run time only checks the
+    /// handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::add_dependency`].
     pub fn add_dependency(
         &mut self,
         dependent: Handle,
@@ -279,10 +283,11 @@ impl Service {
         })
     }
 
-    /// See [`Repository::remove_dependency`]; at run time it only checks the handles.
+    /// Removes a dependency as [`Repository::remove_dependency`] does; at run time only checks the
+    /// handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::remove_dependency`].
     pub fn remove_dependency(
         &mut self,
         dependent: Handle,
@@ -295,25 +300,27 @@ impl Service {
         })
     }
 
-    /// See [`Repository::enable_dependencies`]; at run time it only checks the handles.
+    /// Enables or disables dependencies as [`Repository::enable_dependencies`] does; at run time
+    /// only checks the handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::enable_dependencies`].
     pub fn enable_dependencies(&mut self, said: &[Dependency]) -> Result<(), Error> {
         let handles = said.iter().flat_map(|one| [one.dependent, one.on]);
         self.change(handles, |repository| repository.enable_dependencies(said))
     }
 
-    /// See [`Repository::enable`]; at run time it only checks the handles.
+    /// Enables or disables operations as [`Repository::enable`] does; at run time only checks the
+    /// handles.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Repository::enable`].
     pub fn enable(&mut self, said: &[(Handle, Enabled)]) -> Result<(), Error> {
         self.change(handles(said), |repository| repository.enable(said))
     }
 
-    /// Changes infos: in a configuration run that makes the schedule stale; at run time nothing
-    /// changes.
+    /// Runs `work` on the repository and discards the schedule; at run time only checks the
+    /// handles.
     fn change(
         &mut self,
         handles: impl IntoIterator<Item = Handle>,
@@ -328,16 +335,18 @@ impl Service {
         Ok(())
     }
 
-    /// Computes the schedule with thread priorities from `minimum` to `maximum` and returns what there is against it. At run
-    /// time it checks that every operation of the table registered and that the priorities of the table are in the range.
+    /// Computes the schedule with thread priorities from `minimum` to `maximum` and returns its
+    /// anomalies. At run time only checks that every operation of the table is registered and that
+    /// the priorities of the table are in the range.
     ///
-    /// Operations that call each other in a ring are a fatal anomaly and not an error, as the IDL has no exception for it
+    /// A cycle of calls is a fatal anomaly and not an error, as the IDL has no exception for it
     /// here; nothing is scheduled then.
     ///
     /// # Errors
     /// [`UtilizationBoundExceeded`](Error::UtilizationBoundExceeded),
-    /// [`InsufficientThreadPriorityLevels`](Error::InsufficientThreadPriorityLevels), [`Invalid`](Error::Invalid), and at
-    /// run time [`TaskCountMismatch`](Error::TaskCountMismatch).
+    /// [`InsufficientThreadPriorityLevels`](Error::InsufficientThreadPriorityLevels),
+    /// [`Invalid`](Error::Invalid), and at run time
+    /// [`TaskCountMismatch`](Error::TaskCountMismatch).
     pub fn compute(&mut self, minimum: i32, maximum: i32) -> Result<Vec<Anomaly>, Error> {
         let (input, output) = match &self.face {
             Face::Configuration { input, output } => (input, output),
@@ -386,7 +395,7 @@ impl Service {
         self.priority(self.repository.lookup(entry_point)?)
     }
 
-    /// The thread priority and order of a queue (paper 3, 3.4.2).
+    /// Returns the thread priority and the order of a queue (paper 3, 3.4.2).
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled), [`UnknownPriorityLevel`](Error::UnknownPriorityLevel).
@@ -400,7 +409,7 @@ impl Service {
         Ok((level.os_priority, level.dispatching))
     }
 
-    /// The least urgent preemption priority.
+    /// Returns the least urgent preemption priority; -1 if there are no queues.
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
@@ -409,7 +418,7 @@ impl Service {
         Ok(last.map_or(-1, |level| level.preemption_priority))
     }
 
-    /// All queues.
+    /// Returns all queues.
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
@@ -418,7 +427,8 @@ impl Service {
         Ok(&computed.levels)
     }
 
-    /// The thread priorities that the last computation was given, least and most; at run time those of the table.
+    /// Returns the least and the greatest thread priority of the last computation; at run time
+    /// those of the table.
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
@@ -427,12 +437,13 @@ impl Service {
         Ok(computed.range)
     }
 
-    /// All operations and dependencies.
+    /// Returns all operations and dependencies.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// Forgets everything of a configuration run; the table of run time stays, and nobody is registered.
+    /// Deletes all operations and the schedule of a configuration run. At run time the table stays,
+    /// and all registrations are cleared.
     pub fn destroy(&mut self) {
         match &mut self.face {
             Face::Configuration { .. } => {

@@ -1,21 +1,21 @@
-//! Tables of the run-time scheduler: a schedule that is looked into while the application runs.
+//! Dispatch tables, which the run-time scheduler reads while the application runs.
 //!
-//! Operations are found by name once, when an object is activated or a reference is first called; from then on a call
-//! carries the place of its row.
+//! Operations are looked up by name once, when an object is activated or a reference is first
+//! called; later calls carry the index of their row.
 
 use crate::level::{Criticality, Importance};
 use crate::schedule::Schedule;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
 
-/// Priorities and times of operations, and the queues they are dispatched from. Made of a [`Schedule`], or of the table that
-/// `oxorb sched emit` wrote.
+/// Priorities and times of operations, and the queues that dispatch them. Made from a [`Schedule`],
+/// or read from a table that `oxorb sched emit` wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DispatchTable {
     model: DispatchModel,
     operations: Vec<Row>,
     queues: Vec<Queue>,
-    /// The first queue by deadline or laxity that has operations of several static priorities.
+    /// First queue by deadline or laxity that has operations of several static priorities.
     mixed: Option<usize>,
 }
 
@@ -24,42 +24,42 @@ pub struct DispatchTable {
 pub struct Row {
     /// Scoped name of the operation or attribute: `nav::Display::show`.
     pub name: String,
-    /// Priority of the thread that runs it, in the operating system's numbers.
+    /// Native priority of the thread that runs the operation.
     pub os_priority: i32,
-    /// Place of its queue; 0 is the most urgent one.
+    /// Index of its queue; 0 is the most urgent one.
     pub queue: usize,
-    /// Larger is more urgent in its queue.
+    /// Order within its queue; a larger number is more urgent.
     pub subpriority: i32,
-    /// The longest one request takes, with all it calls two-way; 0: not said.
+    /// Longest time of one request with all its two-way calls, in ns; 0: not declared.
     pub worst_case: Nanos,
-    /// Time between two requests; 0: not said.
+    /// Time between two requests, in ns; 0: not declared.
     pub period: Nanos,
-    /// Longest time from arrival to completion; 0: not said.
+    /// Longest time from arrival to completion, in ns; 0: not declared.
     pub deadline: Nanos,
     /// Cost of being late.
     pub criticality: Criticality,
-    /// Decides between equals.
+    /// Order among operations that are equal otherwise.
     pub importance: Importance,
-    /// Whether the strategy promises that it never misses a deadline.
+    /// Whether the strategy guarantees its deadlines.
     pub critical: bool,
 }
 
-/// Queue and its thread.
+/// Dispatching queue and the priority of its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
-    /// Priority of its thread, in the operating system's numbers.
+    /// Native priority of its thread.
     pub os_priority: i32,
     /// Order of the queue.
     pub dispatching: Dispatching,
 }
 
-/// A row that names a queue which is not there.
+/// Error for a row that names a queue outside the table.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is dispatched from queue {queue}, and the table has {queues}, counted from 0")]
 pub struct NoQueue {
-    /// The operation.
+    /// Name of the operation.
     pub name: String,
-    /// Place of the queue that the row names.
+    /// Index of the queue that the row names.
     pub queue: usize,
     /// Number of queues.
     pub queues: usize,
@@ -71,43 +71,45 @@ impl std::fmt::Debug for NoQueue {
     }
 }
 
-/// Why a table cannot be enforced by threads of fixed priorities, one for each queue.
+/// Reason why threads of fixed priorities, one for each queue, cannot enforce a table.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unenforceable {
-    /// Full preemption by deadline or laxity was analysed. A table has the order of one moment, and that order changes.
+    /// The schedule was analysed with full preemption by deadline or laxity. A table is a static
+    /// order, and that order changes while jobs run.
     #[error(
         "the schedule was analysed with full preemption by {} (model urgency), which threads of fixed priorities do \
          not enforce; analyse and emit it with model band or non-preemptive, or under RMS or DM",
         order(.0)
     )]
     Preemption(Dispatching),
-    /// A queue by deadline or laxity has operations of several static priorities, which it does not tell apart.
+    /// A queue by deadline or laxity has operations of several static priorities, which it cannot
+    /// distinguish.
     #[error(
         "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
          was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
     )]
     Levels {
-        /// Place of the queue.
+        /// Index of the queue.
         queue: usize,
     },
-    /// A queue is not more urgent than the one behind it.
+    /// A queue is no more urgent than the next one.
     #[error(
         "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
          schedule more thread priorities"
     )]
     Order {
-        /// Place of the first of the two queues.
+        /// Index of the first of the two queues.
         queue: usize,
         /// Priority of its thread.
         first: i32,
-        /// Priority of the thread of the queue behind it.
+        /// Priority of the thread of the next queue.
         second: i32,
     },
-    /// An operation has another priority than its queue.
+    /// An operation and its queue have different priorities.
     #[error("{name} has the priority {own} in the table and its queue {queue}")]
     Priority {
-        /// The operation.
+        /// Name of the operation.
         name: String,
         /// Priority of the operation.
         own: i32,
@@ -130,11 +132,11 @@ impl std::fmt::Debug for Unenforceable {
 }
 
 impl DispatchTable {
-    /// Makes a table of the dispatching model that was analysed, rows, and queues, the most urgent
-    /// queue first.
+    /// Returns a table for the analysed dispatching model, with these rows and these queues, the
+    /// most urgent queue first.
     ///
     /// # Errors
-    /// A row whose queue is not there.
+    /// [`NoQueue`] for a row whose queue does not exist.
     pub fn new(
         model: DispatchModel,
         operations: Vec<Row>,
@@ -153,12 +155,13 @@ impl DispatchTable {
         self.model
     }
 
-    /// Checks that one thread of fixed priority for each queue enforces what was analysed: the threads of more urgent queues
-    /// interrupt the others, and a queue gives out one request at a time in its order. That is the model band, the model
-    /// non-preemptive, which has one queue, and the model urgency where all queues are static.
+    /// Checks that one thread of fixed priority for each queue enforces the analysed schedule:
+    /// threads of more urgent queues interrupt the others, and a queue dispatches one request at a
+    /// time in its order. This holds for the model band, for the model non-preemptive, which has
+    /// one queue, and for the model urgency if all queues are static.
     ///
     /// # Errors
-    /// What is not enforced so.
+    /// [`Unenforceable`] for the first property that cannot be enforced.
     pub fn enforceable(&self) -> Result<(), Unenforceable> {
         let dynamic = |queue: &&Queue| queue.dispatching != Dispatching::Static;
         if self.model == DispatchModel::Urgency
@@ -188,29 +191,31 @@ impl DispatchTable {
         Ok(())
     }
 
-    /// Reports whether any queue has operations to put in order, so that thread priorities alone do not enforce the table.
+    /// Reports whether any queue has several operations to order, so that thread priorities alone
+    /// do not enforce the table.
     pub fn needs_queues(&self) -> bool {
         let mut seen = vec![false; self.queues.len()];
         let mut rows = self.operations.iter();
         rows.any(|row| std::mem::replace(&mut seen[row.queue], true))
     }
 
-    /// The rows, by place.
+    /// Returns the rows, in the order of their indices.
     pub fn operations(&self) -> &[Row] {
         &self.operations
     }
 
-    /// The queues, the most urgent one first.
+    /// Returns the queues, the most urgent one first.
     pub fn queues(&self) -> &[Queue] {
         &self.queues
     }
 
-    /// Returns the names that an interface's requests may have, with the place of the row of each:
-    /// the name on the wire first.
+    /// Returns the operation names that requests to an interface may carry, each with the index of
+    /// its row: the name on the wire first.
     ///
-    /// A row `nav::Display::show` belongs to the interface with the repository id `IDL:nav/Display:1.0`, under whatever
-    /// prefix, and to those for which `is_a` of that id says yes, because they inherit it; rows of the interface itself win.
-    /// A row of an attribute stands for reading and writing it.
+    /// A row `nav::Display::show` belongs to the interface with the repository id
+    /// `IDL:nav/Display:1.0`, under any prefix, and to derived interfaces, for which `is_a` of that
+    /// id returns true; rows of the interface itself win. A row of an attribute covers reading and
+    /// writing it.
     ///
     /// Takes time in proportion to the table, and allocates.
     ///
@@ -260,8 +265,8 @@ impl DispatchTable {
     }
 }
 
-/// Reports whether `name`, as `nav::Display::show`, is the operation or attribute that has `operation` for its name on the
-/// wire, of the interface with this repository id or of one that it is derived from.
+/// Reports whether `name`, such as `nav::Display::show`, is the operation or attribute with the
+/// wire name `operation` in the interface with this repository id or in one of its bases.
 ///
 /// ```
 /// use oxorb_sched::table::names_operation;
@@ -289,14 +294,14 @@ pub fn names_operation(
             || is_a(&format!("IDL:{}:1.0", scope.replace("::", "/"))))
 }
 
-/// `IDL:acme.com/nav/Display:1.0` to `acme.com::nav::Display`.
+/// Converts `IDL:acme.com/nav/Display:1.0` to `acme.com::nav::Display`.
 fn scope_of(repository_id: &str) -> String {
     let body = repository_id.strip_prefix("IDL:").unwrap_or(repository_id);
     let body = body.rsplit_once(':').map_or(body, |(body, _)| body);
     body.replace('/', "::")
 }
 
-/// Whether a name is that of the scope, but for a prefix.
+/// Reports whether `full` is `scope`, optionally behind a prefix.
 fn is_scope(full: &str, scope: &str) -> bool {
     full.strip_suffix(scope).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("::"))
 }
@@ -404,7 +409,7 @@ mod tests {
         );
     }
 
-    /// R4: threads of fixed priorities do not preempt by deadline or laxity.
+    /// Threads of fixed priorities do not preempt by deadline or laxity.
     #[test]
     fn what_threads_of_fixed_priorities_do_not_enforce_is_refused() {
         let queue = |os_priority, dispatching| Queue { os_priority, dispatching };

@@ -9,60 +9,60 @@ use crate::repository::Handle;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
 
-/// Stream of jobs: an operation that is dispatched again and again.
+/// Stream of jobs: an operation that is dispatched repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// Name in reports.
     pub name: String,
-    /// The operation, if it comes from a repository.
+    /// Operation in the repository; `None` for tasks that do not come from one.
     pub handle: Option<Handle>,
-    /// The longest a job takes, with all its parts.
+    /// Worst-case execution time of a job, with all its parts.
     pub wcet: Nanos,
-    /// Requests in a job that are dispatched one after the other, each of which takes as long; at least 1. Without full
-    /// preemption others may run between two of them.
+    /// Number of requests in a job, dispatched one after the other and equally long; at least 1.
+    /// Without full preemption other tasks may run between two of them.
     pub parts: u64,
-    /// The shortest time that a job takes; 0 where nothing is known.
+    /// Best-case execution time of a job; 0 if unknown.
     pub bcet: Nanos,
-    /// The longest that a job takes if its operation is of high criticality and `wcet` is only what it takes by a less
-    /// careful measurement; `None`: `wcet` is never exceeded. Mixed-criticality analysis alone looks at it.
+    /// Worst-case execution time of a job of high criticality, where `wcet` is a less careful
+    /// measurement; `None`: `wcet` is never exceeded. Only mixed-criticality analysis reads it.
     pub overrun: Option<Nanos>,
-    /// The shortest time between two releases, or, with a burst, the window of the burst; more than 0.
+    /// Shortest time between two releases, or, with a burst, the window of the burst; more than 0.
     pub period: Nanos,
-    /// Several releases in a period; `None`: one.
+    /// Number of releases in a period; `None`: one.
     pub burst: Option<Burst>,
     /// Longest time from release to completion; more than 0.
     pub deadline: Nanos,
-    /// Time by which a release may be late. Response and deadline count from the moment at which it
-    /// should have been.
+    /// Release jitter: the longest delay of a release. Response and deadline count from the nominal
+    /// release.
     pub jitter: Nanos,
-    /// Names of the tasks whose jobs send it events: a job is released once the job with its number is done in each of them.
-    /// Response and deadline count from then. Empty: time releases it.
+    /// Names of the tasks whose events release this task: job n is released once job n of each of
+    /// them has ended. Response and deadline count from that release. Empty: released by time.
     pub after: Vec<String>,
-    /// Time by which the tasks in `after` may delay a release. The analysis finds it where they are
+    /// Longest delay of a release by the tasks in `after`. The analysis computes it where they are
     /// in the same set.
     pub delay: Nanos,
-    /// The longest that something less urgent keeps a resource it needs.
+    /// Longest time for which a less urgent task holds a resource that this task needs.
     pub blocking: Nanos,
-    /// Time of the first release after the common start; `None`: anything.
+    /// Time of the first release after the common start; `None`: unknown.
     pub offset: Option<Nanos>,
     /// Cost of being late.
     pub criticality: Criticality,
-    /// Decides between equals.
+    /// Order among tasks that are equal otherwise.
     pub importance: Importance,
-    /// Whether it must not miss a deadline.
+    /// Whether the task must not miss a deadline.
     pub critical: bool,
     /// Static priority level; 0 is the most urgent one.
     pub level: u32,
     /// Dispatching priority; 0 is the most urgent one.
     pub band: u32,
-    /// Order within its level.
+    /// Dispatching order within its level.
     pub dispatching: Dispatching,
     /// Place in the static order; unique.
     pub order: u32,
 }
 
 impl Task {
-    /// A task with a deadline at its period and nothing else: for tests and tools.
+    /// Returns a task whose deadline is its period, for tests and tools.
     pub fn periodic(name: impl Into<String>, wcet: Nanos, period: Nanos) -> Task {
         Task {
             name: name.into(),
@@ -91,19 +91,20 @@ impl Task {
 }
 
 impl Task {
-    /// Returns the longest time for which one request of a job runs.
+    /// Returns the execution time of one request of a job.
     pub(crate) fn part(&self) -> Nanos {
         self.wcet.div_ceil(self.parts.max(1))
     }
 
-    /// Reports whether the two are streams of one operation with static priority, whose requests one thread takes in turn.
+    /// Reports whether both tasks are streams of one operation with static priority, whose requests
+    /// one thread serves in turn.
     pub(crate) fn shares_thread(&self, other: &Task) -> bool {
         self.dispatching == Dispatching::Static
             && self.handle.is_some()
             && self.handle == other.handle
     }
 
-    /// Returns by how much two jobs may be closer to each other than a period.
+    /// Returns the time by which two jobs may be closer to each other than a period.
     pub(crate) fn late(&self) -> Nanos {
         self.jitter.saturating_add(self.delay)
     }
@@ -121,8 +122,8 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
-    /// Gives each task the static priority of its place and its own band: fully preemptive fixed priorities, the first
-    /// one most urgent.
+    /// Returns a set under fully preemptive fixed priorities: each task has its index as its level
+    /// and a band of its own, the first task being the most urgent.
     ///
     /// ```
     /// use oxorb_sched::{Task, TaskSet};
@@ -144,7 +145,8 @@ impl TaskSet {
         set
     }
 
-    /// Puts all tasks into one level with this dispatching, ties decided by their places.
+    /// Returns a set with all tasks in one level with this dispatching order; ties are decided by
+    /// index.
     pub fn dynamic(
         tasks: impl IntoIterator<Item = Task>,
         dispatching: Dispatching,
@@ -159,13 +161,15 @@ impl TaskSet {
         set
     }
 
-    /// Reports whether jobs take turns while they run, because laxity changes.
+    /// Reports whether running jobs may preempt each other repeatedly, because their laxity
+    /// changes.
     pub(crate) fn takes_turns(&self) -> bool {
         let by_laxity = |task: &Task| task.dispatching == Dispatching::Laxity;
         self.model == DispatchModel::Urgency && self.tasks.iter().any(by_laxity)
     }
 
-    /// Returns the places of the tasks in `after`, for each task; those that are not in the set are left out.
+    /// Returns, for each task, the indices of the tasks in its `after`; names that are not in the
+    /// set are left out.
     pub(crate) fn causes(&self) -> Vec<Vec<usize>> {
         if self.tasks.iter().all(|task| task.after.is_empty()) {
             return vec![Vec::new(); self.tasks.len()];
@@ -178,7 +182,7 @@ impl TaskSet {
         tasks.map(|task| task.after.iter().filter_map(known).collect()).collect()
     }
 
-    /// Whether jobs of `one` may interrupt jobs of `other`, provided they are more urgent.
+    /// Reports whether jobs of `one` may interrupt jobs of `other` if they are more urgent.
     pub(crate) fn interrupts(&self, one: &Task, other: &Task) -> bool {
         match self.model {
             DispatchModel::Urgency => !one.shares_thread(other),
@@ -187,11 +191,11 @@ impl TaskSet {
     }
 }
 
-/// A share of a processor in parts per billion.
+/// Share of a processor, in parts per billion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Utilization(pub u64);
 
-/// All of a processor.
+/// Whole of a processor.
 pub const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl Utilization {
@@ -222,8 +226,8 @@ impl std::fmt::Display for Utilization {
     }
 }
 
-/// Whether tasks need more than the whole processor. Exact wherever their frame is no longer than 36 years; beyond that,
-/// rounded to the safe side.
+/// Reports whether tasks need more than the whole processor. Exact if their frame is at most 36
+/// years; otherwise rounded to the safe side.
 pub fn overloads<'a>(tasks: impl IntoIterator<Item = &'a Task> + Clone) -> bool {
     let up = Utilization::of(tasks.clone());
     if up <= WHOLE {

@@ -1,11 +1,11 @@
-//! Times: whole nanoseconds, as people write them, and the frame that several periods share.
+//! Times in whole nanoseconds, their notation, and the frame of several periods.
 
 use std::fmt;
 
 /// Nanoseconds.
 pub type Nanos = u64;
 
-/// The longest time that may be declared: 2^60 ns, 36 years. Sums of two never overflow.
+/// Longest time that may be declared: 2^60 ns, 36 years. Sums of two never overflow.
 pub const LONGEST: Nanos = 1 << 60;
 
 /// Nanoseconds of a microsecond.
@@ -15,19 +15,19 @@ pub const MILLISECOND: Nanos = 1_000_000;
 /// Nanoseconds of a second.
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// Why a text is no time.
+/// Reason why a text is no valid time.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// The text is no number followed by a unit.
+    /// Text that is no number followed by a unit.
     #[error("{0:?} is no time; write \"18 ms\" or \"2.5 us\"")]
     Syntax(String),
-    /// A unit that is none of ns, us, ms, s and, for a period, Hz.
+    /// Unit other than ns, us, ms, s and, for a period, Hz.
     #[error("{0:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)")]
     Unit(String),
-    /// Finer than a nanosecond.
+    /// Time finer than a nanosecond.
     #[error("{0:?} is finer than a nanosecond")]
     TooFine(String),
-    /// Longer than [`LONGEST`].
+    /// Time longer than [`LONGEST`].
     #[error("{0:?} overflows: 36 years are the most")]
     TooLong(String),
 }
@@ -38,10 +38,10 @@ impl fmt::Debug for TimeError {
     }
 }
 
-/// Reads `18 ms`, `2.5us`, `1 s` or `100 ns`.
+/// Parses a time such as `18 ms`, `2.5us`, `1 s` or `100 ns`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// [`TimeError`].
 ///
 /// ```
 /// use oxorb_sched::time::{parse, parse_period};
@@ -72,11 +72,11 @@ pub fn parse(text: &str) -> Result<Nanos, TimeError> {
     }
 }
 
-/// Reads a period: a time, or a rate as `20 Hz`. A rate whose period is no whole number of nanoseconds is rounded down,
-/// to the side that is safe.
+/// Parses a period: a time, or a rate such as `20 Hz`. Rounds the period of a rate down to whole
+/// nanoseconds, which is the safe side.
 ///
 /// # Errors
-/// What is wrong with the text; 0 Hz is too long.
+/// [`TimeError`]; 0 Hz is [`TooLong`](TimeError::TooLong).
 pub fn parse_period(text: &str) -> Result<Nanos, TimeError> {
     let (number, unit) = split(text)?;
     if unit != "Hz" {
@@ -107,8 +107,8 @@ fn split(text: &str) -> Result<(&str, &str), TimeError> {
     }
 }
 
-/// A decimal number times `scale`, and whether digits are left over. The outer `None` is no number, the inner one an
-/// overflow.
+/// Multiplies a decimal number by `scale` and reports whether digits are left over. Returns `None`
+/// for a text that is no number and `Some(None)` for an overflow.
 fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
@@ -124,7 +124,7 @@ fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
     Some(scaled.map(|scaled| (scaled / tens, scaled % tens != 0)))
 }
 
-/// A time as people read it: `18 ms`, `2.5 us`.
+/// Display of a time: `18 ms`, `2.5 us`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Show(pub Nanos);
 
@@ -147,7 +147,7 @@ impl fmt::Display for Show {
     }
 }
 
-/// A signed time, for laxity: `-2.5 ms`.
+/// Display of a signed time, for laxity: `-2.5 ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShowSigned(pub i64);
 
@@ -158,12 +158,12 @@ impl fmt::Display for ShowSigned {
     }
 }
 
-/// The frame of several periods: after it, all of them are in the phase that they began with. The longest
-/// period where periods are harmonic.
+/// Returns the frame of several periods: their least common multiple, after which all periods are
+/// in phase again. For harmonic periods it is the longest one.
 ///
-/// The least common multiple. Paper 3 (B.1) says to multiply by the greatest common divisor, which would stay at 1 for
-/// ever. Periods of 0 are left out;
-/// without any it is 1. `None` if it is longer than [`LONGEST`].
+/// Paper 3 (B.1) says to multiply by the greatest common divisor, which would always stay at 1.
+/// Periods of 0 are left out; without any other period the frame is 1. Returns `None` if the frame
+/// is longer than [`LONGEST`].
 ///
 /// ```
 /// use oxorb_sched::time::frame;

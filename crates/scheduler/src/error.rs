@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a scheduling service cannot be kept or served.
+/// Error of keeping or serving a scheduling service.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -10,7 +10,7 @@ pub enum Error {
     State {
         /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// The objects cannot be activated: the ORB serves schedules already, or was shut down.

@@ -1,4 +1,4 @@
-//! `OxORB::ScheduleFaces`: the numbers of a schedule, and the faces of each RT_Info.
+//! Servant of `OxORB::ScheduleFaces`: counts of a schedule, and several views of each RT_Info.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::schedule_faces::{
 };
 use crate::{Refusal, Scheduling};
 
-/// Servant that reads a service.
+/// Read-only servant of a service.
 pub(crate) struct Faces(Scheduling);
 
 impl Faces {
@@ -82,7 +82,7 @@ impl ScheduleFaces for Faces {
     }
 }
 
-/// A number on the wire: what is beyond it is not there, by the limits of the service.
+/// Returns a number for the wire; the limits of the service keep it in range.
 fn number(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }

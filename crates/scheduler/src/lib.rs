@@ -6,14 +6,16 @@
 //!                          +--> CORBA objects <--Remote-- this ORB and any other
 //! ```
 //!
-//! * [`Scheduling`] is a service that threads share, and that may outlive the process: a configuration run, which computes,
-//!   or the face of run time, which looks up and checks.
-//! * [`serve`] makes any server a scheduling service: it answers at `corbaloc::host:port/ScheduleService`.
-//! * [`Remote`] fills and reads this or any other ORB's service; [`rtec_scheduler`] holds the interface as it is in IDL.
+//! * [`Scheduling`] is a service that threads share and that may outlive the process, either for
+//!   configuration runs, which compute, or for run time, which looks up and checks.
+//! * [`serve`] makes any server a scheduling service: it answers at
+//!   `corbaloc::host:port/ScheduleService`.
+//! * [`Remote`] fills and reads a service of this or any other ORB; [`rtec_scheduler`] has the
+//!   interface as in IDL.
 //!
-//! `oxorb sched serve` is a scheduling service of its own. `docs/scheduling-service.md` tells how to use all of it. Times have units
-//! of 100 ns on the wire and are whole nanoseconds inside: what does not fit is rounded to the side that is safe, execution
-//! times up and periods down.
+//! `oxorb sched serve` is a stand-alone scheduling service. `docs/scheduling-service.md` explains
+//! how to use it. Times have units of 100 ns on the wire and are whole nanoseconds inside; values
+//! that do not fit are rounded to the safe side, execution times up and periods down.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -38,7 +40,7 @@ mod faces_idl {
 }
 
 pub use error::Error;
-/// `OxORB::ScheduleFaces`, the numbers of a schedule and the faces of each RT_Info.
+/// `OxORB::ScheduleFaces`: counts of a schedule, and several views of each RT_Info.
 pub use faces_idl::ox_orb as schedule_faces;
 pub use idl::{rtec_base, rtec_scheduler};
 pub use refusal::Refusal;
@@ -46,17 +48,19 @@ pub use remote::{Loaded, Remote, RemoteError};
 pub use scheduling::{Limits, Scheduling};
 pub use serve::{POA_NAME, Served, serve, serve_read_only};
 
-/// The name under which TAO's clients look for the service in the Naming Service, and its key in `corbaloc:` references.
+/// Name under which TAO's clients look the service up in the Naming Service, and its key in
+/// `corbaloc:` references.
 pub const INITIAL_NAME: &str = "ScheduleService";
 
-/// The key of the application section: the same service for those who may declare operations and not compute.
+/// Key of the application section: the same service for clients that may declare operations but not
+/// compute.
 pub const APPLICATION_KEY: &str = "ScheduleService/application";
 
-/// The key of the object that counts operations and threads, and shows each RT_Info by its faces
+/// Key of the object that counts operations and threads and shows several views of each RT_Info
 /// ([`schedule_faces`]).
 pub const FACES_KEY: &str = "ScheduleService/faces";
 
-/// The examples of the page are tests.
+/// Documentation page whose examples run as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/scheduling-service.md")]
 struct Page;

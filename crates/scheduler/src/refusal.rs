@@ -1,4 +1,4 @@
-//! Why the service refused something, and the exception that says so.
+//! Refusals of the service, and the exceptions that report them.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use oxorb_sched::Error;
 use crate::rtec_scheduler as idl;
 use crate::rtec_scheduler::scheduler::*;
 
-/// Why the service refused something. The exceptions of the IDL are empty; this is what they stand for.
+/// Reason why the service refuses an operation. The exceptions of the IDL carry no data; this is
+/// their meaning.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The schedule or the repository does not allow it.
+    /// The schedule or the repository does not allow the operation.
     #[error(transparent)]
     Scheduling(#[from] Error),
-    /// Calls before it kept the service busy for longer than
+    /// Earlier calls occupied the service for longer than
     /// [`Limits::patience`](crate::Limits::patience): SYNCHRONIZATION_FAILURE.
     #[error("others worked with the service for more than {0:?}")]
     Busy(Duration),
     /// A client registers an operation at run time that was not analysed: INTERNAL.
     #[error("{0:?} was not analysed; analyse again with all operations that run")]
     NotAnalysed(String),
-    /// The operations or dependencies would be more than [`Limits`](crate::Limits) allow:
-    /// IMP_LIMIT.
+    /// The operations or dependencies exceed the [`Limits`](crate::Limits): IMP_LIMIT.
     #[error("the service holds {most} {what}, which is the most")]
     TooMany {
-        /// Name of what would be too many.
+        /// Name of the exceeded limit.
         what: &'static str,
-        /// Largest number.
+        /// Value of the limit.
         most: usize,
     },
     /// The reference is for the application section: NO_PERMISSION.
@@ -46,7 +46,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the system exception, where the operation does not declare a better one.
+    /// Returns the system exception, for operations that declare no better one.
     pub(crate) fn system(&self) -> SystemException {
         let no = CompletionStatus::No;
         match self {

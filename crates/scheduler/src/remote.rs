@@ -1,4 +1,4 @@
-//! A scheduling service elsewhere, of this or any other ORB, as Rust programs like it.
+//! Client of a scheduling service of this or any other ORB.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
@@ -12,7 +12,7 @@ use crate::rtec_scheduler::scheduler::{CreateError, EntryPointPriorityError, Get
 use crate::rtec_scheduler::{RtInfo as WireInfo, SchedulerRef};
 use crate::wire;
 
-/// A scheduling service that may be another ORB's. Cheap to clone.
+/// Client of a scheduling service, possibly of another ORB. Cheap to clone.
 ///
 /// ```
 /// use oxorb::Orb;
@@ -48,17 +48,18 @@ pub struct Remote {
 /// Result of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Operations that the service did not know.
+    /// Number of operations that the service did not have.
     pub created: usize,
-    /// Operations that it knew, and that are now as they were loaded.
+    /// Number of operations that the service had and that were overwritten.
     pub updated: usize,
-    /// Dependencies that it did not know.
+    /// Number of dependencies that the service did not have.
     pub dependencies: usize,
-    /// Operations whose deadline, jitter, blocking or offset stayed behind: `RT_Info` has no fields for them.
+    /// Number of operations whose deadline, jitter, blocking or offset was not loaded: `RT_Info`
+    /// has no fields for them.
     pub constrained: usize,
 }
 
-/// Why something could not be done with a service.
+/// Error of an operation on a remote service.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the scheduling service: cannot {what}: {why}")]
 pub struct RemoteError {
@@ -69,7 +70,7 @@ pub struct RemoteError {
 impl RemoteError {
     fn new(what: impl Display, why: &impl Display) -> RemoteError {
         let mut why = why.to_string();
-        // Of a service that was not reached the ORB knows more than the exception says.
+        // If the service was not reached, the ORB has more details than the exception.
         if let Some(failure) = oxorb::last_failure()
             && failure.exception.to_string() == why
         {
@@ -85,36 +86,36 @@ impl fmt::Debug for RemoteError {
     }
 }
 
-/// Adds what was tried.
+/// Adds the attempted action to an error.
 fn tried<T, E: Display>(done: Result<T, E>, what: impl Display) -> Result<T, RemoteError> {
     done.map_err(|why| RemoteError::new(what, &why))
 }
 
 impl Remote {
-    /// The service that a reference leads to.
+    /// Returns a client of the referenced service.
     pub fn new(scheduler: SchedulerRef) -> Remote {
         Remote { scheduler }
     }
 
-    /// Connects to a scheduling service by `IOR:`, `corbaloc:`, `corbaname:` or `file:`. Asks the
-    /// object whether it is a scheduling service.
+    /// Connects to a scheduling service by `IOR:`, `corbaloc:`, `corbaname:` or `file:`. Checks the
+    /// type of the object.
     ///
     /// # Errors
-    /// It is not, or it cannot be reached.
+    /// The object is no scheduling service, or cannot be reached.
     pub fn at(orb: &Orb, reference: &str) -> Result<Remote, oxorb::ResolveError> {
         orb.resolve::<SchedulerRef>(reference).map(Remote::new)
     }
 
-    /// The operations as they are in IDL.
+    /// Returns the reference, with the operations of the IDL.
     pub fn scheduler(&self) -> &SchedulerRef {
         &self.scheduler
     }
 
-    /// Makes the service know these operations and what they need, under its own handles: two calls for each operation,
-    /// one for each dependency that it does not know yet. What else it knows stays.
+    /// Creates or updates these operations and their dependencies in the service, under its own
+    /// handles: two calls for each operation, one for each new dependency. Other operations stay.
     ///
     /// # Errors
-    /// The first thing that the service refuses; what came before it is done.
+    /// The first refusal of the service; earlier changes stay.
     pub fn load(&self, operations: &Repository) -> Result<Loaded, RemoteError> {
         let mut loaded = Loaded::default();
         let mut theirs = HashMap::new();
@@ -187,21 +188,22 @@ impl Remote {
         tried(self.scheduler.get_dependency_set(), "read dependencies")
     }
 
-    /// All operations and dependencies of the service. Handles here count from 1 in the order of the service's list.
+    /// Returns all operations and dependencies of the service. The returned handles count from 1 in
+    /// the order of the service's list.
     ///
     /// # Errors
-    /// It cannot be reached, or what it answers makes no sense.
+    /// The service cannot be reached, or its answer is inconsistent.
     pub fn repository(&self) -> Result<Repository, RemoteError> {
         let infos = tried(self.scheduler.get_rt_info_set(), "read operations")?;
         let dependencies = self.dependencies()?;
         tried(joined(infos, &dependencies), "use what it holds")
     }
 
-    /// Lets the service compute with thread priorities from `minimum` to `maximum`; gives what there is against the
-    /// schedule.
+    /// Makes the service compute with thread priorities from `minimum` to `maximum`; returns the
+    /// anomalies of the schedule.
     ///
     /// # Errors
-    /// There is none: the exception says why.
+    /// The service refuses to compute, or cannot be reached.
     pub fn compute(&self, minimum: i32, maximum: i32) -> Result<Vec<Anomaly>, RemoteError> {
         let found = self.scheduler.recompute_scheduling(minimum, maximum);
         let found =
@@ -209,11 +211,11 @@ impl Remote {
         Ok(found.into_iter().map(wire::to_anomaly).collect())
     }
 
-    /// Returns what an operation was assigned; `None` while nothing is scheduled, and where the
-    /// schedule leaves it out.
+    /// Returns the priorities of an operation; `None` without a schedule, or if the schedule leaves
+    /// the operation out.
     ///
     /// # Errors
-    /// The service does not know it, or cannot be reached.
+    /// The service does not have the operation, or cannot be reached.
     pub fn priority(&self, entry_point: &str) -> Result<Option<Assigned>, RemoteError> {
         match self.scheduler.entry_point_priority(entry_point) {
             Ok((os_priority, subpriority, preemption_priority)) => {
@@ -227,10 +229,10 @@ impl Remote {
         }
     }
 
-    /// The queues of the schedule; `None` while nothing is scheduled.
+    /// Returns the queues of the schedule; `None` without a schedule.
     ///
     /// # Errors
-    /// The service cannot be reached, or what it answers makes no sense.
+    /// The service cannot be reached, or its answer is inconsistent.
     pub fn levels(&self) -> Result<Option<Vec<Level>>, RemoteError> {
         match self.scheduler.get_config_infos() {
             Ok(configs) => {
@@ -243,12 +245,12 @@ impl Remote {
     }
 }
 
-/// A dependency without whether it counts.
+/// Returns a dependency as enabled, for comparison.
 fn whether_or_not(it: DependencyInfo) -> DependencyInfo {
     DependencyInfo { enabled: DependencyEnabledTypeT::DependencyEnabled, ..it }
 }
 
-/// A repository of what arrived.
+/// Builds a repository from received operations and dependencies.
 fn joined(
     infos: Vec<WireInfo>,
     dependencies: &[DependencyInfo],
@@ -274,7 +276,7 @@ fn joined(
     for one in dependencies {
         let one = wire::to_dependency(one)?;
         let one = Dependency { dependent: place(one.dependent)?, on: place(one.on)?, ..one };
-        // The place was found, and places count from 1.
+        // The handle was assigned here, and handles count from 1.
         made[one.dependent.0 as usize - 1].dependencies.push(one);
     }
     Repository::of(made)

@@ -1,4 +1,4 @@
-//! The service that all references lead to.
+//! Shared state behind all references to the service.
 
 #[cfg(feature = "store")]
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::Refusal;
 #[cfg(feature = "store")]
 use crate::state::State;
 
-/// Without the feature `store` there is none.
+/// Empty type: the feature `store` is off.
 #[cfg(not(feature = "store"))]
 enum State {}
 
@@ -24,18 +24,20 @@ impl State {
     }
 }
 
-/// Limits of a scheduling service. Requests beyond them are refused, and the answer names the
-/// setting.
+/// Limits of a scheduling service. Requests beyond them are refused with a minor code that
+/// identifies the setting.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Operations. Default 10,000, at about 500 octets each; computing takes time with their square.
-    /// Answer: IMP_LIMIT, minor `SCHEDULED`.
+    /// Largest number of operations. Default 10,000, at about 500 octets each; the time to compute
+    /// grows with their square. Answer: IMP_LIMIT, minor `SCHEDULED`.
     pub operations: usize,
-    /// Dependencies of all operations together. Default 100,000, at 24 octets each. Answer: IMP_LIMIT, minor `SCHEDULED`.
+    /// Largest number of dependencies of all operations together. Default 100,000, at 24 octets
+    /// each. Answer: IMP_LIMIT, minor `SCHEDULED`.
     pub dependencies: usize,
-    /// Octets of an operation's name. Default 1,024. Answer: BAD_PARAM, minor `SCHEDULING`.
+    /// Largest number of octets of an operation's name. Default 1,024. Answer: BAD_PARAM, minor
+    /// `SCHEDULING`.
     pub name_octets: usize,
-    /// Longest wait of a call for those before it. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
+    /// Longest wait of a call for earlier ones. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
     pub patience: Duration,
 }
 
@@ -50,7 +52,7 @@ impl Default for Limits {
     }
 }
 
-/// A scheduling service that threads share. Cheap to clone: all clones are the same service.
+/// Scheduling service that threads share. Cheap to clone: all clones are the same service.
 ///
 /// ```
 /// use oxorb_sched::repository::Characteristics;
@@ -78,7 +80,7 @@ pub struct Scheduling {
 type Observer = Box<dyn Fn(&'static str, &Refusal) + Send + Sync>;
 
 struct Shared {
-    /// `None` while somebody works with it.
+    /// Service; `None` while a thread uses it.
     kept: Mutex<Option<Box<Kept>>>,
     free: Condvar,
     limits: Limits,
@@ -91,23 +93,25 @@ struct Kept {
 }
 
 impl Scheduling {
-    /// A service that ends with the process.
+    /// Returns a service that ends with the process.
     pub fn new(service: Service) -> Scheduling {
         Scheduling::with_limits(service, Limits::default())
     }
 
-    /// Returns a service with limits of one's own.
+    /// Returns a service with these limits.
     pub fn with_limits(service: Service, limits: Limits) -> Scheduling {
         Scheduling::of(service, None, limits)
     }
 
-    /// A service that outlives the process: each change is on disk before whoever made it hears so. What the file holds
-    /// takes the place of what `service` holds, and is scheduled as it was if strategy and dispatching model are the same.
+    /// Returns a service that outlives the process: each change is on disk before it is
+    /// acknowledged. The contents of the file replace those of `service`, with their schedule if
+    /// strategy and dispatching model are the same.
     ///
-    /// One process at a time has the file open.
+    /// Only one process at a time can open the file.
     ///
     /// # Errors
-    /// [`Error::State`]: the file cannot be opened, is damaged, or `service` is the face of run time, whose table is fixed.
+    /// [`Error::State`]: the file cannot be opened, is damaged, or `service` is for run time, whose
+    /// table is fixed.
     #[cfg(feature = "store")]
     pub fn open(
         state: impl Into<PathBuf>,
@@ -143,11 +147,12 @@ impl Scheduling {
         self.take().map(|taken| look(&taken.kept().service))
     }
 
-    /// Changes the service. Where there is a state, what `work` changed is on disk when this returns, also if `work` itself
-    /// ended with an error.
+    /// Changes the service. If there is a state file, the changes are on disk when this returns,
+    /// even if `work` returned an error.
     ///
     /// # Errors
-    /// [`Refusal::Busy`]; [`Refusal::NotWritten`], and then nothing has changed; what `work` was refused.
+    /// [`Refusal::Busy`]; [`Refusal::NotWritten`], and nothing is changed then; the error of
+    /// `work`.
     pub fn change<R>(
         &self,
         work: impl FnOnce(&mut Service) -> Result<R, oxorb_sched::Error>,
@@ -155,7 +160,7 @@ impl Scheduling {
         self.attempt(|service| work(service).map_err(Refusal::from))
     }
 
-    /// [`change`](Self::change) for those who refuse for reasons of their own.
+    /// Changes the service as [`change`](Self::change) does, for callers with other refusals.
     pub(crate) fn attempt<R>(
         &self,
         work: impl FnOnce(&mut Service) -> Result<R, Refusal>,
@@ -169,10 +174,11 @@ impl Scheduling {
         done
     }
 
-    /// Forgets everything of a configuration run, in the state as well, so that it can be repeated.
+    /// Deletes everything of a configuration run, also in the state file, so that it can be
+    /// repeated.
     ///
     /// # Errors
-    /// As [`change`](Self::change).
+    /// As for [`change`](Self::change).
     pub fn destroy(&self) -> Result<(), Refusal> {
         self.change(|service| {
             service.destroy();
@@ -180,8 +186,9 @@ impl Scheduling {
         })
     }
 
-    /// Is told of every operation that is refused over the wire, with the reason: clients only get empty exceptions. Once
-    /// for each service; later observers are not taken. The caller waits meanwhile.
+    /// Sets the observer of operations refused over the wire, which gets the reason: clients only
+    /// get empty exceptions. Can be set once for each service; later calls have no effect. The
+    /// refused call waits for the observer.
     pub fn observe(&self, observer: impl Fn(&'static str, &Refusal) + Send + Sync + 'static) {
         let _ = self.shared.observer.set(Box::new(observer));
     }
@@ -211,10 +218,10 @@ impl Shared {
     }
 }
 
-/// The service while somebody works with it; given back at the end, also by one who panics.
+/// Exclusive access to the service, returned when dropped, also after a panic.
 struct Taken<'a> {
     shared: &'a Shared,
-    /// `None` only while it is given back.
+    /// Service; `None` only while it is returned.
     kept: Option<Box<Kept>>,
 }
 

@@ -1,4 +1,4 @@
-//! `RtecScheduler::Scheduler`, operation by operation.
+//! Servant of `RtecScheduler::Scheduler`.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::rtec_scheduler::{
 };
 use crate::{Refusal, Scheduling, wire};
 
-/// The servant of one section.
+/// Servant of one section.
 pub(crate) struct Section {
     scheduling: Scheduling,
-    /// Whether it may compute, and look up what was computed.
+    /// Whether clients may compute, and read the results.
     privileged: bool,
-    /// Whether every change is refused.
+    /// Whether changes are refused.
     read_only: bool,
 }
 
-/// Results of an operation that returns three of them.
+/// Priorities returned by an operation.
 type Priorities = (OsPriority, PreemptionSubpriorityT, PreemptionPriorityT);
 
 impl Section {
@@ -34,12 +34,12 @@ impl Section {
         Section { scheduling: scheduling.clone(), privileged, read_only }
     }
 
-    /// Wraps the section as a servant whose sets every client can receive.
+    /// Returns the section as a servant whose sequences every client can decode.
     pub(crate) fn servant(self) -> Arc<dyn Servant> {
         escape::servant(SchedulerRef::servant(self))
     }
 
-    /// Part of both sections.
+    /// Changes the service for an operation of both sections.
     fn change<R, E: From<Refusal>>(
         &self,
         operation: &'static str,
@@ -62,7 +62,7 @@ impl Section {
             .map_err(|refusal| self.refuse(operation, refusal))
     }
 
-    /// Part of the privileged section alone.
+    /// Reads the service for an operation of the privileged section only.
     fn privileged<R, E: From<Refusal>>(
         &self,
         operation: &'static str,
@@ -79,7 +79,7 @@ impl Section {
         refusal.into()
     }
 
-    /// Computes, and gives what is asked for of the result.
+    /// Computes the schedule and returns what `result` extracts.
     fn compute<R, E: From<Refusal>>(
         &self,
         operation: &'static str,
@@ -371,14 +371,14 @@ fn create(
         let why = format!("a name of {octets} octets is too long: {most} are the most");
         return Err(Error::Invalid(why).into());
     }
-    // Who is there already is told so, however full it is.
+    // Existing names get their own exception, even at the limit.
     if service.repository().len() >= limits.operations && service.lookup(entry_point).is_err() {
         return Err(Refusal::TooMany { what: "operations", most: limits.operations });
     }
     Ok(service.create(entry_point)?.0)
 }
 
-/// Reads infos, with the constraints that the wire has no room for as they are.
+/// Decodes infos and keeps the existing constraints, which the wire format does not carry.
 fn all(service: &Service, infos: &[RtInfo]) -> Result<Vec<(Handle, Characteristics)>, Refusal> {
     let mut said = Vec::with_capacity(infos.len());
     for info in infos {
@@ -391,7 +391,7 @@ fn all(service: &Service, infos: &[RtInfo]) -> Result<Vec<(Handle, Characteristi
     Ok(said)
 }
 
-/// An info that says nothing.
+/// Returns an info with default values.
 fn nothing() -> RtInfo {
     let none = oxorb_sched::repository::RtInfo {
         entry_point: String::new(),
@@ -418,7 +418,7 @@ fn dependencies(service: &Service) -> DependencySet {
     dependencies.map(wire::dependency).collect()
 }
 
-/// All queues; none while nothing is scheduled.
+/// Returns all queues; none without a schedule.
 fn configs(service: &Service) -> ConfigInfoSet {
     let levels = service.levels().unwrap_or_default();
     levels.iter().map(wire::config).collect()

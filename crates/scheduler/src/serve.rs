@@ -1,4 +1,4 @@
-//! The objects that an ORB serves.
+//! Objects of the service in an ORB.
 
 use oxorb::{IdAssignment, Interface as _, Lifespan, ObjectId, Orb, Poa, Policies};
 
@@ -8,10 +8,11 @@ use crate::schedule_faces::ScheduleFacesRef;
 use crate::servant::Section;
 use crate::{APPLICATION_KEY, Error, FACES_KEY, INITIAL_NAME, Scheduling};
 
-/// The POA that the objects live in. It is persistent: given the same port, references outlive the process.
+/// Name of the POA of the objects. The POA is persistent: with the same port, references outlive
+/// the process.
 pub const POA_NAME: &str = "ScheduleService";
 
-/// A scheduling service that an ORB serves.
+/// Scheduling service served by an ORB.
 #[derive(Clone, Debug)]
 pub struct Served {
     scheduler: SchedulerRef,
@@ -20,9 +21,9 @@ pub struct Served {
     poa: Poa,
 }
 
-/// Serves a scheduling service with an ORB: it answers at the key `ScheduleService`, and is the ORB's initial reference of
-/// this name. TAO's clients look for it in the Naming Service under the same name; bind
-/// [`scheduler`](Served::scheduler) there for them.
+/// Serves a scheduling service with an ORB: it answers at the key `ScheduleService`, and becomes
+/// the ORB's initial reference of this name. TAO's clients look it up in the Naming Service under
+/// the same name; bind [`scheduler`](Served::scheduler) there for them.
 ///
 /// ```
 /// use oxorb::{Interface as _, Orb};
@@ -46,16 +47,16 @@ pub struct Served {
 /// ```
 ///
 /// # Errors
-/// [`Error::Poa`], when the ORB serves a schedule already, or was shut down.
+/// [`Error::Poa`] if the ORB already serves a schedule, or was shut down.
 pub fn serve(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
     serve_as(orb, scheduling, false)
 }
 
-/// [`serve`] for a service that clients read and do not change: operations that would change it are refused with
-/// NO_PERMISSION, minor `READ_ONLY`. This process may change it still.
+/// Serves a scheduling service as [`serve`] does, read-only for clients: operations that would
+/// change it are refused with NO_PERMISSION, minor `READ_ONLY`. This process may still change it.
 ///
 /// # Errors
-/// As [`serve`].
+/// As for [`serve`].
 pub fn serve_read_only(orb: &Orb, scheduling: &Scheduling) -> Result<Served, Error> {
     serve_as(orb, scheduling, true)
 }
@@ -87,27 +88,29 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
 }
 
 impl Served {
-    /// The whole service: what TAO's clients expect.
+    /// Returns the whole service, as TAO's clients expect it.
     pub fn scheduler(&self) -> &SchedulerRef {
         &self.scheduler
     }
 
-    /// The application section: operations are declared and read; what the ORB and the event channel need,
-    /// computing and priorities, is refused with NO_PERMISSION. At the key [`APPLICATION_KEY`].
+    /// Returns the application section, at the key [`APPLICATION_KEY`]: clients may declare and
+    /// read operations; computing and reading priorities, which the ORB and the event channel need,
+    /// is refused with NO_PERMISSION.
     pub fn application(&self) -> &SchedulerRef {
         &self.application
     }
 
-    /// The numbers of the schedule, and the faces of each RT_Info. At the key [`FACES_KEY`].
+    /// Returns the object at the key [`FACES_KEY`], with counts of the schedule and several views
+    /// of each RT_Info.
     pub fn faces(&self) -> &ScheduleFacesRef {
         &self.faces
     }
 
-    /// Ends the objects, when their requests have ended, and forgets all operations, in the state as well: nothing
-    /// is left, and the same ORB may serve another schedule.
+    /// Destroys the objects after their requests have ended, and deletes all operations, also in
+    /// the state file. The ORB may then serve another schedule.
     ///
     /// # Errors
-    /// [`Error::Poa`]; what [`Scheduling::destroy`] says.
+    /// [`Error::Poa`]; the errors of [`Scheduling::destroy`].
     pub fn destroy(self, scheduling: &Scheduling) -> Result<(), Box<dyn std::error::Error>> {
         self.poa.destroy(true, true)?;
         scheduling.destroy()?;

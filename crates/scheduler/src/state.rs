@@ -1,13 +1,13 @@
-//! The service in a file.
+//! State file of the service.
 //!
 //! | table | key | value |
 //! |---|---|---|
 //! | meta | what | number: the version of this format |
 //! | infos | handle | name, times, levels, dependencies |
-//! | limits | handle | best case, overrun, requests in a burst, distance between them; only of operations that have some |
+//! | limits | handle | best case, overrun, requests in a burst, distance between them; only of operations with limits |
 //! | scheduled | strategy and dispatching model | the thread priorities it was computed with, least and most |
 //!
-//! Priorities are not kept: the same operations under the same strategy always get the same ones.
+//! Priorities are not stored: equal operations under the same strategy always get equal priorities.
 
 use std::path::{Path, PathBuf};
 
@@ -30,22 +30,22 @@ const LIMITS: TableDefinition<'_, i32, Limits> = TableDefinition::new("limits");
 
 const FORMAT: u64 = 1;
 
-/// Best case, overrun, requests in a burst, distance between them.
+/// Row of limits: best case, overrun, requests in a burst, distance between them.
 type Limits = (u64, Option<u64>, u32, u64);
 
-/// Name, times, levels, dependencies.
+/// Row of an operation: name, times, levels, dependencies.
 type Row = (&'static str, Times, Levels, Vec<Edge>);
 
-/// Worst case, typical, cached, period, quantum, deadline, jitter, blocking, offset.
+/// Times: worst case, typical, cached, period, quantum, deadline, jitter, blocking, offset.
 type Times = (u64, u64, u64, u64, u64, Option<u64>, u64, u64, Option<u64>);
 
-/// Criticality, importance, type, enabled, threads.
+/// Levels: criticality, importance, type, enabled, threads.
 type Levels = (u8, u8, u8, u8, u32);
 
-/// Kind, calls, on whom, enabled.
+/// Dependency: kind, calls, handle depended on, enabled.
 type Edge = (u8, u32, i32, u8);
 
-/// A file, and what is in it.
+/// State file, with a copy of its contents.
 pub(crate) struct State {
     path: PathBuf,
     database: Database,
@@ -53,11 +53,11 @@ pub(crate) struct State {
     scheduled: Option<Plan>,
 }
 
-/// Strategy and model, and thread priorities.
+/// Key and value of the schedule: strategy and model, and thread priorities.
 type Plan = (String, (i32, i32));
 
 impl State {
-    /// Opens or makes a file, and puts what it holds into the service.
+    /// Opens or creates a file, and loads its contents into the service.
     pub(crate) fn open(path: PathBuf, service: &mut Service) -> Result<State, Error> {
         if service.is_run_time() {
             let why = "the table of run time is fixed, and nothing of it is kept";
@@ -81,13 +81,13 @@ impl State {
         }
         (state.infos, state.scheduled) = (infos, scheduled);
         state.restore(service).map_err(|error| failed(&state.path, error))?;
-        // A schedule of another strategy is none, here and in the file.
+        // A schedule of another strategy is dropped, here and in the file.
         state.save(service).map_err(|why| failed(&state.path, why))?;
         Ok(state)
     }
 
-    /// Makes the file hold what the service holds; the change is on disk when this returns. If it cannot be written, the
-    /// service is put back to what the file holds.
+    /// Writes the service's changes to the file; they are on disk when this returns. If they cannot
+    /// be written, the service is restored from the file.
     pub(crate) fn save(&mut self, service: &mut Service) -> Result<(), String> {
         let infos = service.repository().infos();
         let scheduled = plan(service);
@@ -118,31 +118,31 @@ impl State {
             }
             Err(error) => {
                 let why = failed(&self.path, error).to_string();
-                // The file decides: an error may have come after the change was on disk.
+                // The file decides: the error may have followed a successful write.
                 if let Ok((_, infos, scheduled)) = self.database.read(read) {
                     (self.infos, self.scheduled) = (infos, scheduled);
                 }
-                // It was good when it was written.
+                // The contents were valid when written.
                 let _ = self.restore(service);
                 Err(why)
             }
         }
     }
 
-    /// Puts what the file holds into the service.
+    /// Loads the contents of the file into the service.
     fn restore(&self, service: &mut Service) -> Result<(), oxorb_sched::Error> {
         service.load(Repository::of(self.infos.clone())?);
         if let Some((strategy, (least, most))) = &self.scheduled
             && *strategy == name(service)
         {
-            // What is refused now was accepted by another version; then nothing is scheduled.
+            // A refusal here means that another version accepted it; nothing is scheduled then.
             let _ = service.compute(*least, *most);
         }
         Ok(())
     }
 }
 
-/// Strategy and model.
+/// Returns the names of strategy and model.
 fn name(service: &Service) -> String {
     let strategy = service.strategy().unwrap_or_default();
     let model = service.model().map_or("", |model| model.name());
@@ -154,7 +154,7 @@ fn plan(service: &Service) -> Option<Plan> {
     Some((name(service), range))
 }
 
-/// Whether two infos say the same; what was assigned follows from that.
+/// Reports whether two infos are equal, except for assigned priorities, which follow from the rest.
 fn same(one: &RtInfo, other: &RtInfo) -> bool {
     one.entry_point == other.entry_point
         && one.characteristics == other.characteristics
@@ -162,7 +162,7 @@ fn same(one: &RtInfo, other: &RtInfo) -> bool {
         && one.enabled == other.enabled
 }
 
-/// Makes what every file has.
+/// Creates the tables of every file.
 fn prepare(database: &redb::Database) -> Result<(), redb::Error> {
     let change = database.begin_write()?;
     {
@@ -268,7 +268,7 @@ fn row(info: &RtInfo) -> (&str, Times, Levels, Vec<Edge>) {
     (&info.entry_point, times, levels, edges.collect())
 }
 
-/// Returns what a row of limits holds; `None` for an operation without any.
+/// Returns the row of limits of an operation; `None` if it has none.
 fn limits(info: &RtInfo) -> Option<Limits> {
     let said = &info.characteristics.constraints;
     let (most, distance) = said.burst.map_or((0, 0), |burst| (burst.most, burst.distance));
@@ -276,7 +276,7 @@ fn limits(info: &RtInfo) -> Option<Limits> {
     (limits != (0, None, 0, 0)).then_some(limits)
 }
 
-/// Puts what a row of limits holds into an operation.
+/// Sets the limits of an operation from its row.
 fn limit(info: &mut RtInfo, (best_case, overrun, most, distance): Limits) {
     let said = &mut info.characteristics.constraints;
     said.best_case = best_case;
@@ -284,7 +284,7 @@ fn limit(info: &mut RtInfo, (best_case, overrun, most, distance): Limits) {
     said.burst = (most > 0).then_some(Burst { most, distance });
 }
 
-/// The info of a row; `None` for one that [`row`] does not make.
+/// Returns the info of a row; `None` for a row that [`row`] does not produce.
 fn info(
     handle: Handle,
     (name, times, levels, edges): (&str, Times, Levels, Vec<Edge>),

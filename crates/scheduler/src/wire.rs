@@ -1,5 +1,4 @@
-//! Conversions between the wire and the analysis: times of 100 ns and nanoseconds, enumerations,
-//! infos.
+//! Conversions between wire and analysis: units of 100 ns and nanoseconds, enumerations, infos.
 
 use oxorb::escape;
 use oxorb_sched::level::{Criticality, Importance};
@@ -12,10 +11,10 @@ use oxorb_sched::{Anomaly, Dispatching, Error, Level, Severity};
 use crate::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
 use crate::rtec_scheduler as idl;
 
-/// Nanoseconds of a unit on the wire.
+/// Nanoseconds of a wire unit.
 const UNIT: Nanos = 100;
 
-/// Pairs of enumerators, both ways.
+/// Conversions between corresponding enumerators, both ways.
 macro_rules! same {
     ($($ours:ident = $theirs:path: $($one:ident $other:ident),*;)*) => {$(
         impl From<$ours> for $theirs {
@@ -50,7 +49,7 @@ same! {
         None AnomalyNone;
 }
 
-/// A time that arrived.
+/// Converts a received time.
 fn nanos(what: &str, time: u64) -> Result<Nanos, Error> {
     let nanos = time.checked_mul(UNIT).filter(|&nanos| nanos <= LONGEST);
     nanos.ok_or_else(|| {
@@ -60,12 +59,12 @@ fn nanos(what: &str, time: u64) -> Result<Nanos, Error> {
     })
 }
 
-/// A time to be sent: rather too long than too short.
+/// Converts a time to be sent, rounded up.
 fn units(nanos: Nanos) -> u64 {
     nanos.div_ceil(UNIT)
 }
 
-/// A period to be sent: rather too short than too long. The longest that `Period_t` can say are 214 s.
+/// Converts a period to be sent, rounded down. `Period_t` is limited to 214 s.
 fn period(nanos: Nanos) -> i32 {
     match nanos {
         0 => 0,
@@ -73,17 +72,17 @@ fn period(nanos: Nanos) -> i32 {
     }
 }
 
-/// A number that must not be negative.
+/// Converts a number that must not be negative.
 fn positive(what: &str, number: i32) -> Result<u32, Error> {
     u32::try_from(number).map_err(|_| Error::Invalid(format!("{what} {number} is less than 0")))
 }
 
-/// The number of calls of a dependency.
+/// Converts the number of calls of a dependency.
 pub(crate) fn calls(number: i32) -> Result<u32, Error> {
     positive("the number of calls", number)
 }
 
-/// Reads an info that arrived, but for what the wire has no room for.
+/// Converts a received info, without the constraints that the wire format does not carry.
 pub(crate) fn characteristics(info: &idl::RtInfo) -> Result<Characteristics, Error> {
     Ok(Characteristics {
         criticality: info.criticality.into(),
@@ -99,7 +98,7 @@ pub(crate) fn characteristics(info: &idl::RtInfo) -> Result<Characteristics, Err
     })
 }
 
-/// An info to be sent.
+/// Converts an info to be sent.
 pub(crate) fn info(info: &RtInfo) -> idl::RtInfo {
     let said = &info.characteristics;
     let Assigned { os_priority, subpriority, preemption_priority } =
@@ -125,7 +124,7 @@ pub(crate) fn info(info: &RtInfo) -> idl::RtInfo {
     }
 }
 
-/// A dependency to be sent.
+/// Converts a dependency to be sent.
 pub(crate) fn dependency(it: &Dependency) -> DependencyInfo {
     DependencyInfo {
         dependency_type: it.kind.into(),
@@ -136,7 +135,7 @@ pub(crate) fn dependency(it: &Dependency) -> DependencyInfo {
     }
 }
 
-/// A dependency that arrived.
+/// Converts a received dependency.
 pub(crate) fn to_dependency(it: &DependencyInfo) -> Result<Dependency, Error> {
     Ok(Dependency {
         kind: it.dependency_type.into(),
@@ -147,7 +146,7 @@ pub(crate) fn to_dependency(it: &DependencyInfo) -> Result<Dependency, Error> {
     })
 }
 
-/// A queue to be sent.
+/// Converts a queue to be sent.
 pub(crate) fn config(level: &Level) -> idl::ConfigInfo {
     idl::ConfigInfo {
         preemption_priority: level.preemption_priority,
@@ -157,7 +156,7 @@ pub(crate) fn config(level: &Level) -> idl::ConfigInfo {
     }
 }
 
-/// A queue that arrived.
+/// Converts a received queue.
 pub(crate) fn level(it: &idl::ConfigInfo) -> Result<Level, Error> {
     let mut periods = Vec::with_capacity(it.timer_periods.len());
     for &period in &it.timer_periods {
@@ -171,12 +170,12 @@ pub(crate) fn level(it: &idl::ConfigInfo) -> Result<Level, Error> {
     })
 }
 
-/// A finding that arrived; what it is about is in its description.
+/// Converts a received anomaly; its description names the operation.
 pub(crate) fn to_anomaly(it: idl::SchedulingAnomaly) -> Anomaly {
     Anomaly { severity: it.severity.into(), operation: None, description: it.description }
 }
 
-/// A finding to be sent.
+/// Converts an anomaly to be sent.
 pub(crate) fn anomaly(found: &Anomaly) -> idl::SchedulingAnomaly {
     idl::SchedulingAnomaly {
         description: escape::outgoing(found.description.clone()),
@@ -201,7 +200,7 @@ mod tests {
         assert!(positive("the period", -1).is_err());
     }
 
-    /// Numbers of enumerators are what travels (rt-facts 6).
+    /// Enumerators travel as their numbers.
     #[test]
     fn enumerators_have_the_numbers_of_the_wire() {
         for (number, level) in Criticality::ALL.into_iter().enumerate() {

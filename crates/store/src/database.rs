@@ -1,7 +1,8 @@
-//! A database in a file that is opened again after an I/O error.
+//! Database in a file that is reopened after an I/O error.
 //!
-//! The library refuses every access after the first failed one, of a full disk, say, until the file is opened anew. Here
-//! that happens at the next access, and changes pause in between, so that readers find the file open most of the time.
+//! After a failed access, such as on a full disk, the library refuses every access until the file
+//! is reopened. This module reopens it at the next access, and pauses changes in between, so that
+//! readers mostly find the file open.
 
 use std::fmt;
 use std::ops::Deref;
@@ -17,13 +18,13 @@ use crate::{close, file, guarded};
 /// Time for readers after each reopening, in units of the time that the reopening took.
 const PAUSE_FACTOR: u32 = 4;
 
-/// A database that outlives I/O errors. Threads share it.
+/// Database that survives I/O errors. Threads share it.
 pub struct Database {
-    /// `None` for a database in memory, which has no I/O errors.
+    /// Path; `None` for a database in memory, which has no I/O errors.
     path: Option<PathBuf>,
-    /// Octets of pages kept in memory.
+    /// Size of the page cache, in octets.
     cache: usize,
-    /// Whether the file must be opened anew before the next access.
+    /// Whether the file must be reopened before the next access.
     broken: AtomicBool,
     /// Text of the last error.
     why: Mutex<String>,
@@ -31,13 +32,13 @@ pub struct Database {
 }
 
 struct State {
-    /// `None` after a reopening that failed.
+    /// Open database; `None` after a failed reopening.
     open: Option<redb::Database>,
-    /// Time at which the file may be reopened or changed again, after an error.
+    /// Time from which the file may be reopened or changed again, after an error.
     pause_ends: Option<Instant>,
 }
 
-/// The last error, told again while the database pauses after it.
+/// Error reported while the database pauses: the text of the last error.
 #[derive(thiserror::Error)]
 #[error("{0}")]
 struct Pausing(String);
@@ -48,7 +49,8 @@ impl fmt::Debug for Pausing {
     }
 }
 
-/// Access to the open database. Reopening waits for the end of every access: a thread must not hold two.
+/// Access to the open database. Reopening waits for the end of every access, so a thread must not
+/// hold two.
 pub struct Access<'a>(RwLockReadGuard<'a, State>);
 
 impl Deref for Access<'_> {
@@ -60,19 +62,20 @@ impl Deref for Access<'_> {
 }
 
 impl Database {
-    /// Opens a database in a file, which is made, for its owner only, if there is none.
+    /// Opens a database in a file, which is created, for its owner only, if it does not exist.
     ///
     /// # Errors
-    /// Those of the library; [`redb::Error::Corrupted`] for a file of 0 octets, which no crash leaves behind.
+    /// Errors of the library; [`redb::Error::Corrupted`] for a file of 0 octets, which no crash
+    /// leaves behind.
     pub fn open(path: &Path, cache: usize) -> Result<Database, redb::Error> {
         let open = guarded(|| file::open_or_create(path, cache))?;
         Ok(Database::of(Some(path.to_owned()), cache, open))
     }
 
-    /// Makes a database that ends with the process.
+    /// Creates a database that ends with the process.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn in_memory(cache: usize) -> Result<Database, redb::Error> {
         let made = redb::Database::builder()
             .set_cache_size(cache)
@@ -80,11 +83,11 @@ impl Database {
         Ok(Database::of(None, cache, made))
     }
 
-    /// Opens a database on storage of the caller's, as tests do that stop between two steps of a write. The storage is not
-    /// opened again after an error.
+    /// Opens a database on the caller's storage, for tests that stop between two steps of a write.
+    /// The storage is not reopened after an error.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn with_backend(
         backend: impl redb::StorageBackend,
         cache: usize,
@@ -106,10 +109,10 @@ impl Database {
         }
     }
 
-    /// Gives access to the database, after opening the file anew if an error made that necessary.
+    /// Returns access to the database, after reopening the file if an error made that necessary.
     ///
     /// # Errors
-    /// Why the file cannot be opened again. It is tried again later.
+    /// The reason why the file cannot be reopened. Later accesses try again.
     pub fn access(&self) -> Result<Access<'_>, redb::Error> {
         if self.broken.load(Ordering::Acquire) {
             self.reopen()?;
@@ -124,7 +127,7 @@ impl Database {
     /// Reads from the database.
     ///
     /// # Errors
-    /// Those of `work` and of [`access`](Self::access).
+    /// Errors of `work` and of [`access`](Self::access).
     pub fn read<R>(
         &self,
         work: impl FnOnce(&redb::Database) -> Result<R, redb::Error>,
@@ -138,7 +141,8 @@ impl Database {
     /// Changes the database.
     ///
     /// # Errors
-    /// Those of `work` and of [`access`](Self::access); the last error again for a moment after it.
+    /// Errors of `work` and of [`access`](Self::access); during the pause after an error, that
+    /// error again.
     pub fn write<R>(
         &self,
         work: impl FnOnce(&redb::Database) -> Result<R, redb::Error>,
@@ -152,8 +156,9 @@ impl Database {
         done.inspect_err(|error| self.note(error))
     }
 
-    /// Remembers an error after which the file must be opened anew; for those that use [`access`](Self::access).
-    /// An error told during a pause is none: it would open the file anew again, pause again, and never end.
+    /// Records an error after which the file must be reopened, for users of
+    /// [`access`](Self::access). Errors reported during a pause are ignored: otherwise each would
+    /// cause another reopening and another pause, endlessly.
     pub fn note(&self, error: &redb::Error) {
         use redb::Error::{Corrupted, DatabaseClosed, Io, LockPoisoned, PreviousIo};
         if matches!(error, Io(error) if error.get_ref().is_some_and(|inner| inner.is::<Pausing>()))
@@ -174,7 +179,7 @@ impl Database {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
     }
 
-    /// Returns the error of an access during the pause after another error.
+    /// Returns the error for an access during the pause after another error.
     fn pausing(&self, state: &State) -> redb::Error {
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = state
@@ -240,7 +245,7 @@ impl fmt::Debug for Database {
 mod tests {
     use super::*;
 
-    /// A service notes every error that it sees, those of the pause, too.
+    /// A service records every error that it sees, including those of the pause.
     #[test]
     fn a_pause_ends_though_its_errors_are_noted() {
         let file = std::env::temp_dir().join(format!("oxorb-pause-{}.redb", std::process::id()));

@@ -1,4 +1,4 @@
-//! Files of databases: made whole and for their owner, refused when they are empty.
+//! Files of databases: created atomically and for their owner only, and refused when empty.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::close;
 
-/// Opens the database of a file, or makes one if there is no file.
+/// Opens the database in a file, or creates one if there is no file.
 pub(crate) fn open_or_create(path: &Path, cache: usize) -> Result<redb::Database, redb::Error> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => create(path, cache)?,
@@ -17,16 +17,17 @@ pub(crate) fn open_or_create(path: &Path, cache: usize) -> Result<redb::Database
     open(path, cache)
 }
 
-/// Opens the database of a file that must be there.
+/// Opens the database in an existing file.
 pub(crate) fn open(path: &Path, cache: usize) -> Result<redb::Database, redb::Error> {
     check_not_empty(path)?;
     Ok(redb::Database::builder().set_cache_size(cache).open(path)?)
 }
 
-/// Refuses a file of 0 octets: the library would take it for a new database, and what was in it would seem to be gone.
+/// Refuses a file of 0 octets: the library would treat it as a new database, and its former
+/// contents would seem to be gone.
 ///
 /// # Errors
-/// [`redb::Error::Corrupted`] with the cure.
+/// [`redb::Error::Corrupted`] with the remedy.
 pub fn check_not_empty(path: &Path) -> Result<(), redb::Error> {
     match fs::metadata(path) {
         Ok(facts) if facts.is_file() && facts.len() == 0 => Err(redb::Error::Corrupted(
@@ -38,12 +39,12 @@ pub fn check_not_empty(path: &Path) -> Result<(), redb::Error> {
     }
 }
 
-/// Makes an empty database under another name, and gives it its own name when it is whole: a crash on the way leaves no
-/// file of 0 octets. A file that another process made meanwhile stays.
+/// Creates an empty database under another name, and renames it when complete: a crash in between
+/// leaves no file of 0 octets. A file that another process created meanwhile stays.
 fn create(path: &Path, cache: usize) -> Result<(), redb::Error> {
     let fresh = beside(path);
     let made = fill(&fresh, cache).and_then(|()| Ok(publish(&fresh, path)?));
-    // Gone already if it was renamed.
+    // Does not exist any more if it was renamed.
     let _ = fs::remove_file(&fresh);
     made
 }
@@ -63,7 +64,7 @@ fn publish(fresh: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(fresh, path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        // Not every file system has links.
+        // Some file systems have no links.
         Err(_) => fs::rename(fresh, path)?,
     }
     #[cfg(unix)]
@@ -77,14 +78,14 @@ fn publish(fresh: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a name that no other file has, in the same folder.
+/// Returns an unused name in the same folder.
 fn beside(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     name.push(format!(".new-{}-{number}", std::process::id()));
     let fresh = path.with_file_name(name);
-    // Left by a process of this number that was killed.
+    // Left by a killed process with the same id.
     let _ = fs::remove_file(&fresh);
     fresh
 }

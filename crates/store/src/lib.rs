@@ -1,7 +1,7 @@
-//! Databases in files, for the services that keep something.
+//! Databases in files, for services with persistent state.
 //!
-//! The database library panics on some of what a damaged file can say, and refuses every access after an I/O error. Here
-//! a panic becomes an error, and the file is opened again after an error.
+//! The database library panics on some damaged files, and refuses every access after an I/O error.
+//! This crate turns panics into errors, and reopens the file after an error.
 //!
 //! ```
 //! use oxorb_store::{CACHE, Database};
@@ -23,20 +23,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use database::{Access, Database};
 pub use file::check_not_empty;
 
-/// Default octets of pages that a database keeps in memory.
+/// Default size of a database's page cache, in octets.
 pub const CACHE: usize = 64 << 20;
 
-/// Does something with a database. Nothing of what it was doing in a panic is used afterwards but the database, which
-/// then says that it is damaged again, at worst.
+/// Runs `work` on a database and turns a panic into an error. After a panic only the database
+/// itself is used again, which at worst reports damage again.
 ///
 /// # Errors
-/// Those of `work`, and [`redb::Error::Corrupted`] for a panic.
+/// Errors of `work`, and [`redb::Error::Corrupted`] for a panic.
 pub fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
 }
 
-/// Closes a database, which writes. What was acknowledged is written already; who opens it next is told of the damage.
+/// Closes a database, which writes to the file, and ignores damage. Acknowledged changes are
+/// written already; the next opening reports the damage.
 pub fn close(database: impl Sized) {
     let _ = guarded(|| {
         drop(database);
@@ -44,8 +45,8 @@ pub fn close(database: impl Sized) {
     });
 }
 
-/// Panics of the database library are printed no more, those of everybody else are: for a program whose messages people
-/// read, and which says itself what file is damaged.
+/// Hides panic messages of the database library and prints all others as before, for a program that
+/// itself reports which file is damaged.
 pub fn hide_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! Nanoseconds of the monotonic clock since the process first asked.
+//! Nanoseconds of the monotonic clock since its first use in the process.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -6,6 +6,6 @@ use std::time::Instant;
 pub(crate) fn now() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let since = START.get_or_init(Instant::now).elapsed();
-    // From one on: 0 stands for "never".
+    // Starts at 1: 0 stands for "never".
     u64::try_from(since.as_nanos()).map_or(u64::MAX, |it| it.saturating_add(1))
 }

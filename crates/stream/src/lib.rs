@@ -1,17 +1,19 @@
-//! Streams of audio and video: a frame is a oneway request with a time and a number, as RTP has them.
+//! Streams of audio and video: a frame is a oneway request with a timestamp and a sequence number,
+//! as in RTP.
 //!
 //! ```text
 //! application -- send, never waits --> Sender: bounded queue, pace --oneway frame--> Receiver --> application
 //!                                        ^------------------oneway arrived: loss, jitter-----------'
 //! ```
 //!
-//! A [`Sender`] sends to any reference of a [`Sink`](streams::Sink), over whatever protocol the reference has. Over datagrams
-//! (`diop://`) what is lost is gone and what is behind it is not held up, which is what streams are for; over TCP the frames
-//! behind a lost segment wait for it, and a receiver that stalls fills the sender's queue. In neither case the application
-//! waits: [`Sender::send`] copies the frame into memory that was allocated at the start, or drops a frame and says so.
+//! A [`Sender`] sends to any reference of a [`Sink`](streams::Sink), over any protocol. Over
+//! datagrams (`diop://`) a lost frame does not delay the following ones, which suits streams; over
+//! TCP the frames behind a lost segment wait for it, and a receiver that stalls fills the sender's
+//! queue. The application never waits: [`Sender::send`] copies the frame into preallocated memory,
+//! or drops a frame and reports it.
 //!
-//! A [`Receiver`] hands frames to the application as they come, and tells each sender how its stream arrives: frames lost, late,
-//! and twice, and the jitter of RFC 3550 ([`Meter`]).
+//! A [`Receiver`] passes frames to the application as they arrive, and reports the reception to
+//! each sender: frames lost, late and duplicated, and the jitter of RFC 3550 ([`Meter`]).
 //!
 //! ```
 //! use std::sync::{Arc, mpsc};

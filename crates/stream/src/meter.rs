@@ -1,10 +1,10 @@
-//! Meter of a stream's reception: loss, order and jitter, as RFC 3550 reckons them.
+//! Meter of a stream's reception: loss, order and jitter, computed as in RFC 3550.
 
 use std::fmt;
 
 use oxorb_protocols::datagram::{Seen, Window};
 
-/// Counts the frames of one stream as they arrive. No lock, no allocation.
+/// Meter of the frames of one stream. No lock, no allocation.
 ///
 /// ```
 /// use oxorb_stream::Meter;
@@ -20,42 +20,42 @@ use oxorb_protocols::datagram::{Seen, Window};
 #[derive(Debug, Default)]
 pub struct Meter {
     window: Window,
-    /// The number that came first; those before it are not expected.
+    /// Lowest number expected.
     first: Option<u32>,
     highest: u32,
-    /// Time at which the frame with the highest number came.
+    /// Arrival time of the frame with the highest number.
     highest_came: u64,
-    /// Frames from the first number to the highest.
+    /// Number of frames from the first number to the highest.
     expected: u64,
     received: u64,
     twice: u64,
     late: u64,
-    /// Time at which the frame before came, less the time at which it was taken.
+    /// Transit time of the previous frame: its arrival minus its timestamp.
     transit: Option<u64>,
-    /// Jitter of RFC 3550, appendix A.8: 16 times the mean deviation.
+    /// Jitter of RFC 3550, appendix A.8, scaled by 16.
     jitter: u64,
-    /// Expected and received at the last report.
+    /// Expected and received frames at the last report.
     told: (u64, u64),
 }
 
 /// Reception of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reception {
-    /// The highest sequence number.
+    /// Highest sequence number.
     pub highest: u32,
-    /// Frames that came, each counted once.
+    /// Number of frames received, without duplicates.
     pub received: u64,
-    /// Frames that are missing between the first and the highest number.
+    /// Number of frames missing between the first and the highest number.
     pub lost: u64,
-    /// Frames that came again, or so late that nobody knows: they were not handed on.
+    /// Number of frames dropped as duplicates, including those too late to tell.
     pub twice: u64,
-    /// Frames that came after a later one; they were handed on, marked.
+    /// Number of frames that arrived after a later one; they were passed on, marked as late.
     pub late: u64,
-    /// Mean deviation of the time on the way, in nanoseconds (RFC 3550, 6.4.1).
+    /// Mean deviation of the transit time, in nanoseconds (RFC 3550, 6.4.1).
     pub jitter: u64,
 }
 
-/// Place of a frame in its stream.
+/// Position of a frame in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     InOrder,
@@ -64,8 +64,9 @@ pub(crate) enum Arrival {
 }
 
 impl Meter {
-    /// Takes note of a frame that was taken at `taken`, by the sender's clock, and came at `came`, by the clock here: in
-    /// nanoseconds. Clocks may differ by any amount. Returns whether the frame is new.
+    /// Records a frame taken at `taken` by the sender's clock that arrived at `came` by the local
+    /// clock, both in nanoseconds. The clocks may differ by any amount. Reports whether the frame
+    /// is new.
     pub fn note(&mut self, sequence: u32, taken: u64, came: u64) -> bool {
         self.arrival(sequence, taken, came) != Arrival::Again
     }
@@ -97,7 +98,7 @@ impl Meter {
             self.step(sequence, came, ahead.into());
             return Arrival::InOrder;
         }
-        // One that was sent before the first that came.
+        // The frame precedes the first one received.
         let before = first.wrapping_sub(sequence);
         if before < 1 << 31 && self.expected < 1 << 31 {
             self.expected += u64::from(before);
@@ -113,7 +114,7 @@ impl Meter {
         self.expected += by;
     }
 
-    /// Returns what came so far.
+    /// Returns the reception so far.
     pub fn reception(&self) -> Reception {
         Reception {
             highest: self.highest,
@@ -125,8 +126,7 @@ impl Meter {
         }
     }
 
-    /// Returns of the frames that were expected since this was asked before, those that did not come, of 256 (RFC 3550,
-    /// A.3).
+    /// Returns the fraction of expected frames lost since the last call, in 256ths (RFC 3550, A.3).
     pub(crate) fn fraction_lost(&mut self) -> u8 {
         let (expected, received) = self.told;
         self.told = (self.expected, self.received);
@@ -134,12 +134,12 @@ impl Meter {
         let lost = expected.saturating_sub(self.received.saturating_sub(received));
         match expected {
             0 => 0,
-            // As many of 256 as fit into an octet.
+            // Clamped to an octet.
             expected => (lost.saturating_mul(256) / expected).min(255) as u8,
         }
     }
 
-    /// Returns how long ago the frame with the highest number came.
+    /// Returns the time since the arrival of the frame with the highest number.
     pub(crate) fn held(&self, now: u64) -> u64 {
         now.saturating_sub(self.highest_came)
     }
@@ -165,8 +165,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     proptest! {
-        /// Checks that the frames received, lost and twice are those of a set of numbers, whatever
-        /// the weather.
+        /// Checks that the counts of received, lost and duplicate frames match a set of numbers,
+        /// under any loss and reordering.
         #[test]
         fn every_frame_is_counted_once(
             start in any::<u32>(),

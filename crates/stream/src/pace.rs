@@ -1,13 +1,14 @@
-//! Pacing of frames: when the next one may leave.
+//! Pacing of frames.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A pace: so many octets a second, and so many at once at most.
+/// Pace: a rate in octets per second, and the largest burst.
 ///
-/// The sender's own thread keeps it, so that it holds over every protocol and needs no privilege and no queueing
-/// discipline. (SO_MAX_PACING_RATE acts on UDP only where the device's queueing discipline is `fq`.) A frame is not divided:
-/// a large one leaves at once, and those after it wait for as long as it takes at this pace.
+/// The sender's own thread keeps the pace, so that it works over every protocol and needs neither a
+/// privilege nor a queueing discipline. (SO_MAX_PACING_RATE acts on UDP only with the queueing
+/// discipline `fq`.) Frames are not divided: a large one leaves at once, and the next ones wait for
+/// its duration at this pace.
 ///
 /// ```
 /// use std::time::Duration;
@@ -24,36 +25,37 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A pace of so many octets a second, of which `burst` may leave at once after a pause.
+    /// Returns a pace of `octets` octets per second, of which `burst` may leave at once after a
+    /// pause.
     pub fn new(octets: NonZeroU64, burst: u64) -> Pace {
         Pace { octets, burst }
     }
 
-    /// Returns how long so many octets take.
+    /// Returns the duration of `octets` octets at this pace.
     pub fn lasts(self, octets: u64) -> Duration {
         Duration::from_nanos(self.nanoseconds(octets))
     }
 
-    /// Rounded up: the pace is never exceeded.
+    /// Returns the duration in nanoseconds, rounded up so that the pace is never exceeded.
     fn nanoseconds(self, octets: u64) -> u64 {
         let all = u128::from(octets) * 1_000_000_000;
         u64::try_from(all.div_ceil(self.octets.get().into())).unwrap_or(u64::MAX)
     }
 }
 
-/// Time at which all that has left would have left, at the pace (a leaky bucket as a time).
+/// Time at which all frames sent so far would have left at the pace (a leaky bucket as a time).
 #[derive(Debug, Default)]
 pub(crate) struct Paced(u64);
 
 impl Paced {
-    /// Returns how many nanoseconds the next frame has to wait.
+    /// Returns the time that the next frame must wait, in nanoseconds.
     pub(crate) fn wait(&self, pace: Option<Pace>, now: u64) -> u64 {
         let Some(pace) = pace else { return 0 };
         let early = pace.nanoseconds(pace.burst);
         self.0.saturating_sub(early).saturating_sub(now)
     }
 
-    /// Takes note that so many octets leave.
+    /// Records that `octets` octets leave.
     pub(crate) fn leaves(&mut self, pace: Option<Pace>, now: u64, octets: usize) {
         if let Some(pace) = pace {
             let lasts = pace.nanoseconds(octets as u64);
@@ -69,8 +71,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Checks that in any stretch of time no more leaves than the pace and one burst and one
-        /// frame allow.
+        /// Checks that in any interval no more leaves than pace, one burst and one frame allow.
         #[test]
         fn the_pace_is_never_exceeded(
             octets in 1_000..10_000_000u64,

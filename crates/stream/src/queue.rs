@@ -1,4 +1,4 @@
-//! Frames that wait for their turn: a bounded queue with memory of its own.
+//! Bounded queue of waiting frames, with its own memory.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
-/// A frame, as it waits.
+/// Waiting frame.
 #[derive(Debug, Default)]
 pub(crate) struct Queued {
     pub(crate) sequence: u32,
@@ -14,27 +14,27 @@ pub(crate) struct Queued {
     pub(crate) data: Vec<u8>,
 }
 
-/// Outcome of a frame at its sender.
+/// Result of sending a frame.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The frame waits for its turn, for no longer than the frames before it.
+    /// The frame was queued.
     Queued,
-    /// The frame waits for its turn, and the oldest frame was dropped for it.
+    /// The frame was queued, and the oldest waiting frame was dropped.
     OldestDropped,
     /// The frame was dropped: the queue is full, or the sender has stopped.
     Dropped,
 }
 
-/// A frame that is larger than the queue has memory for. Nothing of it is sent.
+/// Error for a frame larger than the queue's memory. Nothing of it is sent.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a frame of {octets} octets is larger than {largest} (SenderOptions::largest): raise it, or divide the frame"
 )]
 pub struct TooLarge {
-    /// Octets of the frame.
+    /// Size of the frame in octets.
     pub octets: usize,
-    /// Most that [`SenderOptions::largest`](crate::SenderOptions::largest) lets through.
+    /// Limit by [`SenderOptions::largest`](crate::SenderOptions::largest).
     pub largest: usize,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for TooLarge {
     }
 }
 
-/// Frames on their way from the application to the thread that sends. All memory is allocated when it is made.
+/// Queue of frames from the application to the sending thread. All memory is allocated at creation.
 #[derive(Debug)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -59,14 +59,14 @@ struct State {
     free: Vec<Vec<u8>>,
     /// Number of the next frame.
     sequence: u32,
-    /// Frames that were dropped here.
+    /// Number of frames dropped by the queue.
     dropped: u64,
     stopped: bool,
-    /// Whether the sender ends without waiting for frames.
+    /// Whether the sender ends without sending waiting frames.
     cut: bool,
 }
 
-/// Next step of the thread that sends.
+/// Next step of the sending thread.
 #[derive(Debug)]
 pub(crate) enum Turn {
     Frame(Queued),
@@ -76,7 +76,7 @@ pub(crate) enum Turn {
 
 impl Queue {
     pub(crate) fn new(frames: usize, largest: usize, drop_oldest: bool, sequence: u32) -> Queue {
-        // One more, for the frame that is being sent.
+        // One more, for the frame being sent.
         let free = (0..=frames).map(|_| Vec::with_capacity(largest)).collect();
         Queue {
             state: Mutex::new(State {
@@ -97,7 +97,8 @@ impl Queue {
         self.state.lock()
     }
 
-    /// Copies a frame into the queue. Every frame has a number, those that are dropped, too: the receiver counts them as lost.
+    /// Copies a frame into the queue. Dropped frames get sequence numbers, too, so that the
+    /// receiver counts them as lost.
     pub(crate) fn put(&self, time: u64, data: &[u8]) -> Result<Sent, TooLarge> {
         if data.len() > self.largest {
             let (octets, largest) = (data.len(), self.largest);
@@ -130,7 +131,7 @@ impl Queue {
         Ok(sent)
     }
 
-    /// Takes the next frame; waits for one for so long at most.
+    /// Takes the next frame; waits for one for at most `wait`.
     pub(crate) fn take(&self, wait: Duration) -> Turn {
         let mut state = self.lock();
         if state.waiting.is_empty() && !state.stopped {
@@ -143,24 +144,24 @@ impl Queue {
         }
     }
 
-    /// Waits for a time, or until what waits is dropped.
+    /// Waits for a time, or until the waiting frames are dropped.
     pub(crate) fn pause(&self, time: Duration) {
         let state = self.lock();
         let _ended = self.changed.wait_timeout_while(state, time, |state| !state.cut);
     }
 
-    /// Takes back the memory of a frame.
+    /// Returns the memory of a frame to the queue.
     pub(crate) fn give_back(&self, memory: Vec<u8>) {
         self.lock().free.push(memory);
     }
 
-    /// Lets nothing more in; what waits is sent.
+    /// Rejects further frames; waiting ones are still sent.
     pub(crate) fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
     }
 
-    /// Drops what waits, for good, and returns how much that was.
+    /// Drops all waiting frames permanently and returns their number.
     pub(crate) fn drop_waiting(&self) -> usize {
         let mut state = self.lock();
         let dropped = state.waiting.len();
@@ -174,7 +175,7 @@ impl Queue {
         dropped
     }
 
-    /// Returns how many frames wait, and how many were dropped.
+    /// Returns the numbers of waiting and of dropped frames.
     pub(crate) fn counts(&self) -> (usize, u64) {
         let state = self.lock();
         (state.waiting.len(), state.dropped)

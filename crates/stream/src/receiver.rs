@@ -1,4 +1,4 @@
-//! The end that takes frames.
+//! Receiver of frames.
 
 use std::fmt;
 use std::io;
@@ -16,14 +16,16 @@ use crate::table::Table;
 /// Options of a [`Receiver`].
 #[derive(Clone, Debug)]
 pub struct ReceiverOptions {
-    /// Streams that it hears at a time: 16 unless said. Each costs some 400 octets, allocated at the start.
+    /// Largest number of streams received at a time; 16 by default. Each takes about 400 octets,
+    /// allocated at the start.
     pub streams: usize,
-    /// A stream that was silent for so long gives its place to another that needs one: 10 s unless said.
+    /// Silence after which a stream is replaced by a new one if needed; 10 s by default.
     pub silence: Duration,
-    /// Senders that ask for reports get them. The reference that they go to is the sender's to choose: switch this off where
-    /// senders are not to make this process connect anywhere.
+    /// Whether senders that ask for reports get them. The sender chooses the reference for its
+    /// reports: switch this off where senders must not make this process connect to hosts of their
+    /// choice.
     pub reports: bool,
-    /// Longest time that a report may take to leave: 1 s unless said.
+    /// Longest time to send a report; 1 s by default.
     pub patience: Duration,
 }
 
@@ -38,7 +40,7 @@ impl Default for ReceiverOptions {
     }
 }
 
-/// A frame that came.
+/// Received frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'f> {
     /// Number of the stream.
@@ -47,28 +49,30 @@ pub struct Frame<'f> {
     pub sequence: u32,
     /// Time at which the frame was taken, in nanoseconds of the sender's clock.
     pub time: u64,
-    /// A later one came before it.
+    /// Whether a later frame arrived before this one.
     pub late: bool,
-    /// Content of the frame, where it came.
+    /// Contents of the frame, in the buffer of its request.
     pub data: &'f [u8],
 }
 
 /// Counts of a [`Receiver`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStatistics {
-    /// Reception of each stream that is heard now, by its number.
+    /// Reception of each current stream, by its number.
     pub streams: Vec<(u32, Reception)>,
-    /// Frames of streams that had no place ([`ReceiverOptions::streams`]).
+    /// Number of frames rejected because the limit on streams was reached
+    /// ([`ReceiverOptions::streams`]).
     pub refused: u64,
-    /// Reports that left.
+    /// Number of reports sent.
     pub reports: u64,
-    /// Reports that could not be sent.
+    /// Number of reports that could not be sent.
     pub unsent_reports: u64,
 }
 
-/// Takes frames, hands them on in the thread in which they came, and reports to their senders in a thread of its own.
+/// Receiver that passes each frame on in the thread of its request, and reports to senders in a
+/// thread of its own.
 ///
-/// Handing a frame on costs a lock that is held for some 50 instructions, and no allocation.
+/// Passing a frame on takes a lock, held for about 50 instructions, and no allocation.
 pub struct Receiver {
     heard: Arc<Heard>,
     reporter: Reporter,
@@ -83,7 +87,7 @@ pub(crate) struct Heard {
 
 type Show = dyn Fn(Frame<'_>) + Send + Sync;
 
-/// The servant of a [`Receiver`]: activate it where senders find it.
+/// Servant of a [`Receiver`]: activate it and publish its reference to senders.
 #[derive(Clone)]
 pub struct FrameSink {
     heard: Arc<Heard>,
@@ -91,8 +95,8 @@ pub struct FrameSink {
 }
 
 impl Receiver {
-    /// Starts one that hands each new frame to `show`, from several threads at a time where the ORB has several. Frames that
-    /// came before are not handed on.
+    /// Starts a receiver that passes each new frame to `show`, from several threads at a time if
+    /// the ORB has several. Duplicate frames are not passed on.
     ///
     /// # Errors
     /// The thread for reports could not be started.
@@ -114,7 +118,7 @@ impl Receiver {
         FrameSink { heard: self.heard.clone(), tell: self.reporter.bell() }
     }
 
-    /// Returns what was counted so far. Allocates.
+    /// Returns the statistics so far. Allocates.
     pub fn statistics(&self) -> ReceiverStatistics {
         let (reports, unsent_reports) = self.reporter.counts();
         let table = self.heard.table();

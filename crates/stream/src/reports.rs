@@ -1,4 +1,4 @@
-//! Reports to senders, from a thread of their own: a sender that cannot be reached must not hold up frames.
+//! Reports to senders, from a separate thread: an unreachable sender must not delay frames.
 
 use std::io;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use oxorb_sys::sync::{Condvar, Mutex};
 use crate::clock;
 use crate::receiver::Heard;
 
-/// Longest sleep of the thread while no report is wanted.
+/// Longest sleep of the thread while no report is due.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Wakes the reporting thread.
+/// Wake-up signal of the reporting thread.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     state: Mutex<State>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Bell {
-    /// Tells the thread that a destination for reports was given.
+    /// Wakes the thread because a destination for reports was given.
     pub(crate) fn ring(&self) {
         self.change(|state| state.rung = true);
     }
@@ -44,7 +44,7 @@ impl Bell {
         self.rung.notify_one();
     }
 
-    /// Waits until it rings, for so long at most; false: it is time to end.
+    /// Waits for the signal, for at most `time`; returns false when the thread must end.
     fn wait(&self, time: Duration) -> bool {
         let state = self.state.lock();
         let quiet = |state: &mut State| !state.rung && !state.stopped;
@@ -54,7 +54,7 @@ impl Bell {
     }
 }
 
-/// The thread that reports; it ends with this, once the report that is leaving has left.
+/// Reporting thread; it ends when this is dropped, after the current report was sent.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     bell: Arc<Bell>,
@@ -82,7 +82,7 @@ impl Reporter {
         self.bell.clone()
     }
 
-    /// Returns how many reports left, and how many could not.
+    /// Returns the numbers of reports sent and not sent.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let Counts { sent, unsent } = &*self.counts;
         (sent.load(Relaxed), unsent.load(Relaxed))

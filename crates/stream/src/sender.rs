@@ -1,4 +1,4 @@
-//! The end that sends frames.
+//! Sender of frames.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,21 +21,21 @@ use crate::table::nanoseconds;
 /// Options of a [`Sender`].
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
-    /// Most octets of a frame: 60,000 unless said. (A datagram has 8,192 where its endpoint says no more with `max=`, 65,507 at
-    /// most.)
+    /// Largest frame in octets; 60,000 by default. (A datagram holds 8,192 octets unless its
+    /// endpoint sets `max=`, at most 65,507.)
     pub largest: usize,
-    /// Frames that wait, at most: 8 unless said. Memory for all of them is allocated at the start.
+    /// Largest number of waiting frames; 8 by default. Their memory is allocated at the start.
     pub queue: usize,
-    /// A frame that finds the queue full takes the place of the oldest, as it does unless said; else it is dropped itself.
+    /// Whether a full queue drops its oldest frame (the default) or the new one.
     pub drop_oldest: bool,
-    /// The pace at which frames leave; as soon as they can unless said.
+    /// Pace of frames; `None`, the default: each leaves as soon as possible.
     pub pace: Option<Pace>,
-    /// Time between two reports of receivers; every second unless said, `None`: no reports. Needs
-    /// an ORB that listens, at an endpoint that the receiver reaches.
+    /// Interval of reports from receivers; 1 s by default, `None`: no reports. Requires an ORB that
+    /// listens at an endpoint that the receiver can reach.
     pub reports: Option<Duration>,
-    /// Longest time that a frame may take to leave, connecting included; it is dropped then. 1 s unless said.
+    /// Longest time to send a frame, including connecting; then it is dropped. 1 s by default.
     pub patience: Duration,
-    /// CORBA priority of the thread that sends, and so of the requests under `ClientPropagated`.
+    /// CORBA priority of the sending thread, and so of its requests under `ClientPropagated`.
     pub priority: Option<Priority>,
 }
 
@@ -53,10 +53,10 @@ impl Default for SenderOptions {
     }
 }
 
-/// A sender could not be started.
+/// Reason why a sender could not be started.
 #[derive(thiserror::Error)]
 pub enum StartError {
-    /// The object that hears reports could not be activated in the root POA.
+    /// The object that receives reports could not be activated in the root POA.
     #[error("the object that hears a stream's reports was not activated: {0}")]
     Reports(Box<dyn std::error::Error + Send + Sync>),
     /// The thread could not be started.
@@ -64,21 +64,21 @@ pub enum StartError {
     Thread(std::io::Error),
 }
 
-/// Counts of a [`Sender`]. Frames that were given to [`Sender::send`] are `sent + failed + dropped
-/// + waiting`, and one more while it leaves.
+/// Counts of a [`Sender`]. Frames passed to [`Sender::send`] add up to `sent + failed + dropped +
+/// waiting`, plus one while it is being sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStatistics {
-    /// Frames that left.
+    /// Number of frames sent.
     pub sent: u64,
-    /// Octets of their data.
+    /// Octets of frame data sent.
     pub octets: u64,
-    /// Frames that could not be sent.
+    /// Number of frames that could not be sent.
     pub failed: u64,
-    /// Frames that were dropped because the queue was full or the sender had stopped.
+    /// Number of frames dropped because the queue was full or the sender had stopped.
     pub dropped: u64,
-    /// Frames that wait.
+    /// Number of waiting frames.
     pub waiting: usize,
-    /// Why the frame that failed last did.
+    /// Last failure to send a frame, or to announce the destination of reports.
     pub failure: Option<SystemException>,
 }
 
@@ -87,23 +87,24 @@ pub struct SenderStatistics {
 pub struct Feedback {
     /// Reception at the receiver.
     pub reception: Reception,
-    /// Share of the frames between the last two reports that did not arrive, of 256.
+    /// Fraction of the frames between the last two reports that did not arrive, in 256ths.
     pub fraction_lost: u8,
-    /// Time from when a frame left until the report on it came, less the time it was held there.
-    /// `None`: the frame is too old for the sender to know.
+    /// Round-trip time: from sending a frame to the report on it, minus the time held at the
+    /// receiver. `None` if the frame is too old to be remembered.
     pub round_trip: Option<Duration>,
 }
 
-/// Sends one stream, from a thread of its own.
+/// Sender of one stream, with a thread of its own.
 ///
-/// Frames have 32-bit numbers that begin anywhere, and the stream a number that was drawn at random, as in RFC 3550.
+/// Sequence numbers have 32 bits and a random start, and the stream's number is random, as in RFC
+/// 3550.
 pub struct Sender {
     shared: Arc<Shared>,
     ended: Mutex<mpsc::Receiver<()>>,
     reports: Option<(Orb, SourceRef)>,
 }
 
-/// Frames whose time of leaving is remembered.
+/// Number of frames whose sending times are remembered.
 const REMEMBERED: usize = 1024;
 
 struct Shared {
@@ -114,19 +115,19 @@ struct Shared {
     failed: AtomicU64,
     failure: Mutex<Option<SystemException>>,
     feedback: Mutex<Option<Feedback>>,
-    /// The frame that left last.
+    /// Number of the frame sent last.
     newest: AtomicU32,
-    /// Times at which frames left, by their numbers.
+    /// Sending times of frames, by sequence number.
     left: Box<[AtomicU64]>,
 }
 
 impl Sender {
-    /// Starts a stream to an object. Allocates memory for all frames that may wait.
+    /// Starts a stream to an object. Allocates memory for the whole queue.
     ///
     /// # Errors
-    /// Neither the thread nor the object that hears reports is anything that usually fails: see [`StartError`].
+    /// [`StartError`].
     pub fn start(orb: &Orb, to: &SinkRef, options: SenderOptions) -> Result<Sender, StartError> {
-        // Of a hasher that the process has seeded at random.
+        // Random, as the process seeds the hasher randomly.
         let drawn = RandomState::new().hash_one(clock::now());
         let (stream, first) = ((drawn >> 32) as u32, drawn as u32);
         let shared = Arc::new(Shared {
@@ -158,7 +159,8 @@ impl Sender {
         };
         let (orb_of_thread, priority) = (orb.clone(), options.priority);
         let thread = thread::Builder::new().name("stream".into()).spawn(move || {
-            // Told as an incident where the privilege is missing; a priority without a native one leaves the thread's own.
+            // A missing privilege is reported as an incident; a priority without a native one
+            // leaves the thread's priority unchanged.
             if let Some(priority) = priority {
                 let _ = orb_of_thread.set_thread_priority(priority);
             }
@@ -178,17 +180,17 @@ impl Sender {
         self.shared.stream
     }
 
-    /// Sends a frame that was taken at `time`, by any clock of the caller's that goes on evenly. Copies it, and never waits for
-    /// the network: takes a lock for as long as copying takes, allocates nothing, and wakes the thread that sends (one system
-    /// call).
+    /// Sends a frame taken at `time`, by any steady clock of the caller. Copies it, and never waits
+    /// for the network: takes a lock while copying, allocates nothing, and wakes the sending thread
+    /// (one system call).
     ///
     /// # Errors
-    /// The frame is larger than [`SenderOptions::largest`].
+    /// [`TooLarge`] if the frame exceeds [`SenderOptions::largest`].
     pub fn send(&self, time: Duration, data: &[u8]) -> Result<Sent, TooLarge> {
         self.shared.queue.put(nanoseconds(time), data)
     }
 
-    /// Returns what was counted so far.
+    /// Returns the statistics so far.
     pub fn statistics(&self) -> SenderStatistics {
         let shared = &self.shared;
         let (waiting, dropped) = shared.queue.counts();
@@ -202,13 +204,14 @@ impl Sender {
         }
     }
 
-    /// Returns what the receiver reported last; `None`: nothing yet.
+    /// Returns the receiver's last report; `None` before the first one.
     pub fn feedback(&self) -> Option<Feedback> {
         *self.shared.feedback.lock()
     }
 
-    /// Sends what waits, for so long at most, and ends; returns how many frames were dropped instead. A frame that is just
-    /// leaving may take [`SenderOptions::patience`] longer; that is not waited for.
+    /// Sends waiting frames for at most `within`, and ends; returns the number of frames dropped
+    /// instead. Does not wait for a frame being sent, which may take [`SenderOptions::patience`]
+    /// longer.
     pub fn stop(self, within: Duration) -> usize {
         self.end(within)
     }
@@ -230,7 +233,7 @@ impl Drop for Sender {
     }
 }
 
-/// Work of the thread.
+/// Work of the sending thread.
 struct Work {
     shared: Arc<Shared>,
     to: SinkRef,
@@ -260,8 +263,9 @@ impl Work {
         }
     }
 
-    /// Tells the receiver where reports go, at the beginning and then as often as it reports: it may have missed it, or be
-    /// another one. Returns the time until then.
+    /// Announces the destination of reports to the receiver, first at the beginning and then once
+    /// per report interval, as an announcement may be lost or the receiver replaced. Returns the
+    /// time until the next one.
     fn describe_if_due(&self, described: &mut Option<u64>) -> Duration {
         let Some(every) = self.every else {
             return Duration::from_secs(3600);
@@ -300,13 +304,13 @@ impl Work {
     }
 }
 
-/// Hears reports.
+/// Servant that receives reports.
 struct Hears(Arc<Shared>);
 
 impl Source for Hears {
     fn arrived(&self, report: &Report) {
         let shared = &self.0;
-        // Of a stream that had this address before.
+        // The report belongs to an earlier stream with this address.
         if report.stream != shared.stream {
             return;
         }

@@ -1,4 +1,4 @@
-//! The streams that a receiver hears.
+//! Table of the streams of a receiver.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use oxorb::Interface as _;
 use crate::meter::{Arrival, Meter, Reception};
 use crate::streams::{Report, SourceRef, Stamp};
 
-/// Reports are not sent more often than this, whatever senders ask.
+/// Shortest interval between reports, whatever senders ask for.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Stream that is heard.
+/// Received stream.
 #[derive(Debug)]
 struct Stream {
     id: u32,
     meter: Meter,
-    /// Time at which something of it came.
+    /// Time of its last request.
     heard: u64,
     reports: Option<SourceRef>,
-    /// Time between reports.
+    /// Interval of reports, in ns.
     interval: u64,
     reported: u64,
 }
 
-/// Streams by their number: few, so that they stand in a row.
+/// Streams, searched linearly by number as there are few.
 #[derive(Debug)]
 pub(crate) struct Table {
     streams: Vec<Stream>,
     most: usize,
-    /// A stream that was silent for so long gives its place.
+    /// Silence after which a stream may be replaced, in ns.
     silence: u64,
-    /// Frames of streams for which there was no place.
+    /// Number of frames rejected because the table was full.
     pub(crate) refused: u64,
 }
 
@@ -39,7 +39,7 @@ impl Table {
         Table { streams: Vec::with_capacity(most), most, silence: nanoseconds(silence), refused: 0 }
     }
 
-    /// Takes note of a frame; `None`: there is no place for its stream.
+    /// Records a frame; returns `None` if the table has no slot for its stream.
     pub(crate) fn frame(&mut self, at: &Stamp, now: u64) -> Option<Arrival> {
         let Some(stream) = self.stream(at.stream, now) else {
             self.refused += 1;
@@ -48,13 +48,13 @@ impl Table {
         Some(stream.meter.arrival(at.sequence, at.time, now))
     }
 
-    /// Takes note of where reports go.
+    /// Records the destination of reports.
     pub(crate) fn describe(&mut self, id: u32, to: Option<SourceRef>, interval: u64, now: u64) {
         let Some(stream) = self.stream(id, now) else {
             return;
         };
         stream.interval = interval.max(nanoseconds(LEAST_INTERVAL));
-        // The same as before: what is known of its connection stays.
+        // An unchanged reference is kept, with the connection it has.
         match (&stream.reports, to) {
             (Some(known), Some(to)) if known.reference().ior() == to.reference().ior() => {}
             (_, to) => stream.reports = to,
@@ -91,14 +91,14 @@ impl Table {
         Some(at)
     }
 
-    /// Adds the reports that are due, and returns when the next one is.
+    /// Adds the reports that are due, and returns the time of the next one.
     pub(crate) fn due(&mut self, now: u64, into: &mut Vec<(SourceRef, Report)>) -> Option<u64> {
         let mut next = None;
         for stream in &mut self.streams {
             let Some(to) = &stream.reports else { continue };
             let mut due = stream.reported.saturating_add(stream.interval);
             if due <= now {
-                // A stream that has ended has nothing to report.
+                // An ended stream has nothing to report.
                 if now.saturating_sub(stream.heard) < self.silence {
                     into.push((to.clone(), stream.meter.report(stream.id, now)));
                 }

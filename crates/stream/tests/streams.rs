@@ -1,4 +1,5 @@
-//! Whole streams, over datagrams and over TCP: what arrives, what is reported, and that nobody waits for a receiver that stalls.
+//! Whole streams, over datagrams and over TCP: arrival, reports, and that a stalled receiver delays
+//! nobody.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
@@ -16,7 +17,7 @@ fn listening(endpoint: &str) -> Orb {
     Orb::builder().listen(endpoint).build().unwrap()
 }
 
-/// A receiver in an ORB of its own, and the reference that another ORB has of it.
+/// Receiver in an ORB of its own, and the reference that another ORB has of it.
 fn receiver(
     endpoint: &str,
     sender: &Orb,
@@ -85,7 +86,7 @@ fn frames_arrive_in_order_with_their_times_and_are_reported() {
     }
 }
 
-/// A receiver that handles no frame while this is shut.
+/// Receiver that handles no frame while its gate is closed.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -120,7 +121,7 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         };
         let sender = Sender::start(&orb, &sink, options).unwrap();
         let mut dropped = 0;
-        // More than the kernel's buffers between the two.
+        // Exceeds the kernel's buffers between the two.
         for number in 0..1500 {
             let sent = sender.send(Duration::from_millis(number), &[7; 8000]).unwrap();
             dropped += u64::from(sent != Sent::Queued);
@@ -131,10 +132,10 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         let statistics = sender.statistics();
         assert_eq!(statistics.dropped, dropped);
         if lossless {
-            // The network drops what the receiver does not take; the sender does not even notice.
+            // The network drops frames that the receiver does not read; the sender does not notice.
             assert_eq!((dropped, statistics.failed), (0, 0), "{statistics:?}");
         } else {
-            // Frames wait for those before them, until they are dropped here.
+            // Frames wait for earlier ones, until they are dropped here.
             assert!(dropped > 0, "{statistics:?}");
         }
         let all = statistics.sent + statistics.failed + statistics.dropped;
@@ -167,7 +168,7 @@ fn frames_leave_at_the_pace() {
     }
     until("all have come", || came.lock().unwrap().len() == 40);
     let came = came.lock().unwrap();
-    // The first may have been late itself; no stretch is shorter by more than that.
+    // The first frame may have been late itself; no interval is shorter by more than that.
     let took = came[39] - came[0];
     assert!(took >= Duration::from_millis(20), "{took:?}");
     drop(sender);
@@ -264,12 +265,12 @@ fn a_group_sees_frames_larger_than_a_datagram() {
     let options = SenderOptions {
         largest: 120_000,
         reports: Some(Duration::from_millis(50)),
-        // The loopback interface's buffers hold a picture or two.
+        // The loopback interface buffers a picture or two.
         pace: Some(Pace::new(10_000_000.try_into().unwrap(), 0)),
         ..SenderOptions::default()
     };
     let sender = Sender::start(&near, &group, options).unwrap();
-    // A packet that is lost takes its picture with it.
+    // A lost packet loses its whole picture.
     let mut whole = [0; 2];
     let mut number = 0_u8;
     until("pictures at both", || {

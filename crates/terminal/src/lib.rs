@@ -1,5 +1,5 @@
-//! What OxORB's programs for people share: the ORB's settings on the command line, output for people and for programs,
-//! and latencies. Not for real-time threads.
+//! Common parts of OxORB's command-line programs: the ORB's settings on the command line, output as
+//! text or JSON, and latencies. Not for real-time threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 use output::{Done, Failed};
 
-/// Runs a program: takes the ORB's settings out of its arguments ([`orb::take_args`]), gives the rest to `command`, and
-/// prints the one message of a failure.
+/// Runs a program: takes the ORB's settings out of its arguments ([`orb::take_args`]), passes the
+/// rest to `command`, and prints the message of a failure.
 ///
-/// Exit status: 0 done, 1 it failed, 2 a setting that does not exist.
+/// Exit status: 0 for success, 1 for a failure, 2 for an unknown or invalid setting.
 pub fn main(command: impl FnOnce(Vec<OsString>) -> Done) -> ExitCode {
     let args = match orb::take_args(std::env::args_os()) {
         Ok(args) => args,

@@ -1,4 +1,4 @@
-//! The ORB's own settings on the command line: `-ORBInitRef NAME=URL` and the like.
+//! ORB settings on the command line: `-ORBInitRef NAME=URL` and the like.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -7,17 +7,17 @@ use oxorb::{Builder, Orb, Priority, SystemException};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Takes `-ORB...` arguments out of the command line, wherever they stand before `--`, and leaves the rest.
+/// Takes `-ORB...` arguments out of the command line, anywhere before `--`, and returns the rest.
 ///
 /// # Errors
 ///
-/// The first setting that is unknown or has a bad value, in a sentence.
+/// Sentence about the first setting that is unknown or has an invalid value.
 pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, String> {
     let (mut settings, mut rest) = (Vec::new(), Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         if arg == "--" {
-            // What follows is for another process.
+            // The following arguments are for another process.
             rest.push(arg);
             rest.extend(args);
             break;
@@ -32,7 +32,7 @@ pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStrin
         }
     }
     if !settings.is_empty() {
-        // A command that makes no ORB would not notice a mistake.
+        // Checked here, as a command without an ORB would not notice a mistake.
         let builder = Orb::builder().args(settings.iter().cloned());
         if let Some(problem) = builder.problem() {
             return Err(problem.to_string());
@@ -42,7 +42,7 @@ pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStrin
     Ok(rest)
 }
 
-/// Whether a value follows an argument: a few options of other ORBs stand alone.
+/// Reports whether a value follows an argument: a few options of other ORBs have none.
 fn takes_value(argument: &str) -> bool {
     let is_it = |option: &&oxorb::PeerOption| {
         let name = argument.strip_prefix("-ORB");
@@ -52,31 +52,32 @@ fn takes_value(argument: &str) -> bool {
     all.find(is_it).is_none_or(|option| option.takes_value)
 }
 
-/// Returns the options that were taken, for a process that shall be configured in the same way.
+/// Returns the ORB settings taken, for a process with the same configuration.
 pub fn args() -> &'static [String] {
     TAKEN.get().map_or(&[], Vec::as_slice)
 }
 
-/// Applies what was taken; it wins over what `builder` has been told before.
+/// Applies the settings taken; they override earlier settings of `builder`.
 pub fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
 }
 
-/// Makes signals end the ORB of a service in order (SIGINT, SIGTERM), and have it read its certificates again (SIGHUP).
+/// Makes SIGINT and SIGTERM shut the ORB down in order, and SIGHUP reload its certificates.
 ///
 /// # Errors
 ///
-/// The system has no room for another handler.
+/// The system cannot install another handler.
 pub fn heed_signals(orb: &Orb) -> std::io::Result<()> {
     orb.shutdown_on_signal()?;
     orb.reload_security_on_signal()
 }
 
-/// Gives the calling thread a CORBA priority (0 to 32767), if one is wanted.
+/// Sets the CORBA priority (0 to 32767) of the calling thread, if one is given.
 ///
 /// # Errors
 ///
-/// DATA_CONVERSION where the ORB's mapping has no native priority for it, NO_PERMISSION where the system refuses that one.
+/// DATA_CONVERSION if the ORB's mapping has no native priority for it, NO_PERMISSION if the system
+/// refuses that one.
 ///
 /// # Panics
 ///

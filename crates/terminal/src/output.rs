@@ -1,4 +1,4 @@
-//! Output of a program: text for people, JSON for programs, one error.
+//! Output of a program: text for people, JSON for programs, and one error message.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -18,11 +18,11 @@ pub enum Format {
     Json,
 }
 
-/// Why a command ends with a status other than 0.
+/// Reason why a command ends with a status other than 0.
 pub enum Failed {
-    /// The message is out already.
+    /// The message was printed already.
     Told,
-    /// The message to print.
+    /// Message to print.
     Because(String),
 }
 
@@ -32,7 +32,7 @@ impl<E: Error> From<E> for Failed {
     }
 }
 
-/// A failure without an error value behind it.
+/// Returns a failure with this message.
 pub fn because(why: impl Display) -> Failed {
     Failed::Because(why.to_string())
 }
@@ -42,18 +42,18 @@ pub type Done = Result<(), Failed>;
 
 /// Bold, on a terminal.
 pub const STRONG: Style = Style::new().bold();
-/// Style of side remarks on a terminal.
+/// Style of side remarks, on a terminal.
 pub const FAINT: Style = Style::new().dimmed();
-/// Style of what works, on a terminal.
+/// Style of successes, on a terminal.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Style of what does not work, on a terminal.
+/// Style of failures, on a terminal.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Prints the one message of a command that failed.
+/// Prints the error message of a failed command.
 pub fn error(why: &str) {
     let mut out = anstream::stderr().lock();
     let _ = write!(out, "{BAD}error{BAD:#}: ");
-    // Text of peers was made one line where it was put in; lines of ours stay.
+    // Peers' text was reduced to one line when inserted; line breaks of the message itself stay.
     for line in why.split('\n') {
         let _ = writeln!(out, "{}", Printable(line));
     }
@@ -64,32 +64,32 @@ pub fn warning(what: &str) {
     anstream::eprintln!("{STRONG}warning{STRONG:#}: {}", Printable(what));
 }
 
-/// Prints to standard output; colours vanish when that is no terminal.
+/// Prints to standard output, without colours unless it is a terminal.
 ///
 /// # Errors
 ///
-/// As of [`print_json`].
+/// As for [`print_json`].
 pub fn print(text: impl Display) -> Done {
     let mut out = anstream::stdout().lock();
     settle(write!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// Moves the cursor of the terminal that standard output is. Not by way of
-/// [`print()`]: who wants no colours still has a cursor.
+/// Sends a control sequence to the terminal on standard output. Unlike [`print()`], it is not
+/// suppressed without colours: the terminal still has a cursor.
 ///
 /// # Errors
 ///
-/// As of [`print_json`].
+/// As for [`print_json`].
 pub fn control(sequence: &str) -> Done {
     let mut out = std::io::stdout().lock();
     settle(out.write_all(sequence.as_bytes()))
 }
 
-/// Prints a value as one line of JSON, at once.
+/// Prints a value as one line of JSON, and flushes it.
 ///
 /// # Errors
 ///
-/// As of [`print_json`].
+/// As for [`print_json`].
 pub fn print_line(value: &impl serde::Serialize) -> Done {
     let mut line = Vec::new();
     serde_json::to_writer(Escaping(&mut line), value)?;
@@ -102,9 +102,10 @@ pub fn print_line(value: &impl serde::Serialize) -> Done {
 ///
 /// # Errors
 ///
-/// [`Failed::Told`] when nobody reads any more (`oxorb ... | head`), else why nothing can be written.
+/// [`Failed::Told`] if the reader has closed the pipe (`oxorb ... | head`), otherwise the reason
+/// why nothing can be written.
 pub fn print_json(value: &impl serde::Serialize) -> Done {
-    // By way of memory, as errors of the reader of JSON do not say that it went away.
+    // Serialised into memory first, as the JSON serialiser's errors do not report a closed pipe.
     let mut text = Vec::new();
     serde_json::to_writer_pretty(Escaping(&mut text), value)?;
     text.push(b'\n');
@@ -112,8 +113,9 @@ pub fn print_json(value: &impl serde::Serialize) -> Done {
     settle(out.write_all(&text).and_then(|()| out.flush()))
 }
 
-/// Writer of JSON that escapes, beyond what JSON demands, what controls a terminal: C1 controls, changes of direction and
-/// what cannot be seen. Outside of ASCII all of it stands in strings, so that the value stays as it is.
+/// Writer that escapes in JSON, beyond what JSON requires, characters that affect a terminal: C1
+/// controls, changes of direction and invisible ones. Non-ASCII characters occur only within
+/// strings, so that the value is unchanged.
 pub struct Escaping<W>(pub W);
 
 impl<W: Write> Write for Escaping<W> {
@@ -143,7 +145,7 @@ impl<W: Write> Write for Escaping<W> {
     }
 }
 
-/// A reader that went away (`oxorb ... | head`) is no failure of ours.
+/// Treats a closed pipe (`oxorb ... | head`) as a failure without a message.
 fn settle(written: std::io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failed::Told),

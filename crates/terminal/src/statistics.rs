@@ -1,4 +1,4 @@
-//! Latencies, gathered and told.
+//! Latencies and their percentiles.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use hdrhistogram::Histogram;
 pub struct Percentiles {
     /// Number of calls.
     pub calls: u64,
-    /// Half of the calls took no longer.
+    /// 50th percentile.
     pub p50_ns: u64,
-    /// 99 of 100.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000.
+    /// 99.9th percentile.
     pub p999_ns: u64,
-    /// All of them.
+    /// Maximum.
     pub max_ns: u64,
 }
 
-/// Gathers latencies; recording allocates nothing.
+/// Histogram of latencies; recording allocates nothing.
 pub struct Latencies(Histogram<u64>);
 
 impl Default for Latencies {
@@ -30,13 +30,13 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Makes a histogram from 1 ns to 10 minutes, of three digits.
+    /// Returns a histogram from 1 ns to 10 minutes with three significant digits.
     #[must_use]
     pub fn new() -> Self {
         Latencies(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds"))
     }
 
-    /// Adds one call.
+    /// Records a call.
     pub fn record(&mut self, latency: Duration) {
         self.0.saturating_record(latency.as_nanos() as u64);
     }
@@ -52,8 +52,8 @@ impl Latencies {
         }
     }
 
-    /// Counts those that took at most so many nanoseconds and more than the bound before; last those above all bounds.
-    /// Bounds ascend.
+    /// Returns for each bound the number of calls that took at most this many nanoseconds and more
+    /// than the previous bound, and last the number above all bounds. Bounds ascend.
     pub fn shares(&self, bounds: &[u64]) -> Vec<u64> {
         let mut shares = vec![0; bounds.len() + 1];
         for step in self.0.iter_recorded() {
@@ -64,7 +64,7 @@ impl Latencies {
     }
 }
 
-/// A time in the unit that suits it, six columns wide and a unit.
+/// Display of a time in a suitable unit: six columns and the unit.
 pub struct Time(pub u64);
 
 impl fmt::Display for Time {

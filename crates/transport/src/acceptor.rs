@@ -5,52 +5,53 @@ use std::io;
 
 use crate::{Endpoint, Link};
 
-/// A listening endpoint.
+/// Listening endpoint.
 ///
 /// # Obligations of an implementation
 ///
-/// 1. [`accept`](Acceptor::accept) gives each peer that connected, once, in the order they came.
-/// 2. A peer that is gone again before it was accepted is no error of the acceptor.
-/// 3. [`close`](Acceptor::close) wakes every thread blocked in `accept`; peers are refused from
-///    then on. Links accepted before live on.
+/// 1. [`accept`](Acceptor::accept) returns each connected peer once, in the order of connecting.
+/// 2. A peer that disconnects before it is accepted is no error of the acceptor.
+/// 3. [`close`](Acceptor::close) wakes every thread blocked in `accept`; later peers are refused.
+///    Links accepted before stay open.
 pub trait Acceptor: Send + Sync {
     /// Waits for a peer.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotConnected`] when the acceptor is closed: stop. With a [`Refused`](crate::Refused) inside, a peer
-    /// was not let in: accept again. Anything else is a
+    /// [`io::ErrorKind::NotConnected`] if the acceptor is closed: stop. With a
+    /// [`Refused`](crate::Refused) inside, a peer was rejected: accept again. Any other error is a
     /// shortage (descriptors, memory): wait a moment, then accept again.
     fn accept(&self) -> io::Result<Box<dyn Link>>;
 
-    /// Stops listening, for good. May be called any number of times. [`accept`](Self::accept) still hands out the peers that
-    /// had connected by then, so that they can be told; of a transport with a handshake, those that had finished it.
+    /// Stops listening permanently. May be called any number of times. [`accept`](Self::accept)
+    /// still returns the peers that have connected before, so that they can be notified; with a
+    /// handshake, those that have finished it.
     fn close(&self);
 
-    /// Makes the system pick the acceptor of a [group](crate::Transport::listen_in_group) by the
-    /// DSCP of a client's first packet. `marks`: DSCP and number of an acceptor, the first match
-    /// counts; `otherwise`: the acceptor of all other clients.
+    /// Makes the system choose the acceptor of a [group](crate::Transport::listen_in_group) by the
+    /// DSCP of a client's first packet. `marks` has DSCPs with the numbers of acceptors, of which
+    /// the first match counts; `otherwise` is the acceptor of all other clients.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] where the transport has no groups; what the system says.
+    /// [`io::ErrorKind::Unsupported`] if the transport has no groups; errors of the system.
     fn steer_by_mark(&self, marks: &[(u8, u32)], otherwise: u32) -> io::Result<()> {
         let _ = (marks, otherwise);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns the endpoint asked for, with the place that was really taken: the port that the system
-    /// chose, for one.
+    /// Returns the requested endpoint with the actual place, such as the port that the system
+    /// chose.
     fn endpoint(&self) -> &Endpoint;
 }
 
-/// An endpoint on which nobody can listen now.
+/// Error of listening on an endpoint.
 pub struct ListenError {
-    /// The endpoint asked for.
+    /// Requested endpoint.
     pub endpoint: Box<Endpoint>,
-    /// The address on which it failed, in the transport's own notation.
+    /// Address on which it failed, in the transport's own notation.
     pub address: String,
-    /// Why.
+    /// Cause.
     pub error: io::Error,
-    /// Sentence about what the user may do, when there is something to say.
+    /// Sentence of advice to the user; `None` if there is none.
     pub advice: Option<&'static str>,
 }
 

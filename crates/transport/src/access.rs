@@ -1,4 +1,4 @@
-//! Access rules, which decide who may connect.
+//! Access rules: which peers may connect.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,17 +6,18 @@ use std::str::FromStr;
 
 use crate::PeerId;
 
-/// Access rules by address, of which the first that matches decides.
+/// Access rules by address; the first match decides.
 ///
-/// Without any rule everybody may. When none matches, a list with an `allow` refuses and one of
-/// `deny` rules only admits: so `allow 10.0.0.0/8` alone means *these and nobody else*, and
-/// `deny 10.9.0.0/16` alone *all but these*.
+/// Without rules every peer is admitted. Without a match, a list with an `allow` refuses and a list
+/// of `deny` rules only admits: `allow 10.0.0.0/8` alone admits *only these*, and `deny
+/// 10.9.0.0/16` alone admits *all but these*.
 ///
-/// An address says where a connection comes from, not who sends it; behind a NAT all clients have
-/// the same. It keeps a port closed to a network, and is no authentication. Users and groups are
-/// those of processes on this host, as the kernel vouches (`uid:1000`, `gid:100`). `tls:alice` is whoever has shown a certificate
-/// with this subject or name, `tls:*` with any; in rules that stand in one text a name holds no comma. A process
-/// always admits itself; a peer of which nothing is known is one of `all` and nobody else.
+/// An address tells where a connection comes from, not who sends it; behind a NAT all clients have
+/// the same one. Rules by address keep a port closed to a network, and are no authentication. Users
+/// and groups are those of processes on this host, as the kernel reports them (`uid:1000`,
+/// `gid:100`). `tls:alice` matches a peer whose certificate has this subject or name, `tls:*` one
+/// with any certificate; in a list in one text, a name contains no comma. A process always admits
+/// itself; a peer of unknown identity matches only `all`.
 ///
 /// ```
 /// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;
@@ -40,25 +41,26 @@ struct Rule {
     party: Party,
 }
 
-/// The peers that a rule is about.
+/// Peers that a rule matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Party {
     All,
-    /// Addresses with the same first bits.
+    /// Network: addresses with the same leading bits.
     Network(IpAddr, u8),
     User(u32),
     Group(u32),
-    /// Holder of a certificate with this name, as [`Subject::is_called`](crate::Subject::is_called) reads it.
+    /// Holder of a certificate with this name, as [`Subject::is_called`](crate::Subject::is_called)
+    /// matches it.
     Subject(String),
 }
 
 impl Access {
-    /// Whether there is no rule: everybody is admitted.
+    /// Reports whether there are no rules, so that every peer is admitted.
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a peer may connect. A few comparisons for each rule.
+    /// Reports whether a peer may connect. A few comparisons for each rule.
     pub fn admits(&self, peer: &PeerId) -> bool {
         if *peer == PeerId::Process {
             return true;
@@ -69,29 +71,29 @@ impl Access {
         }
     }
 
-    /// Whether some rule is about this peer, whatever it says.
+    /// Reports whether any rule matches this peer, whether it allows or denies.
     pub fn concerns(&self, peer: &PeerId) -> bool {
         self.rules.iter().any(|rule| rule.party.contains(peer))
     }
 
-    /// Adds a rule behind the others: a network as `10.0.0.0/8`, an address, `uid:NUMBER`,
-    /// `gid:NUMBER`, `tls:NAME`, or `all`.
+    /// Appends a rule for a network such as `10.0.0.0/8`, an address, `uid:NUMBER`, `gid:NUMBER`,
+    /// `tls:NAME`, or `all`.
     ///
     /// # Errors
-    /// [`AccessError`] when the text is none of these.
+    /// [`AccessError`] if the text is none of these.
     pub fn add(&mut self, allow: bool, party: &str) -> Result<(), AccessError> {
         let party = party.parse()?;
         self.rules.push(Rule { allow, party });
         Ok(())
     }
 
-    /// Each rule: whether it allows, and whom.
+    /// Returns each rule: whether it allows, and its peers.
     pub(crate) fn rules(&self) -> impl Iterator<Item = (bool, String)> {
         self.rules.iter().map(|rule| (rule.allow, rule.party.to_string()))
     }
 }
 
-/// Reads `allow NETWORK` and `deny NETWORK`, separated by commas.
+/// Parses `allow NETWORK` and `deny NETWORK`, separated by commas.
 impl FromStr for Access {
     type Err = AccessError;
 
@@ -207,11 +209,11 @@ impl fmt::Display for Party {
     }
 }
 
-/// Text that is no access rule.
+/// Error for a text that is no access rule.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?}: {problem}")]
 pub struct AccessError {
-    /// The rule, or the part of it that is wrong.
+    /// Rule, or its invalid part.
     pub text: String,
     /// Mistake in the rule.
     pub problem: &'static str,

@@ -1,4 +1,4 @@
-//! Addresses of peers, whatever the transport.
+//! Addresses of peers, independent of the transport.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 /// Name of a transport, the word before the colon of its addresses: `tcp`, `unix`, `mem`.
 ///
-/// Open: whoever writes a transport makes its scheme.
+/// Open: each transport defines its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme(&'static str);
 
 impl Scheme {
-    /// A scheme by its name: lower-case letters, digits and hyphens.
+    /// Returns the scheme with this name: lower-case letters, digits and hyphens.
     pub const fn new(name: &'static str) -> Self {
         Self(name)
     }
@@ -31,13 +31,12 @@ impl fmt::Display for Scheme {
 /// Address of a peer as canonical text, `SCHEME:PLACE`: `tcp:10.0.0.7:2809`, `tcp:[::1]:5`,
 /// `unix:/run/bank`, `mem:bank`.
 ///
-/// Addresses are equal if their text is, and are compared and hashed by it. Each transport makes
-/// its own, always in one form, and takes them apart; everybody else passes them on. Cheap to
-/// clone.
+/// Addresses are compared and hashed by their text. Each transport produces its addresses in one
+/// canonical form, and parses them; other code passes them on. Cheap to clone.
 ///
-/// Behind a `|` may stand what tells the server from others that have the same name:
-/// `unix:/run/bank|uid=7`. The transport verifies it when it connects, and people are not shown it.
-/// An address without it leads to whoever has the name.
+/// After a `|` may follow what distinguishes the server from others of the same name:
+/// `unix:/run/bank|uid=7`. The transport verifies it when connecting, and it is not shown to users.
+/// An address without it leads to any server with the name.
 ///
 /// ```
 /// use oxorb_transport::{Address, tcp};
@@ -57,7 +56,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Makes the address of a place. `place` is the canonical text of the transport. Allocates.
+    /// Returns the address of a place. `place` is the canonical text of the transport. Allocates.
     pub fn new(scheme: Scheme, place: &str) -> Self {
         Self { text: format!("{scheme}:{place}").into(), scheme: scheme.0.len() }
     }
@@ -77,8 +76,8 @@ impl Address {
         (self.scheme() == scheme.0).then(|| self.place())
     }
 
-    /// Returns the text that people expect in logs and errors: without its scheme for TCP, which is
-    /// what everybody assumes, and without what is verified.
+    /// Returns the text for logs and errors: without the scheme for TCP, the default, and without
+    /// the verified part.
     pub fn for_people(&self) -> &str {
         let named = self.named();
         match self.scheme() {
@@ -87,24 +86,24 @@ impl Address {
         }
     }
 
-    /// Returns the transport's own part without what is verified.
+    /// Returns the transport's own part without the verified part.
     pub fn name(&self) -> &str {
         &self.named()[self.scheme + 1..]
     }
 
-    /// Returns the address that leads to whoever has the name.
+    /// Returns the address without the verified part, which leads to any server with the name.
     #[must_use]
     pub fn bare(&self) -> Address {
         Self { text: self.named().into(), scheme: self.scheme }
     }
 
-    /// Returns what is verified, if anything is.
+    /// Returns the verified part, if any.
     pub fn verified(&self) -> Option<&str> {
         self.text.split_once('|').map(|(_, verified)| verified)
     }
 
-    /// Reports whether a connection to it reaches the server at `own`, an address of that server's
-    /// own making.
+    /// Reports whether a connection to this address reaches the server at `own`, one of that
+    /// server's own addresses.
     pub fn leads_to(&self, own: &Address) -> bool {
         self.text == own.text || (self.verified().is_none() && *self.text == *own.named())
     }
@@ -141,7 +140,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Text without a scheme, which is no [`Address`].
+/// Error for a text without a scheme, which is no [`Address`].
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?}: an address is written SCHEME:PLACE, as in tcp:10.0.0.7:2809")]
 pub struct AddressError(String);

@@ -1,4 +1,4 @@
-//! Endpoints: where to listen, as text.
+//! Endpoints to listen on, and their text form.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -6,30 +6,29 @@ use std::ops::Range;
 
 use crate::{Access, Scheme};
 
-/// An endpoint to listen on.
+/// Endpoint to listen on.
 ///
-/// Its text is `PROTOCOL://[MAJOR.MINOR@]PLACE[/OPTION=VALUE&...]`. What may stand for `PLACE`, and
-/// which options there are besides `allow` and `deny`, is the transport's own: see
-/// [`tcp::Place`](crate::tcp::Place). Names of protocols are made by whoever joins transports and
-/// messages; to a transport they are text.
+/// Its text is `PROTOCOL://[MAJOR.MINOR@]PLACE[/OPTION=VALUE&...]`. The transport defines the
+/// syntax of `PLACE`, and its options in addition to `allow` and `deny`: see
+/// [`tcp::Place`](crate::tcp::Place). Names of protocols are opaque to transports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Name of the protocol spoken there.
+    /// Name of its protocol.
     pub protocol: Cow<'static, str>,
     /// Version to publish; `None` leaves it to the ORB. Opaque to transports.
     pub version: Option<(u8, u8)>,
     /// Place in the transport's own notation, in its canonical form.
     pub place: String,
-    /// The transport's own options and their values, as far as they are no defaults.
+    /// Transport's own options with non-default values.
     pub options: Vec<(&'static str, String)>,
-    /// Character between place and options.
+    /// Separator between place and options.
     pub separator: char,
-    /// Rules about peers that may connect; without one, those of the ORB hold.
+    /// Access rules for peers; without any, those of the ORB apply.
     pub access: Access,
 }
 
 impl Endpoint {
-    /// An endpoint without options.
+    /// Returns an endpoint without options.
     pub fn new(scheme: Scheme, place: impl Into<String>) -> Self {
         Self {
             protocol: Cow::Borrowed(scheme.as_str()),
@@ -41,24 +40,25 @@ impl Endpoint {
         }
     }
 
-    /// Name of the option that says which octets the ORB copies of what comes there, of transports that lend memory.
+    /// Name of the option that selects which received octets the ORB copies, for transports that
+    /// lend memory.
     pub const PAYLOADS: &'static str = "payloads";
 
-    /// Name of the option that says how the ORB handles the pages of its connections ([`Pages`](crate::Pages)), of
-    /// transports that share memory.
+    /// Name of the option that sets how the ORB handles the pages of its connections
+    /// ([`Pages`](crate::Pages)), for transports that share memory.
     pub const PAGES: &'static str = "pages";
 
-    /// Returns the value of an option of the transport's own, if the endpoint has it.
+    /// Returns the value of one of the transport's own options, if set.
     pub fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().find(|(option, _)| *option == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Reads an option that endpoints of all transports have: `allow` and `deny`. Returns false for
-    /// any other.
+    /// Parses an option common to endpoints of all transports: `allow` or `deny`. Returns false for
+    /// any other option.
     ///
     /// # Errors
-    /// When the value is no network and nobody else who may connect.
+    /// [`EndpointError`] if the value is no network and no other party of access rules.
     pub fn common_option(
         &mut self,
         name: Part<'_>,
@@ -74,7 +74,7 @@ impl Endpoint {
     }
 }
 
-/// Writes it so that reading it back gives the same.
+/// Formats the endpoint so that parsing returns an equal one.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.protocol)?;
@@ -95,14 +95,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Text that is no endpoint.
+/// Error for a text that is no endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointError {
-    /// The whole text.
+    /// Whole text.
     pub text: String,
-    /// The faulty part of it, in octets.
+    /// Octet range of its faulty part.
     pub place: Range<usize>,
-    /// The fault: a full sentence without the full stop.
+    /// Fault: a full sentence without the full stop.
     pub problem: Cow<'static, str>,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Debug for EndpointError {
 
 impl std::error::Error for EndpointError {}
 
-/// A piece of a text that knows its place in it, so that errors point there.
+/// Piece of a text with its position, so that errors can point to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'t> {
     text: &'t str,
@@ -135,7 +135,7 @@ pub struct Part<'t> {
 }
 
 impl<'t> Part<'t> {
-    /// The whole of a text.
+    /// Returns the whole of a text as a piece.
     pub fn new(text: &'t str) -> Self {
         Self { text, whole: text }
     }
@@ -154,23 +154,23 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Splits at an octet.
+    /// Splits at an octet index.
     #[must_use]
     pub fn split_at(self, at: usize) -> (Self, Self) {
         let (before, after) = self.text.split_at(at);
         (self.piece(before), self.piece(after))
     }
 
-    /// Returns what stands behind a prefix.
+    /// Returns the rest after a prefix; `None` without the prefix.
     #[must_use]
     pub fn after(self, prefix: &str) -> Option<Self> {
         Some(self.piece(self.text.strip_prefix(prefix)?))
     }
 
-    /// Reads a `MAJOR.MINOR@` at the beginning and returns it with the rest.
+    /// Parses a `MAJOR.MINOR@` at the beginning and returns it with the rest.
     ///
     /// # Errors
-    /// When something else stands before the `@`.
+    /// [`EndpointError`] if anything else precedes the `@`.
     pub fn version(self) -> Result<(Option<(u8, u8)>, Self), EndpointError> {
         let (version, Some(rest)) = self.split('@') else {
             return Ok((None, self));
@@ -183,7 +183,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// An error about this piece.
+    /// Returns an error about this piece.
     pub fn error(self, problem: impl Into<Cow<'static, str>>) -> EndpointError {
         let start = self.text.as_ptr() as usize - self.whole.as_ptr() as usize;
         EndpointError {
@@ -198,7 +198,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Reads a decimal number without a sign.
+/// Parses a decimal number without a sign.
 fn digits(text: &str) -> Option<u8> {
     let all = text.bytes().all(|octet| octet.is_ascii_digit());
     text.parse().ok().filter(|_| all)

@@ -1,4 +1,4 @@
-//! A link that misbehaves as told.
+//! Link with injected faults.
 
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,26 +9,26 @@ use oxorb_sys::sync::Mutex;
 
 use crate::{Link, WriteError};
 
-/// Faults of a link. The default is none.
+/// Faults of a link. None by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// A read gives at most so many octets: 1 shows whether the layers above cope with messages
-    /// that arrive octet by octet.
+    /// Largest number of octets of a read: 1 tests whether the layers above handle messages that
+    /// arrive octet by octet.
     pub read_at_most: Option<usize>,
-    /// A write goes out in pieces of at most so many octets.
+    /// Largest number of octets of a piece of a write.
     pub write_at_most: Option<usize>,
-    /// Every read waits so long before it begins.
+    /// Delay before each read.
     pub read_delay: Duration,
-    /// Every piece of a write waits so long before it goes out.
+    /// Delay before each piece of a write.
     pub write_delay: Duration,
-    /// The connection breaks when so many octets have been read.
+    /// Number of octets read after which the connection breaks.
     pub cut_after_read: Option<u64>,
-    /// The connection breaks when so many octets have been written.
+    /// Number of octets written after which the connection breaks.
     pub cut_after_written: Option<u64>,
 }
 
-/// A link with [`Faults`]. Keeps every obligation of [`Link`] but the one for `write` when it
-/// cuts, and the bounds of time-outs, to which delays add.
+/// Link with [`Faults`]. Keeps every obligation of [`Link`] except that of `write` when it breaks,
+/// and the bounds of time-outs, to which delays add.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -45,7 +45,7 @@ pub struct Faulty<L> {
     faults: Faults,
     read: AtomicU64,
     written: AtomicU64,
-    /// Bounds all the pieces of a write together; the link below bounds each.
+    /// Time-out of all pieces of a write together; the inner link bounds each piece.
     write_timeout: Mutex<Option<Duration>>,
 }
 
@@ -70,7 +70,7 @@ impl<L: Link> Faulty<L> {
     ) -> usize {
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(passed.load(Ordering::Relaxed)));
         let left = usize::try_from(left).unwrap_or(usize::MAX);
-        // A limit of nothing at a time would never end.
+        // A limit of 0 octets at a time would never make progress.
         wanted.min(at_most.unwrap_or(usize::MAX).max(1)).min(left)
     }
 

@@ -1,11 +1,11 @@
-//! Identity of a peer, as far as its transport can tell.
+//! Identities of peers, as far as their transports know them.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Identity of the other end of a link: what access rules, limits for each client and request
-/// filters decide by.
+/// Identity of the other end of a link: the basis of access rules, limits for each client and
+/// request filters.
 ///
 /// ```
 /// use oxorb_transport::PeerId;
@@ -20,29 +20,29 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerId {
-    /// A network address. All clients behind one NAT have the same.
+    /// Network address. All clients behind one NAT have the same.
     Ip(IpAddr),
-    /// A process of this host, as the kernel vouches.
+    /// Process of this host, as reported by the kernel.
     User {
         /// User id.
         uid: u32,
         /// Group id.
         gid: u32,
-        /// Process id; 0 if it has none here (another PID namespace).
+        /// Process id; 0 if it has none in this PID namespace.
         pid: u32,
     },
-    /// Subject of a certificate that a trusted root vouches for, and whose key the peer proved to
-    /// have.
+    /// Subject of a certificate that is signed by a trusted root and whose key the peer proved to
+    /// hold.
     Subject(Subject),
-    /// The present process itself.
+    /// Own process.
     Process,
-    /// A peer of which the transport knows nothing.
+    /// Peer of unknown identity.
     Unknown,
 }
 
 impl PeerId {
-    /// Returns the client that the limits for each client count the peer as: all processes of a
-    /// user are one, whoever they work for, and all addresses of a subject.
+    /// Returns the identity for limits per client: all processes of a user count as one client, and
+    /// so do all addresses of a subject.
     #[must_use]
     pub fn client(&self) -> Self {
         match self {
@@ -61,7 +61,7 @@ impl PeerId {
         }
     }
 
-    /// Returns the subject of the peer's certificate, if it has shown one.
+    /// Returns the subject of the peer's certificate, if it presented one.
     pub fn subject(&self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) => Some(subject),
@@ -70,20 +70,21 @@ impl PeerId {
     }
 }
 
-/// Subject of a certificate, and the names that it vouches for.
+/// Subject of a certificate, and its other names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject {
-    /// Distinguished name as RFC 4514 writes it, `CN=alice,O=Bank`; empty where the certificate has none.
+    /// Distinguished name in the form of RFC 4514, `CN=alice,O=Bank`; empty if the certificate has
+    /// none.
     pub name: Arc<str>,
     /// Common names and subject alternative names: `alice`, `alice@bank.example`, `spiffe://bank/alice`.
     pub names: Arc<[String]>,
-    /// Network address from which it came.
+    /// Network address of the peer.
     pub address: Option<IpAddr>,
 }
 
 impl Subject {
-    /// Reports whether this is what the subject is called: its distinguished name, or one of its names. A `*` at the
-    /// beginning of `name` stands for anything.
+    /// Reports whether `name` is the subject's distinguished name or one of its names. A leading
+    /// `*` in `name` matches anything.
     pub fn is_called(&self, name: &str) -> bool {
         let fits = |own: &str| match name.strip_prefix('*') {
             Some(end) => own.ends_with(end),

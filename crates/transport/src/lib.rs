@@ -1,11 +1,11 @@
-//! Transports, and the links they make: TCP, memory, and wrappers for tests.
+//! Transports and their links: TCP, memory, and wrappers for tests.
 //!
-//! A [`Link`] is a connected pipe of octets, an [`Acceptor`] gives one for each peer that
-//! connects, and a [`Transport`] makes both: it reads the text of an [`Endpoint`] to listen on, and
-//! connects to an [`Address`]. [`connect_first`] connects to whichever of several addresses answers
-//! first, over whatever transports. Each trait states its obligations; the crate
-//! `oxorb-conformance` proves them for every implementation, and a new one inherits the suites with
-//! one line each.
+//! A [`Link`] is a connected pipe of octets, an [`Acceptor`] returns one for each peer that
+//! connects, and a [`Transport`] makes both: it parses the text of an [`Endpoint`] to listen on,
+//! and connects to an [`Address`]. [`connect_first`] connects to the first of several addresses
+//! that answers, over any transports. Each trait lists its obligations; the crate
+//! `oxorb-conformance` tests them for every implementation, and a new implementation instantiates
+//! each suite with one line.
 //!
 //! ```
 //! use std::{io::IoSlice, time::Duration};
@@ -23,8 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate does *not* know what the octets mean: where a message ends is the business of
-//! `oxorb-giop`, and only `oxorb-core` joins the two. It starts no thread and needs no runtime.
+//! This crate does *not* know what the octets mean: `oxorb-giop` finds the ends of messages, and
+//! only `oxorb-core` joins the two. It starts no threads except for looking up names, and needs no
+//! runtime.
 #![forbid(unsafe_code)]
 
 mod acceptor;

@@ -10,51 +10,51 @@ use oxorb_lend::{Lease, Room};
 
 use crate::{PeerId, Properties};
 
-/// A connected pipe of octets to one peer.
+/// Connected pipe of octets to one peer.
 ///
 /// # Obligations of an implementation
 ///
 /// The conformance suite (`tests/conformance`) checks every one of these.
 ///
 /// 1. **Order.** Octets arrive in the order written, each exactly once, none invented.
-/// 2. **All or an error.** [`write`](Link::write) takes all octets of all slices, in order, or
-///    says how many it took. A write larger than any buffer underneath blocks until the peer
-///    reads; it does not give up early.
-/// 3. **Reads append.** [`read`](Link::read) leaves the octets already in the buffer alone and
-///    never adds more than it was allowed.
+/// 2. **All or an error.** [`write`](Link::write) accepts all octets of all slices, in order, or
+///    reports how many it accepted. A write larger than any buffer underneath blocks until the peer
+///    reads, without giving up early.
+/// 3. **Reads append.** [`read`](Link::read) leaves the octets already in the buffer unchanged and
+///    never adds more than allowed.
 /// 4. **Bounded waiting.** With a time-out set, a read or write that cannot proceed returns
-///    [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`] (both mean the same: *the time
-///    passed*; which one, the system decides). A read that timed out took nothing: the link is as
-///    good as before.
+///    [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`] (both mean that *the time has
+///    passed*; the system decides which). A read that timed out consumed nothing: the link stays
+///    usable.
 /// 5. **Closing wakes.** [`close`](Link::close) and [`close_read`](Link::close_read) wake a reader
 ///    blocked in another thread, which then reads 0. Both may be called any number of times.
-/// 6. **The peer learns.** After `close`, the peer reads what was still under way, then 0; its
-///    writes fail sooner or later, and never by a signal.
-/// 7. **Threads.** One reader and one writer may work at the same time. Two readers or two writers
-///    must take turns: the caller sees to that.
+/// 6. **The peer learns.** After `close`, the peer reads the octets in transit, then 0; its writes
+///    fail eventually, and never by a signal.
+/// 7. **Threads.** One reader and one writer may work at the same time. The caller ensures that two
+///    readers or two writers take turns.
 ///
 /// # Real-time cost
 ///
-/// A read with room in the buffer and a write do not allocate. Over a stream socket each is one
-/// system call, unless the kernel takes a write in parts. Setting a time-out to the value it has
-/// costs no system call.
+/// A read with enough capacity in the buffer and a write do not allocate. Over a stream socket each
+/// is one system call, unless the kernel accepts a write in parts. Setting a time-out to its
+/// current value costs no system call.
 pub trait Link: Send + Sync {
     /// Appends between 1 and `max` octets to `buffer`, blocking until there are some.
     ///
-    /// Returns how many; 0 when the peer closed, when this end closed, or when `max` is 0. Grows
-    /// `buffer` only when its spare capacity is less than `max`; never zeroes it.
+    /// Returns their number; 0 if the peer closed, this end closed, or `max` is 0. Grows `buffer`
+    /// only if its spare capacity is less than `max`; never zeroes it.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when the read time-out passed; the link stays usable. Anything
-    /// else means that the connection is lost; with [`Refused`](crate::Refused) inside, the peer never let this end in, and
-    /// took nothing of what it sent.
+    /// `WouldBlock` or `TimedOut` if the read time-out passed; the link stays usable. Any other
+    /// error means that the connection is lost; with [`Refused`](crate::Refused) inside, the peer
+    /// never admitted this end, and accepted nothing of what it sent.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
 
     /// Reads like [`read`](Self::read), but never blocks. Over a stream socket it is one system
     /// call.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing is there, otherwise as [`read`](Self::read).
+    /// `WouldBlock` if no octets are available, otherwise as for [`read`](Self::read).
     fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         match self.has_input() {
             Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
@@ -62,88 +62,91 @@ pub trait Link: Send + Sync {
         }
     }
 
-    /// Writes all octets of all slices, in order, blocking while the peer does not take them.
+    /// Writes all octets of all slices, in order, blocking while the peer does not accept them.
     ///
-    /// The slices are consumed: their content is unspecified afterwards.
+    /// The slices are consumed: their contents are unspecified afterwards.
     ///
     /// # Errors
-    /// [`WriteError`] tells how many octets went out. If none did, the peer saw nothing and the
-    /// link may be used again; otherwise the stream is cut in the middle of a message, and the
-    /// link is good for nothing but closing.
+    /// [`WriteError`] with the number of octets sent. If it is 0, the peer saw nothing and the link
+    /// may be used again; otherwise the stream is cut in the middle of a message, and the link can
+    /// only be closed.
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError>;
 
-    /// Bounds how long a read blocks; `None`, as at the start, is for ever.
+    /// Sets how long a read may block; `None`, the initial value, is forever.
     ///
-    /// For the thread that reads; applies from the next read on. Zero is taken as the shortest
-    /// time there is.
+    /// For the reading thread; applies from the next read on. Zero counts as the shortest possible
+    /// time.
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Bounds how long a write waits for a peer that takes nothing; `None`, as at the start, is
-    /// for ever.
+    /// Sets how long a write may wait for a peer that accepts nothing; `None`, the initial value,
+    /// is forever.
     ///
-    /// For the thread that writes; applies from the next write on. A peer that takes octets very
-    /// slowly cannot stretch a write beyond three times this.
+    /// For the writing thread; applies from the next write on. A peer that accepts octets very
+    /// slowly cannot stretch a write beyond three times this value.
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Closes both directions for good.
+    /// Closes both directions permanently.
     ///
-    /// Octets the peer sent and nobody read are lost. The descriptor itself lives until the link
-    /// is dropped, so that no other thread ever touches one that was given to somebody else.
+    /// Unread octets of the peer are lost. The descriptor itself stays open until the link is
+    /// dropped, so that no other thread ever accesses one that was reused.
     fn close(&self);
 
-    /// Stops reading; writing goes on. Reads that start later return 0.
+    /// Stops reading; writing remains possible. Later reads return 0.
     ///
-    /// What the peer sends from then on is lost, and its writes may fail.
+    /// Octets that the peer sends afterwards are lost, and its writes may fail.
     fn close_read(&self);
 
-    /// Stops writing; reading goes on. The peer reads what was still under way, then 0. A transport that cannot close one
-    /// direction alone closes both, as [`close`](Self::close).
+    /// Stops writing; reading remains possible. The peer reads the octets in transit, then 0. A
+    /// transport that cannot close one direction alone closes both, as [`close`](Self::close) does.
     fn close_write(&self) {
         self.close();
     }
 
-    /// Whether the peer has closed or reset the connection, as far as this end knows now.
+    /// Reports whether the peer has closed or reset the connection, as far as known now.
     ///
-    /// For an idle link that is about to be used again: while octets of the peer wait to be read
-    /// the answer is no. Never blocks; one system call.
+    /// For an idle link that is about to be reused: returns false while octets of the peer wait to
+    /// be read. Never blocks; one system call.
     fn is_dead(&self) -> bool;
 
-    /// Whether a read would return at once, with octets or with 0. Never blocks; one system call.
+    /// Reports whether a read would return at once, with octets or with 0. Never blocks; one system
+    /// call.
     fn has_input(&self) -> io::Result<bool>;
 
-    /// The descriptor that becomes readable when a read would not block, if there is one. It tells nothing of octets that
-    /// are [`pending`](Self::pending).
+    /// Returns the descriptor that becomes readable when a read would not block, if there is one.
+    /// It does not reflect [`pending`](Self::pending) octets.
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Reports whether the link holds octets, or parts of some, that it took from its descriptor and gave to nobody: a
-    /// read may return at once though the descriptor is quiet. To be asked before somebody waits for the descriptor. A read that
-    /// returned less than it was allowed left none. Never blocks, no system call.
+    /// Reports whether the link holds octets, or parts of some, that it read from its descriptor
+    /// and has not returned: a read may then return at once although the descriptor is not
+    /// readable. To be called before waiting for the descriptor. After a read that returned less
+    /// than allowed there are none. Never blocks, no system call.
     fn pending(&self) -> bool {
         false
     }
 
-    /// Reports whether nobody on the way reads or changes what the link carries.
+    /// Reports whether the link protects its octets from being read or changed in transit.
     fn is_protected(&self) -> bool {
         false
     }
 
-    /// Reports whether the peer has shown a certificate that was verified and names `host`: as good as that of a server
-    /// there. May allocate; no system call.
+    /// Reports whether the peer has presented a verified certificate that names `host`, as a server
+    /// at that host would. May allocate; no system call.
     fn is_certified(&self, host: &str) -> bool {
         let _ = host;
         false
     }
 
-    /// Reports whether the peer has certainly taken none of the octets that this end wrote since the connection began: of a
-    /// connection that has ended, nothing that was sent over it was served. False where the transport does not know, as
-    /// over sockets. Never blocks; a system call at most.
+    /// Reports whether the peer has certainly received none of the octets that this end wrote:
+    /// after the end of the connection, nothing sent over it was served. Returns false if the
+    /// transport does not know, as over sockets. Never blocks; at most one system call.
     fn took_nothing(&self) -> bool {
         false
     }
 
-    /// Reports whether the peer has certainly gone without taking any octet of the last [`write`](Self::write): the
-    /// message that ended there was not served. False where the transport does not know, as over sockets. For the thread
-    /// that writes. Never blocks; one system call.
+    /// Reports whether the peer has certainly gone without receiving any octet of the last
+    /// [`write`](Self::write): the message that ended there was not served. Returns false if the
+    /// transport does not know, as over sockets. For the writing thread. Never blocks; one system
+    /// call.
     fn left_last(&self) -> bool {
         false
     }
@@ -151,80 +154,82 @@ pub trait Link: Send + Sync {
     /// Returns the properties on which the layers above may rely.
     fn facts(&self) -> Facts;
 
-    /// The other end, for people: `192.168.1.7:2809`. Allocates.
+    /// Returns the other end as text for users: `192.168.1.7:2809`. Allocates.
     fn peer(&self) -> String;
 
-    /// Returns who the other end is: access rules, limits for each client and request filters
-    /// decide by it.
+    /// Returns the identity of the other end, for access rules, limits for each client and request
+    /// filters.
     fn identity(&self) -> PeerId;
 
-    /// Sets properties of the connection, and ignores those that its transport does not have. A
-    /// system call or two for each that it has.
+    /// Sets properties of the connection, and ignores those that its transport does not have. One
+    /// or two system calls for each that it has.
     ///
     /// # Errors
-    /// When the system refuses one; those before it in [`Properties`] are set then.
+    /// The system's refusal of a property; earlier ones in [`Properties`] are set then.
     fn apply(&self, properties: &Properties) -> io::Result<()>;
 
-    /// Returns the address of this end, for people. Allocates.
+    /// Returns the address of this end as text for users. Allocates.
     fn local(&self) -> String;
 
-    /// Returns the way to octets of the peer without a copy, if the link has one and may use it with this peer. For the
-    /// thread that reads.
+    /// Returns the interface for reading the peer's octets without a copy, if the link has one and
+    /// may use it with this peer. For the reading thread.
     fn lender(&self) -> Option<&dyn Lender> {
         None
     }
 
-    /// Returns the memory that the link has for payloads to be written into, if it has some: for any thread.
+    /// Returns the memory that the link lends for payloads to send, if any. For any thread.
     fn rooms(&self) -> Option<&dyn Rooms> {
         None
     }
 }
 
-/// A link that sends octets from where they lie, if that is memory which it lent before.
+/// Link that sends octets in place if they lie in memory that it lent.
 pub trait Rooms {
-    /// Returns room for so many octets. `None`: none is free now, or they are too few or too many. Never waits.
+    /// Returns a room of `octets` octets; `None` if none is free now, or the number is too small or
+    /// too large. Never waits.
     fn room(&self, octets: usize) -> Option<Room>;
 }
 
-/// A link that lends what its peer wrote, where that lies in memory which both share.
+/// Link that lends the peer's octets in memory which both ends share.
 pub trait Lender {
-    /// Takes the octets that a read would return next, at least one and at most `max`, without a copy. `None`: they are to
-    /// be read, because they lie elsewhere, are more, have not come, or some of them were read before. Waits only for the rest
-    /// of octets that the peer is writing there, as long as a read, and only if it `waits`.
+    /// Takes the octets that a read would return next, at least one and at most `max`, without a
+    /// copy. Returns `None` if they must be read instead, because they lie elsewhere, exceed `max`,
+    /// have not arrived, or were read in part. Waits only for the rest of octets that the peer is
+    /// writing there, for at most the time-out of a read, and only if `waits` is set.
     ///
-    /// A link that lends ends its reads where what it could lend begins.
+    /// A link that lends ends its reads where lendable octets begin.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] while the peer is still writing; those of [`Link::read`].
+    /// [`io::ErrorKind::WouldBlock`] while the peer is still writing; errors of [`Link::read`].
     fn lease(&self, max: usize, waits: bool) -> io::Result<Option<Lease>>;
 }
 
-/// Properties of a link, as data: the layers above decide from them how to frame and batch.
+/// Properties of a link, as data: the layers above derive framing and batching from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Octets flow without boundaries: the reader must find the end of a message itself.
+    /// Whether octets flow without boundaries, so that the reader must find the ends of messages.
     pub stream: bool,
     /// Whether octets that were written arrive, or the link reports an error.
     pub reliable: bool,
-    /// The most octets one write may hold, if there is a limit.
+    /// Largest number of octets of one write, if limited.
     pub mtu: Option<usize>,
-    /// The link carries a priority to the network.
+    /// Whether the link carries a priority to the network.
     pub priorities: bool,
 }
 
 impl Facts {
-    /// A reliable stream without priorities, such as TCP.
+    /// Properties of a reliable stream without priorities, such as TCP.
     pub const RELIABLE_STREAM: Self =
         Self { stream: true, reliable: true, mtu: None, priorities: false };
 }
 
-/// A write that did not take everything.
+/// Error of a write that did not accept everything.
 #[derive(thiserror::Error)]
 #[error("write failed after {written} octets: {error}")]
 pub struct WriteError {
-    /// Number of octets that went out before the failure. 0 proves that the peer saw nothing.
+    /// Number of octets sent before the failure. 0 proves that the peer saw nothing.
     pub written: usize,
-    /// Why it failed.
+    /// Cause.
     #[source]
     pub error: io::Error,
 }
@@ -319,8 +324,9 @@ macro_rules! forward {
 forward!(Box);
 forward!(Arc);
 
-/// Forwards to a field that is a [`Link`] the methods that links which watch or disturb another one leave as they are:
-/// all but `read`, `read_now`, `write` and `set_write_timeout`. A line in their `impl Link`.
+/// Forwards the methods of [`Link`] that wrappers leave unchanged to a field that is a link: all
+/// but `read`, `read_now`, `write` and `set_write_timeout`. To be used as a line in the wrapper's
+/// `impl Link`.
 #[macro_export]
 macro_rules! forward_to_link {
     ($link:ident) => {

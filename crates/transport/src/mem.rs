@@ -1,9 +1,9 @@
 //! Links within one process, and a transport of them.
 //!
 //! A link behaves like a connected stream socket with a small buffer each way, but makes no system
-//! call unless a thread must wait. It has a descriptor from the time that somebody asks for it: then
-//! each write that ends a silence, and each read that begins one, makes one. For tests, and for calls
-//! that stay within the process.
+//! call unless a thread must wait. Its descriptor is created on demand; from then on each write
+//! into an empty pipe and each read that empties it makes a system call. For tests, and for
+//! calls within the process.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -20,9 +20,9 @@ mod transport;
 
 pub use transport::{Memory, SCHEME};
 
-/// Two connected links, with room for `capacity` octets (at least one) each way.
+/// Returns two connected links with a capacity of `capacity` octets (at least one) each way.
 ///
-/// Allocates that room at once, and nothing later.
+/// Allocates that memory at once, and nothing later.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -41,14 +41,14 @@ pub fn pair(capacity: usize) -> (MemLink, MemLink) {
     (MemLink::new(back.clone(), there.clone()), MemLink::new(there.clone(), back.clone()))
 }
 
-/// End of a [`pair`]. Dropping it closes it.
+/// End of a [`pair`]. Dropping it closes the link.
 #[derive(Debug)]
 pub struct MemLink {
     incoming: Arc<Shared>,
     outgoing: Arc<Shared>,
     read_timeout: Mutex<Option<Duration>>,
     write_timeout: Mutex<Option<Duration>>,
-    /// Places of this end and of the other one, for people. Only that of an acceptor has a name.
+    /// Places of this end and of the other one, for users. Only that of an acceptor has a name.
     places: [Option<Arc<str>>; 2],
 }
 
@@ -165,19 +165,19 @@ impl Drop for MemLink {
 struct Pipe {
     octets: VecDeque<u8>,
     capacity: usize,
-    /// The writer has closed: nothing will follow.
+    /// Whether the writer has closed: nothing will follow.
     ended: bool,
-    /// The reader has stopped: nothing will be taken.
+    /// Whether the reader has stopped: nothing will be consumed.
     unread: bool,
 }
 
 impl Pipe {
-    /// Whether a read would have to wait.
+    /// Reports whether a read would have to wait.
     fn is_silent(&self) -> bool {
         self.octets.is_empty() && !self.ended && !self.unread
     }
 
-    /// Whether a write would have to wait.
+    /// Reports whether a write would have to wait.
     fn is_full(&self) -> bool {
         self.octets.len() == self.capacity && !self.ended && !self.unread
     }
@@ -207,14 +207,14 @@ impl Pipe {
     }
 }
 
-/// A pipe that two threads share.
+/// Pipe shared by two threads.
 #[derive(Debug)]
 struct Shared {
     pipe: Mutex<Pipe>,
-    /// Signalled whenever the pipe has changed.
+    /// Signalled at every change of the pipe.
     changed: Condvar,
-    /// Raised while a read would not wait; made when somebody asks for it. `None`: there is no
-    /// descriptor for it.
+    /// Signal that is raised while a read would not wait, created on demand. `None` inside: no
+    /// descriptor was available.
     readable: OnceLock<Option<Signal>>,
 }
 
@@ -241,7 +241,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Updates the signal, which says whether a read would wait, if somebody watches it. Under the
+    /// Updates the signal, if there is one, to whether a read would not wait. Called under the
     /// pipe's lock.
     fn show(&self, pipe: &Pipe, was_readable: bool) {
         let Some(Some(signal)) = self.readable.get() else {
@@ -254,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// Returns the signal, which is right from now on.
+    /// Returns the signal, which is kept up to date from now on.
     fn watched(&self) -> Option<&Signal> {
         if let Some(signal) = self.readable.get() {
             return signal.as_ref();
@@ -271,7 +271,7 @@ impl Shared {
         signal.as_ref()
     }
 
-    /// Waits until the pipe is as wanted.
+    /// Waits until `wanted` holds for the pipe.
     fn wait(
         &self,
         deadline: Deadline,
@@ -289,7 +289,7 @@ impl Shared {
     }
 }
 
-/// End of a wait. `None` is never.
+/// End of a wait; `None` is never.
 #[derive(Clone, Copy)]
 struct Deadline(Option<Instant>);
 

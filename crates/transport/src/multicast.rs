@@ -1,15 +1,17 @@
-//! Settings of messages to groups.
+//! Settings for messages to groups.
 
-/// Settings of messages to groups, for transports that have groups.
+/// Settings for messages to groups, for transports that support groups.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Multicast {
-    /// Interface that they leave by, as its name or an address of it; `None`: the one that the system's routes lead to.
+    /// Outgoing interface, as its name or one of its addresses; `None`: the one that the system's
+    /// routes select.
     pub interface: Option<String>,
-    /// Routers that they may pass and one: 0 keeps them on this host, 1 on its networks.
+    /// Time to live, the number of routers passed plus one: 0 keeps messages on this host, 1 on its
+    /// networks.
     pub ttl: u8,
-    /// Whether members on this host get them.
+    /// Whether members on this host receive them.
     pub loopback: bool,
-    /// Most octets of a datagram, its own header of the protocol included.
+    /// Largest datagram in octets, including the header of the group protocol.
     pub packet: usize,
 }
 
@@ -20,19 +22,19 @@ impl Default for Multicast {
 }
 
 impl Multicast {
-    /// Most octets of a datagram unless told otherwise: what an Ethernet frame carries over IPv6.
+    /// Default of `packet`: the octets that an Ethernet frame carries over IPv6.
     pub const USUAL_PACKET: usize = 1452;
 
-    /// Fewest octets that may be the most of a datagram.
+    /// Smallest allowed `packet`.
     pub const LEAST_PACKET: usize = 272;
 
-    /// Most octets of a datagram over UDP and IPv4.
+    /// Largest datagram in octets over UDP and IPv4.
     pub const MOST_PACKET: usize = 65_507;
 
-    /// Reads `interface=eth0,ttl=4,loopback=no,packet=1400`, of which any part may be missing.
+    /// Parses `interface=eth0,ttl=4,loopback=no,packet=1400`, any part of which may be missing.
     ///
     /// # Errors
-    /// What is wrong, as a sentence.
+    /// Sentence about what is wrong.
     pub fn parse(text: &str) -> Result<Multicast, String> {
         let mut multicast = Multicast::default();
         for one in text.split(',').filter(|one| !one.is_empty()) {

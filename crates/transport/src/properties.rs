@@ -3,10 +3,11 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Properties to give a link ([`Link::apply`](crate::Link::apply)); `None` leaves one as it is.
+/// Properties to set on a link ([`Link::apply`](crate::Link::apply)); `None` leaves a property
+/// unchanged.
 ///
-/// A link ignores those that its transport does not have: an application may ask every transport
-/// for the same.
+/// A link ignores properties that its transport does not have: an application may request the same
+/// ones of every transport.
 ///
 /// ```
 /// use oxorb_transport::{Link, Properties, mem};
@@ -17,60 +18,60 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
-    /// Octets of the kernel's send buffer.
+    /// Size of the kernel's send buffer, in octets.
     pub send_buffer: Option<usize>,
-    /// Octets of the kernel's receive buffer.
+    /// Size of the kernel's receive buffer, in octets.
     pub receive_buffer: Option<usize>,
-    /// Silence after which the system asks whether the peer still exists, ending the link of one
-    /// that does not answer for about as long again; `Some(None)`: never.
+    /// Silence after which the system probes the peer; a peer that does not answer for about as
+    /// long again loses the link. `Some(None)`: never.
     pub keep_alive: Option<Option<Duration>>,
     /// Whether small writes may wait to be sent together with others (not `TCP_NODELAY`).
     pub delay: Option<bool>,
-    /// Whether packets pass all routers by.
+    /// Whether packets bypass all routers.
     pub dont_route: Option<bool>,
     /// DSCP, 0 to 63, of the packets sent from now on.
     pub dscp: Option<u8>,
-    /// Queue of the network device that packets go to, 0 to 6 (`SO_PRIORITY`).
+    /// Queue of the network device for packets, 0 to 6 (`SO_PRIORITY`).
     pub queue_priority: Option<u8>,
-    /// Time that a read looks for packets in the device (`SO_BUSY_POLL`). Without the privilege for
-    /// it, [`apply`](crate::Link::apply) sets all other properties and reports
-    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied); reads then wait for the interrupt of the device.
+    /// Time for which a read polls the device for packets (`SO_BUSY_POLL`). Without the required
+    /// privilege, [`apply`](crate::Link::apply) sets all other properties and reports
+    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied); reads then wait for the
+    /// interrupt of the device.
     pub busy_poll: Option<Duration>,
-    /// Octets that leave in a second, at most: the transport paces what is sent.
+    /// Largest number of octets sent per second: the transport paces its output.
     pub bandwidth: Option<u64>,
-    /// Pages of memory that both ends share. To be said before the first octet is written.
+    /// Handling of the pages of memory that both ends share. To be set before the first octet is
+    /// written.
     pub pages: Option<Pages>,
 }
 
 /// Handling of the pages of memory that the two ends of a link share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pages {
-    /// Pages are taken from the system when octets come there for the first time, and kept until the
-    /// link ends.
+    /// Pages are allocated when octets are first written there, and kept until the link ends.
     #[default]
     OnDemand,
-    /// All pages are taken at once, and mapped by this end: it never faults.
+    /// All pages are allocated at once and mapped by this end, which never faults.
     Resident {
-        /// Pages are put together into large ones, which need fewer entries of the processor's caches
-        /// of addresses.
+        /// Whether pages are merged into large ones, which need fewer TLB entries.
         huge: bool,
-        /// Pages are kept in RAM (`mlock`).
+        /// Whether pages are kept in RAM (`mlock`).
         locked: bool,
     },
-    /// Pages that this end wrote are given back when nothing was written for this time, and all of it
-    /// was read.
+    /// Pages that this end wrote are returned to the system once all their octets were read and
+    /// nothing was written for this time.
     GivenBack(Duration),
 }
 
 impl Pages {
-    /// Values in text.
+    /// Text of the values.
     pub const VALUES: &'static str = "on-demand|resident|locked|huge|huge-locked|give-back:MS";
 
-    /// Shortest time without a write after which pages are given back.
+    /// Shortest time without a write after which pages are returned to the system.
     pub const MIN_REST: Duration = Duration::from_millis(10);
 }
 
-/// Reads one of [`VALUES`](Pages::VALUES). The error is a sentence without the full stop.
+/// Parses one of [`VALUES`](Pages::VALUES). The error is a sentence without the full stop.
 ///
 /// ```
 /// use oxorb_transport::Pages;

@@ -1,4 +1,4 @@
-//! Connecting to the first of several addresses that answers, over any transports.
+//! Connection to the first of several addresses that answers, over any transports.
 
 use std::fmt;
 use std::io;
@@ -12,24 +12,24 @@ use oxorb_sys::socket;
 use crate::transport::{Connecting, LookUp as RunLookUp, Resolve, Start};
 use crate::{Address, Link, Transport};
 
-/// Head start of an address before the next one is tried beside it (RFC 8305, "Connection Attempt
+/// Head start of an address before the next one is tried in parallel (RFC 8305, "Connection Attempt
 /// Delay").
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// Most connections that are being made for one caller at one time.
+/// Largest number of concurrent connection attempts of one caller.
 const MAX_AT_ONCE: usize = 16;
 
-/// Time between two looks at names, and at connections without a descriptor, while connections are
-/// being made.
+/// Interval of polling for looked-up names, and for connections without a descriptor, while
+/// connecting.
 const TICK: Duration = Duration::from_millis(5);
 
-/// An address, and the transport that reaches it.
+/// Address, and the transport that reaches it.
 pub type Target<'t> = (&'t dyn Transport, &'t Address);
 
-/// Connects to one address: as [`connect_first`] with one target.
+/// Connects to one address, as [`connect_first`] does with one target.
 ///
 /// # Errors
-/// [`ConnectError`]: every address tried, and what happened there.
+/// [`ConnectError`] with every address tried and its failure.
 pub fn connect(
     transport: &dyn Transport,
     to: &Address,
@@ -43,15 +43,15 @@ pub fn connect(
 
 /// Connects to the first of several targets that answers, and returns its index.
 ///
-/// Every address of every target is tried, in the order given, each a quarter of a second after the
-/// one before it, or as soon as that failed; the first that is connected wins and the others are
-/// given up ("happy eyeballs", RFC 8305). So one that swallows packets costs the others a quarter of
-/// a second. All of it, looking up names included, takes at most `timeout`. A lookup that the system
-/// does not answer in time continues in a thread of its own, of which there are at most 64.
+/// Every address of every target is tried in the given order, each a quarter of a second after the
+/// previous one, or as soon as that failed; the first that is connected wins and the others are
+/// dropped ("happy eyeballs", RFC 8305). So an address that drops packets delays the others by a
+/// quarter of a second. Everything, including the lookup of names, takes at most `timeout`. A
+/// lookup that the system does not answer in time continues in a thread of its own, of which there
+/// are at most 64.
 ///
 /// # Errors
-/// One [`ConnectError`] for each target, in their order: every address tried, and what happened
-/// there.
+/// One [`ConnectError`] for each target, in order, with every address tried and its failure.
 pub fn connect_first(
     targets: &[Target<'_>],
     timeout: Duration,
@@ -59,29 +59,29 @@ pub fn connect_first(
     connect_first_with(targets, timeout, &Unattached)
 }
 
-/// Threads, time and packets of a caller that connects.
+/// Environment of a connecting caller: threads, clock and packets.
 pub trait Surroundings {
     /// Starts a thread that looks up one name.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// The system provides no thread.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
-    /// Returns the DSCP that packets carry from the first one on, if they shall have one.
+    /// Returns the DSCP of all packets from the first one on, if set.
     fn mark(&self) -> Option<u8> {
         None
     }
 
-    /// Returns the present moment.
+    /// Returns the current time.
     fn now(&self) -> Instant {
         Instant::now()
     }
 
-    /// Waits until one of the descriptors is writable, or readable where `true` stands beside it, and returns its index;
-    /// `None` when `limit` has passed.
+    /// Waits until one of the descriptors is writable, or readable if paired with `true`, and
+    /// returns its index; `None` after `limit`.
     ///
     /// # Errors
-    /// When the system cannot wait for them.
+    /// The system cannot wait for them.
     fn first_ready(
         &self,
         descriptors: &mut dyn Iterator<Item = (BorrowedFd<'_>, bool)>,
@@ -91,7 +91,7 @@ pub trait Surroundings {
     }
 }
 
-/// Surroundings of a caller that has no threads of its own.
+/// Default surroundings of a caller without threads of its own.
 struct Unattached;
 
 impl Surroundings for Unattached {
@@ -101,7 +101,7 @@ impl Surroundings for Unattached {
     }
 }
 
-/// Connects as [`connect_first`], with the threads and the clock of `around`.
+/// Connects as [`connect_first`] does, with the threads and the clock of `around`.
 ///
 /// # Errors
 /// Those of [`connect_first`].
@@ -131,14 +131,14 @@ pub fn connect_first_with(
     }
 }
 
-/// The target that was reached, and the connection.
+/// Index of the target that was reached, and the connection.
 type Won = (usize, Box<dyn Link>);
 
-/// Connections to several targets while they are made.
+/// Concurrent connection attempts to several targets.
 struct Race<'t> {
     targets: &'t [Target<'t>],
     around: &'t dyn Surroundings,
-    /// Failures of each so far.
+    /// Failures of each target so far.
     errors: Vec<ConnectError>,
     names: Names,
     /// Addresses not tried yet, each with the index of its target; those of earlier targets first.
@@ -208,7 +208,7 @@ impl<'t> Race<'t> {
         }
     }
 
-    /// Tries the next address if it is its turn; returns the winner, if it is connected at once.
+    /// Starts the next attempt if it is due; returns the winner if it is connected at once.
     fn start_next(&mut self, now: Instant) -> Option<Won> {
         while !self.untried.is_empty()
             && self.running.len() < MAX_AT_ONCE
@@ -236,7 +236,7 @@ impl<'t> Race<'t> {
         self.running.is_empty() && self.untried.is_empty() && self.names.outstanding == 0
     }
 
-    /// Waits until something has happened; the winner, if there is one.
+    /// Waits for an event; returns the winner, if there is one.
     fn wait(&mut self, left: Duration) -> Option<Won> {
         if self.running.is_empty() {
             if let Some((index, found)) = self.names.take(Some(left)) {
@@ -265,7 +265,7 @@ impl<'t> Race<'t> {
                 return None;
             }
         };
-        // Those without a descriptor are asked each time; from behind, as some are taken out.
+        // Attempts without a descriptor are polled each time, in reverse order as some are removed.
         let mut with = self.running.iter().filter(|it| has_descriptor(it)).count();
         for at in (0..self.running.len()).rev() {
             if has_descriptor(&self.running[at]) {
@@ -291,7 +291,7 @@ impl<'t> Race<'t> {
         self.errors[target].attempts.push(Attempt { address, error });
     }
 
-    /// Returns the failure of each target, after none answered.
+    /// Returns the failure of each target after none was reached.
     fn lost(mut self) -> Vec<ConnectError> {
         for running in std::mem::take(&mut self.running) {
             let late = io::ErrorKind::TimedOut.into();
@@ -319,17 +319,17 @@ impl<'t> Race<'t> {
     }
 }
 
-/// Looks up names in threads: the system's way of doing it knows no time limit.
+/// Lookups of names in threads, as the system's resolver has no time limit.
 struct Names {
     sender: Sender<Found>,
     receiver: Receiver<Found>,
     outstanding: usize,
 }
 
-/// The index of a target, and its addresses.
+/// Index of a target, and its addresses.
 type Found = (usize, io::Result<Vec<Address>>);
 
-/// Most names that the process looks up at one time; more are refused, as the system answers none.
+/// Largest number of concurrent lookups in the process; more are refused.
 const MAX_LOOKUPS: usize = 64;
 
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
@@ -351,14 +351,14 @@ impl Names {
         around.look_up(Box::new(move || {
             let found = run();
             drop(running);
-            // Nobody waits any more: then it was for nothing.
+            // The result is discarded if the caller waits no more.
             let _ = sender.send((index, found));
         }))?;
         self.outstanding += 1;
         Ok(())
     }
 
-    /// Returns the next name that was found, or not; waits for it if there is a time to wait.
+    /// Returns the next finished lookup; waits for it if `wait` is set.
     fn take(&mut self, wait: Option<Duration>) -> Option<Found> {
         if self.outstanding == 0 {
             return None;
@@ -372,7 +372,7 @@ impl Names {
     }
 }
 
-/// Counts as one of [`MAX_LOOKUPS`].
+/// Guard of one of the [`MAX_LOOKUPS`].
 struct LookUp;
 
 impl LookUp {
@@ -393,24 +393,24 @@ impl Drop for LookUp {
     }
 }
 
-/// A target to which no connection could be made.
+/// Error of connecting to a target.
 pub struct ConnectError {
-    /// The address asked for.
+    /// Requested address.
     pub target: Address,
-    /// The name that had to be looked up, if one had.
+    /// Name that was looked up, if any.
     pub name: Option<String>,
-    /// The failure at each of its addresses; empty if it has none.
+    /// Failures at its addresses; empty if it has none.
     pub attempts: Vec<Attempt>,
-    /// Why the name could not be resolved or, if it could, the kind of the last failure.
+    /// Reason why the name could not be resolved or, if it could, the last failure's kind.
     pub error: io::Error,
 }
 
-/// Address that was tried in vain.
+/// Failed attempt at an address.
 #[derive(Debug)]
 pub struct Attempt {
-    /// The address.
+    /// Address.
     pub address: Address,
-    /// The failure there.
+    /// Failure.
     pub error: io::Error,
 }
 

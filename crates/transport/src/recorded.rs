@@ -1,4 +1,4 @@
-//! A link that remembers what passed.
+//! Link that records its octets.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use oxorb_sys::sync::Mutex;
 
 use crate::{Link, WriteError};
 
-/// A link that keeps a copy of all octets, both ways, in a [`Recording`].
+/// Link that keeps a copy of all octets, both ways, in a [`Recording`].
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -38,9 +38,9 @@ impl<L: Link> Recorded<L> {
 /// Direction of octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The octets left this end.
+    /// Sent by this end.
     Sent,
-    /// The octets arrived at this end.
+    /// Received by this end.
     Received,
 }
 
@@ -58,12 +58,12 @@ pub struct Turn {
 }
 
 impl Recording {
-    /// All reads and writes that moved octets, in order.
+    /// Returns all reads and writes that moved octets, in order.
     pub fn turns(&self) -> Vec<Turn> {
         self.0.lock().clone()
     }
 
-    /// All octets that went one way.
+    /// Returns all octets of one direction.
     pub fn octets(&self, direction: Direction) -> Vec<u8> {
         let turns = self.turns().into_iter();
         turns.filter(|turn| turn.direction == direction).flat_map(|turn| turn.octets).collect()
@@ -85,7 +85,7 @@ impl<L: Link> Link for Recorded<L> {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        // The slices are not what they were once they are written.
+        // Copied first, as a write consumes the slices.
         let mut octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let result = self.inner.write(slices);
         if let Err(failure) = &result {

@@ -1,24 +1,25 @@
-//! Peers that were not let in, and messages that a transport cannot carry.
+//! Errors for rejected peers, and for messages that a transport cannot carry.
 
 use std::fmt;
 use std::io;
 
-/// A connection that one end refused while it was set up, before anything of what it carries was taken: for want of a
-/// certificate that the other end trusts, for one.
+/// Error of a connection that one end refused during its setup, before it accepted any request: for
+/// example, for lack of a trusted certificate.
 ///
-/// It travels inside an [`io::Error`]. From [`Acceptor::accept`](crate::Acceptor::accept) it is about a client; from a link's
-/// [`read`](crate::Link::read) it says that the server refused this end.
+/// It travels inside an [`io::Error`]. From [`Acceptor::accept`](crate::Acceptor::accept) it
+/// concerns a client; from a link's [`read`](crate::Link::read) it means that the server refused
+/// this end.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refused {
-    /// The peer, for people.
+    /// Peer, for users.
     pub peer: String,
     /// Reason, as the rest of a sentence.
     pub why: String,
 }
 
 impl Refused {
-    /// Returns what an error holds of it.
+    /// Returns the refusal inside an error, if any.
     pub fn of(error: &io::Error) -> Option<&Refused> {
         error.get_ref()?.downcast_ref()
     }
@@ -36,23 +37,23 @@ impl fmt::Debug for Refused {
     }
 }
 
-/// A message that has more octets than a transport carries in one piece. Nothing of it was sent, and the link may be used
-/// again.
+/// Error of a message larger than a transport carries in one piece. Nothing of it was sent, and the
+/// link may be used again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the message has {octets} octets, and a datagram at most {most}: {advice}")]
 pub struct Oversized {
-    /// Octets of the message.
+    /// Size of the message in octets.
     pub octets: usize,
-    /// Most octets that one may have.
+    /// Largest size of a message in octets.
     pub most: usize,
     /// Advice to the user, as the rest of a sentence.
     pub advice: &'static str,
 }
 
 impl Oversized {
-    /// Returns what an error holds of it.
+    /// Returns the value inside an error, if any.
     pub fn of(error: &io::Error) -> Option<&Oversized> {
         error.get_ref()?.downcast_ref()
     }
@@ -70,8 +71,8 @@ impl fmt::Debug for Oversized {
     }
 }
 
-/// A message that asks for an answer, over a link that brings none: one to a group. Nothing of it was sent, and the link may be
-/// used again.
+/// Error of a message that requires a reply over a link without replies, to a group. Nothing of it
+/// was sent, and the link may be used again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -5,30 +5,31 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Certificates, keys, and whom to trust, for transports that protect what they carry.
+/// Certificates, keys and trust settings of transports that protect their octets.
 ///
-/// Holds names of files, never their content. PEM is the only form.
+/// Holds names of files, never their contents. PEM is the only format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Security {
-    /// File with this side's certificate, and those between it and its root.
+    /// File with this side's certificate, and the intermediate certificates up to its root.
     pub certificate: Option<PathBuf>,
-    /// File with the private key of the certificate; `None`: the file of the certificate holds it, too.
+    /// File with the private key of the certificate; `None`: in the file of the certificate.
     pub key: Option<PathBuf>,
-    /// File with the certificates of those whose signature is trusted.
+    /// File with the trusted root certificates.
     pub roots: Option<PathBuf>,
     /// File with lists of revoked certificates (CRL).
     pub revoked: Option<PathBuf>,
-    /// SHA-256 of public keys (SubjectPublicKeyInfo): a server must have one of these. None: any that the roots vouch for.
+    /// SHA-256 of public keys (SubjectPublicKeyInfo): a server must have one of these. Empty: any
+    /// key certified by the roots.
     pub pins: Vec<[u8; 32]>,
-    /// Whether servers ask clients for a certificate.
+    /// Whether servers request certificates of clients.
     pub clients: ClientCertificates,
-    /// Name that a server's certificate must have.
+    /// Required name in a server's certificate.
     pub server_name: ServerName,
-    /// Whether TLS 1.2 is spoken with peers that know nothing newer.
+    /// Whether TLS 1.2 is used with peers that support nothing newer.
     pub old: bool,
-    /// Time that a handshake may take.
+    /// Longest time of a handshake.
     pub handshake_time: Duration,
-    /// Most handshakes that are under way at one endpoint.
+    /// Largest number of concurrent handshakes at one endpoint.
     pub handshakes: usize,
 }
 
@@ -49,28 +50,28 @@ impl Default for Security {
     }
 }
 
-/// Demand of a server for certificates of its clients.
+/// Policy of a server for certificates of its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientCertificates {
-    /// Verifies a certificate if the client shows one, and serves those that do not, too. Where there are no roots to
-    /// verify by, none is asked for.
+    /// Verifies a certificate if the client presents one, and serves clients without one, too.
+    /// Without roots to verify by, none is requested.
     #[default]
     Asked,
-    /// Refuses clients without a certificate that the roots vouch for.
+    /// Refuses clients without a certificate signed by the roots.
     Required,
-    /// Asks for none.
+    /// Requests no certificates.
     Ignored,
 }
 
-/// Name that the certificate of a server must have.
+/// Required name in the certificate of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerName {
     /// Host in the reference or URL, name or address.
     #[default]
     Host,
-    /// The given name, whatever the host.
+    /// Given name, whatever the host.
     Fixed(String),
-    /// Any: whoever has a certificate that the roots vouch for is taken for the server.
+    /// Any name: every holder of a certificate signed by the roots is accepted as the server.
     Any,
 }
 
@@ -100,10 +101,10 @@ impl FromStr for ServerName {
     }
 }
 
-/// Reads a pin: 64 hexadecimal digits, or `sha256/` and base 64 as HTTP and curl write it.
+/// Parses a pin: 64 hexadecimal digits, or `sha256/` and base 64 as in HTTP and curl.
 ///
 /// # Errors
-/// What is expected.
+/// Sentence about the expected form.
 pub(crate) fn pin(text: &str) -> Result<[u8; 32], &'static str> {
     const EXPECTED: &str = "a pin is SHA-256 of a public key: 64 hexadecimal digits, or sha256/ and 44 characters in base 64";
     let octets = match text.strip_prefix("sha256/") {
@@ -114,10 +115,10 @@ pub(crate) fn pin(text: &str) -> Result<[u8; 32], &'static str> {
 }
 
 impl Security {
-    /// Reads pins separated by commas, and adds them.
+    /// Parses pins separated by commas, and adds them.
     ///
     /// # Errors
-    /// What is expected of one.
+    /// Sentence about the expected form.
     pub fn pin(&mut self, list: &str) -> Result<(), &'static str> {
         for text in list.split(',') {
             self.pins.push(pin(text.trim())?);
@@ -154,11 +155,11 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             octets.push((bits >> held) as u8);
         }
     }
-    // What is left over of the last digit is 0 in the one notation that octets have.
+    // The unused bits of the last digit are 0 in the canonical notation.
     (bits & ((1 << held) - 1) == 0).then_some(octets)
 }
 
-/// Setting of [`Security`] that cannot be used.
+/// Error for an unusable setting of [`Security`].
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("-ORB{setting} {value}: {problem}")]
 pub struct SecurityError {

@@ -1,4 +1,4 @@
-//! The octets of a connected stream socket: what TCP and UNIX sockets have in common.
+//! Connected stream sockets: the common part of TCP and UNIX sockets.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,30 +9,31 @@ use oxorb_sys::socket::{self, Shutdown, Waiting};
 
 use crate::WriteError;
 
-/// A connected stream socket that reads, writes and closes as [`Link`](crate::Link) demands.
+/// Connected stream socket that reads, writes and closes as [`Link`](crate::Link) requires.
 ///
-/// A transport over stream sockets keeps one and forwards to it. The socket is a blocking one, and
+/// A transport over stream sockets owns one and forwards to it. The socket is blocking, and
 /// time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so a read is one `recvfrom` and
 /// nothing else, and a write one `sendto` (one slice) or `sendmsg` (several).
 ///
 /// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
 /// tick or two.
 ///
-/// `PIECE` is the number of octets that one system call which waits is given to write, at most. The
-/// kernel must bound each by the time-out of a write as a whole. Where it is less than
-/// [`DEFAULT_PIECE`], as much as the peer has room for goes out before in one that does not wait:
-/// after each system call the kernel may let the peer run, which then reads little at a time.
+/// `PIECE` is the largest number of octets passed to one blocking system call of a write, each of
+/// which the kernel must bound by the time-out of the write as a whole. If it is less than
+/// [`DEFAULT_PIECE`], as much as the peer has space for is sent first by a non-blocking call: after
+/// each system call the kernel may let the peer run, which then reads little at a time.
 #[derive(Debug)]
 pub struct Stream<const PIECE: usize = DEFAULT_PIECE> {
     socket: OwnedFd,
     read_timeout: Timeout,
     write_timeout: Timeout,
-    /// Set by `close_read`: the kernel would still hand out what arrives after `shutdown`.
+    /// Set by `close` and `close_read`: after `shutdown` the kernel would still return arriving
+    /// octets.
     deaf: AtomicBool,
 }
 
 impl<const PIECE: usize> Stream<PIECE> {
-    /// Takes over a connected, blocking stream socket.
+    /// Wraps a connected, blocking stream socket.
     pub fn new(socket: OwnedFd) -> Self {
         Self {
             socket,
@@ -47,7 +48,7 @@ impl<const PIECE: usize> Stream<PIECE> {
         self.socket.as_fd()
     }
 
-    /// Reads as [`Link::read`](crate::Link::read): one system call.
+    /// Reads as [`Link::read`](crate::Link::read) does: one system call.
     #[inline]
     pub fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
@@ -59,7 +60,7 @@ impl<const PIECE: usize> Stream<PIECE> {
         }
     }
 
-    /// Reads as [`Link::read_now`](crate::Link::read_now): one system call.
+    /// Reads as [`Link::read_now`](crate::Link::read_now) does: one system call.
     #[inline]
     pub fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
@@ -68,10 +69,11 @@ impl<const PIECE: usize> Stream<PIECE> {
         socket::receive_now(&self.socket, buffer, max)
     }
 
-    /// Writes as [`Link::write`](crate::Link::write): one system call, unless the write is large.
+    /// Writes as [`Link::write`](crate::Link::write) does: one system call, unless the write is
+    /// large.
     #[inline]
     pub fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        // What nearly every message is.
+        // Nearly every message is a single slice.
         if let [one] = slices
             && (1..=PIECE).contains(&one.len())
         {
@@ -94,51 +96,52 @@ impl<const PIECE: usize> Stream<PIECE> {
         }
     }
 
-    /// Bounds reads as [`Link::set_read_timeout`](crate::Link::set_read_timeout).
+    /// Bounds reads as [`Link::set_read_timeout`](crate::Link::set_read_timeout) does.
     #[inline]
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.read_timeout
             .change(timeout, |timeout| socket::set_receive_timeout(&self.socket, timeout))
     }
 
-    /// Bounds writes as [`Link::set_write_timeout`](crate::Link::set_write_timeout).
+    /// Bounds writes as [`Link::set_write_timeout`](crate::Link::set_write_timeout) does.
     #[inline]
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.write_timeout
             .change(timeout, |timeout| socket::set_send_timeout(&self.socket, timeout))
     }
 
-    /// Closes as [`Link::close`](crate::Link::close).
+    /// Closes as [`Link::close`](crate::Link::close) does.
     pub fn close(&self) {
         self.deaf.store(true, Ordering::Relaxed);
-        // Fails only if the connection is gone already.
+        // Fails only if the connection is closed already.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
-    /// Stops reading as [`Link::close_read`](crate::Link::close_read).
+    /// Stops reading as [`Link::close_read`](crate::Link::close_read) does.
     pub fn close_read(&self) {
         self.deaf.store(true, Ordering::Relaxed);
         let _ = socket::shutdown(&self.socket, Shutdown::Read);
     }
 
-    /// Stops writing as [`Link::close_write`](crate::Link::close_write).
+    /// Stops writing as [`Link::close_write`](crate::Link::close_write) does.
     pub fn close_write(&self) {
         let _ = socket::shutdown(&self.socket, Shutdown::Write);
     }
 
-    /// Reports whether the peer is gone as [`Link::is_dead`](crate::Link::is_dead).
+    /// Reports whether the peer is gone, as [`Link::is_dead`](crate::Link::is_dead) does.
     #[inline]
     pub fn is_dead(&self) -> bool {
         !matches!(socket::waiting(&self.socket), Ok(Waiting::Nothing | Waiting::Octets))
     }
 
-    /// Reports whether a read would return at once as [`Link::has_input`](crate::Link::has_input).
+    /// Reports whether a read would return at once, as [`Link::has_input`](crate::Link::has_input)
+    /// does.
     #[inline]
     pub fn has_input(&self) -> io::Result<bool> {
         Ok(socket::waiting(&self.socket)? != Waiting::Nothing)
     }
 
-    /// Reads on after an error: a signal, perhaps, which costs none of the time that the read may take.
+    /// Continues a read after an error, such as a signal, which must not extend the time-out.
     #[cold]
     fn read_on(&self, error: io::Error, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         let mut patience = Patience::new(&self.read_timeout);
@@ -165,8 +168,8 @@ impl<const PIECE: usize> Stream<PIECE> {
         self.write_on(slices, first)
     }
 
-    /// A write that takes several system calls: because it is large, or the kernel did not take all at once. `first`: what
-    /// the first of them gave.
+    /// Continues a write that takes several system calls, because it is large or the kernel did not
+    /// accept everything at once. `first` is the result of the first of them.
     #[cold]
     fn write_on(
         &self,
@@ -200,8 +203,8 @@ impl<const PIECE: usize> Stream<PIECE> {
         }
     }
 
-    /// Writes as much of the slices as one system call is given. `is_full`: whether the last one showed that the peer has
-    /// no room for more.
+    /// Writes one piece of the slices. `is_full`: whether the last system call showed that the peer
+    /// has no space left.
     fn write_piece(&self, slices: &[IoSlice<'_>], is_full: &mut bool) -> io::Result<usize> {
         let mut piece = [IoSlice::new(&[]); PIECE_SLICES];
         if PIECE < DEFAULT_PIECE && !*is_full {
@@ -220,7 +223,8 @@ impl<const PIECE: usize> Stream<PIECE> {
     }
 }
 
-/// Puts up to so many octets of the slices into a piece, and returns how many slices and octets it has.
+/// Copies up to `most` octets of the slices into a piece, and returns its numbers of slices and
+/// octets.
 fn cut<'s>(
     slices: &'s [IoSlice<'_>],
     most: usize,
@@ -239,15 +243,15 @@ fn cut<'s>(
     (count, most - room)
 }
 
-/// Octets that one system call is given to write, at most, unless a transport says otherwise.
+/// Largest number of octets of one system call of a write, unless a transport sets another one.
 ///
 /// The caches of a processor hold a piece until the peer reads it (`docs/experiments/large-messages.md`).
 pub const DEFAULT_PIECE: usize = 256 << 10;
 
-/// Slices of a piece, at most.
+/// Largest number of slices of a piece.
 const PIECE_SLICES: usize = 16;
 
-/// A time-out as the kernel knows it, remembered so that setting it again costs no system call.
+/// Time-out set in the kernel, remembered so that setting it again costs no system call.
 #[derive(Debug)]
 struct Timeout(AtomicU64);
 
@@ -276,8 +280,8 @@ impl Default for Timeout {
     }
 }
 
-/// Bounds an operation that signals or a slow peer cut into several system calls, each of which
-/// the kernel bounds on its own. Reads the clock only when that happens.
+/// Time limit of an operation that signals or a slow peer split into several system calls, each of
+/// which the kernel bounds separately. Reads the clock only in that case.
 struct Patience {
     limit: u64,
     since: Option<Instant>,
@@ -297,8 +301,8 @@ impl Patience {
     }
 }
 
-/// Forwards to a field of type [`Stream`] the methods of [`Link`](crate::Link) that it has, but for `write`: a line in the
-/// `impl Link` of a transport over stream sockets.
+/// Forwards the methods of [`Link`](crate::Link) that a [`Stream`] has, except `write`, to a field
+/// of that type. To be used as a line in the `impl Link` of a transport over stream sockets.
 #[macro_export]
 macro_rules! forward_to_stream {
     ($stream:ident) => {

@@ -19,12 +19,12 @@ pub use endpoint::Place;
 pub use publish::Publish;
 pub use transport::{Tcp, address, connect, host_and_port};
 
-/// The scheme of TCP's addresses.
+/// Scheme of TCP addresses.
 pub const SCHEME: Scheme = Scheme::new("tcp");
 
-/// A TCP connection. Small writes go out at once (`TCP_NODELAY`).
+/// TCP connection. Small writes are sent at once (`TCP_NODELAY`).
 ///
-/// [`Stream`] says what a read and a write cost, and how exact time-outs are.
+/// See [`Stream`] for the costs of reads and writes and the precision of time-outs.
 #[derive(Debug)]
 pub struct TcpLink {
     stream: Stream,
@@ -33,27 +33,27 @@ pub struct TcpLink {
 }
 
 impl TcpLink {
-    /// Takes over a connected, blocking TCP socket.
+    /// Wraps a connected, blocking TCP socket.
     ///
     /// # Errors
-    /// When the socket is not connected (any more).
+    /// The socket is not connected, or no longer.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         socket::set_no_delay(&socket, true)?;
         let peer = canonical(socket::peer_address(&socket)?);
         let local = canonical(socket::local_address(&socket)?);
         if peer.ip() == local.ip() || peer.ip().is_loopback() {
-            // Where it is not allowed, large messages take longer.
+            // If it is not permitted, large messages take longer.
             let _ = socket::send_unpaced(&socket);
         }
         Ok(Self { peer, local, stream: Stream::new(socket) })
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     pub fn peer_address(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The address of this end.
+    /// Returns the address of this end.
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }
@@ -103,7 +103,7 @@ impl Link for TcpLink {
         if bandwidth.is_some() {
             socket::set_pacing_rate(socket, bandwidth)?;
         }
-        // Last, for it may be refused where all else is granted.
+        // Set last, as it may be refused where everything else is permitted.
         busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time))
     }
 
@@ -112,7 +112,7 @@ impl Link for TcpLink {
     }
 }
 
-/// Shows an IPv4 peer of a dual-stack socket as what it is.
+/// Converts an IPv4-mapped address of a dual-stack socket to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),

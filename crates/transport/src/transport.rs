@@ -1,4 +1,4 @@
-//! Contract of transports, which move octets.
+//! Contract of transports.
 
 use std::fmt;
 use std::io;
@@ -10,50 +10,52 @@ use crate::{
     Publish, Scheme, Security, SecurityError,
 };
 
-/// A transport: listens, connects, and knows its own addresses and endpoints.
+/// Transport: listens, connects, and defines its own addresses and endpoints.
 ///
-/// One value serves any number of ORBs. Everything here is off the request path: what is on it is
-/// in [`Link`].
+/// One value serves any number of ORBs. Nothing here is on the request path; that part is in
+/// [`Link`].
 ///
 /// # Obligations of an implementation
 ///
 /// The suite `transport!` of the crate `oxorb-conformance` checks each.
 ///
-/// 1. An endpoint that it made reads back from its text as the same.
+/// 1. The text of an endpoint that it made parses to an equal endpoint.
 /// 2. After [`listen`](Self::listen), [`own_address`](Self::own_address) of the acceptor's endpoint
-///    is where this process reaches it, and [`published`](Self::published) is not empty.
-/// 3. Addresses are canonical: of two ways to write a place, it makes one.
-/// 4. Neither [`start`](Self::start) nor [`Connecting::advance`] blocks; a name that somebody else
-///    must look up is left to [`resolve`](Self::resolve).
-/// 5. Where nobody listens, connecting fails: it does not wait.
+///    is the address by which this process reaches it, and [`published`](Self::published) is not
+///    empty.
+/// 3. Addresses are canonical: different notations of a place give one address.
+/// 4. Neither [`start`](Self::start) nor [`Connecting::advance`] blocks; names that require a
+///    lookup are left to [`resolve`](Self::resolve).
+/// 5. Connecting to a place without a listener fails at once.
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// The word before the colon of its addresses.
+    /// Returns the word before the colon of its addresses.
     fn scheme(&self) -> Scheme;
 
-    /// Abilities of its links. Read once, when a protocol is put together.
+    /// Returns the properties of its links. Read once, when a protocol is constructed.
     fn facts(&self) -> Facts;
 
-    /// Reads what stands behind the name of a protocol: several endpoints where the grammar has
-    /// lists. Their [`protocol`](Endpoint::protocol) is the scheme until the caller sets it. An empty
-    /// text stands for the endpoint of whoever names none.
+    /// Parses the text after the name of a protocol; returns several endpoints if the grammar has
+    /// lists. Their [`protocol`](Endpoint::protocol) is the scheme until the caller sets it. An
+    /// empty text means the default endpoint.
     ///
     /// # Errors
-    /// [`EndpointError`]: the place in the text, and what is wrong there.
+    /// [`EndpointError`] with the position in the text and the fault.
     fn endpoints(&self, notation: Notation, text: Part<'_>)
     -> Result<Vec<Endpoint>, EndpointError>;
 
-    /// Listens. May block.
+    /// Listens on an endpoint. May block.
     ///
     /// # Errors
-    /// [`ListenError`]: which address could not be had, why, and what may be done.
+    /// [`ListenError`] with the unavailable address, the cause and advice.
     fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError>;
 
-    /// Listens as one of a group of acceptors at the same endpoint, each with a queue of its own. The acceptors of a group are
-    /// numbered in the order in which they listen. `cpu`: the processor whose packets this one prefers. The `first` of a group
-    /// is refused where somebody else listens. May block.
+    /// Listens as one of a group of acceptors at the same endpoint, each with a queue of its own.
+    /// The acceptors of a group are numbered in the order in which they listen. `cpu` is the
+    /// processor whose packets this one prefers. The `first` of a group is refused if another
+    /// process listens there. May block.
     ///
     /// # Errors
-    /// [`ListenError`], with [`io::ErrorKind::Unsupported`] where the transport has no groups.
+    /// [`ListenError`], with [`io::ErrorKind::Unsupported`] if the transport has no groups.
     fn listen_in_group(
         &self,
         at: &Endpoint,
@@ -69,96 +71,100 @@ pub trait Transport: Send + Sync + fmt::Debug {
         })
     }
 
-    /// Returns the addresses under which clients reach an endpoint that is open, the likeliest
-    /// first. `rules` concern transports over networks.
+    /// Returns the addresses under which clients reach an open endpoint, the likeliest first.
+    /// `rules` concern transports over networks.
     ///
     /// # Errors
-    /// When the system does not tell, or nothing is left to publish. Groups publish nothing: their references are made apart.
+    /// The system does not report its addresses, or none is left to publish. Groups publish
+    /// nothing: their references are made separately.
     fn published(&self, at: &Endpoint, rules: &[Publish]) -> io::Result<Vec<Address>>;
 
-    /// Returns the address by which this process reaches an endpoint of its own that is open.
+    /// Returns the address by which this process reaches an open endpoint of its own.
     fn own_address(&self, at: &Endpoint) -> Address;
 
-    /// Whether the endpoint is at the same address when its server is started again.
+    /// Reports whether the endpoint has the same address after a restart of its server.
     fn is_fixed(&self, at: &Endpoint) -> bool;
 
-    /// Whether only this host reaches the endpoint.
+    /// Reports whether only this host can reach the endpoint.
     fn is_local(&self, at: &Endpoint) -> bool;
 
-    /// Returns the endpoint of the `number`th lane after `at`, from 1: the port that follows, for
-    /// one. `None` when there is none.
+    /// Returns the endpoint of the `number`th lane after `at`, from 1, such as that with the
+    /// following port; `None` if there is none.
     fn following(&self, at: &Endpoint, number: u32) -> Option<Endpoint>;
 
-    /// Whether clients elsewhere were meant to reach the endpoint, and none of the addresses that
-    /// are published for it lets them.
+    /// Reports whether the endpoint was meant for remote clients and none of its published
+    /// addresses lets them reach it.
     fn falls_short(&self, at: &Endpoint, published: &[Address]) -> bool {
         let _ = (at, published);
         false
     }
 
-    /// Returns the addresses to connect to for one: itself, unless it is a name.
+    /// Returns the addresses to connect to for an address: itself, unless it is a name.
     ///
     /// # Errors
-    /// When the address is not of this transport.
+    /// The address is not of this transport.
     fn resolve(&self, to: &Address) -> io::Result<Resolve> {
         Ok(Resolve::Now(vec![to.clone()]))
     }
 
-    /// Takes over how messages to groups are sent, before the ORB listens or connects. Other transports ignore it. A transport
-    /// that serves several ORBs keeps what came first.
+    /// Sets the options of messages to groups, before the ORB listens or connects. Other transports
+    /// ignore them. A transport that serves several ORBs keeps the first options.
     ///
     /// # Errors
-    /// What cannot be used, as a sentence: an interface that this host does not have, for one.
+    /// Sentence about an unusable option, such as an interface that this host does not have.
     fn prepare_multicast(&self, multicast: &Multicast) -> Result<(), String> {
         let _ = multicast;
         Ok(())
     }
 
-    /// Takes over certificates, keys and rules about them, before the ORB listens or connects. Transports that protect nothing
-    /// ignore them. Called once for each ORB; a transport that serves several ORBs keeps what came first.
+    /// Sets certificates, keys and rules about them, before the ORB listens or connects. Transports
+    /// without protection ignore them. Called once for each ORB; a transport that serves several
+    /// ORBs keeps the first settings.
     ///
     /// # Errors
-    /// The setting and what is wrong with it: a file that cannot be read, for one.
+    /// [`SecurityError`] with the unusable setting, such as a file that cannot be read.
     fn prepare(&self, security: &Security) -> Result<(), SecurityError> {
         let _ = security;
         Ok(())
     }
 
-    /// Reads certificates, keys and lists of revoked certificates again, for connections that are made from now on. Where
-    /// that fails the earlier ones stay.
+    /// Reloads certificates, keys and lists of revoked certificates, for later connections. If that
+    /// fails, the earlier ones stay.
     ///
     /// # Errors
-    /// The setting and what is wrong with it.
+    /// [`SecurityError`] with the unusable setting.
     fn reload(&self) -> Result<(), SecurityError> {
         Ok(())
     }
 
-    /// Reports whether it can connect at all: one that has to know whom to trust may not have been told.
+    /// Checks that the transport can connect at all: one that needs trust settings may not have
+    /// them.
     ///
     /// # Errors
-    /// What is missing, as a sentence.
+    /// Sentence about what is missing.
     fn ready(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Reports whether nobody on the way reads or changes what its links carry, and the client knows whom it reached: what
-    /// `SecureOnly` asks for.
+    /// Reports whether its links protect their octets from being read or changed in transit, and
+    /// the client can identify its server: the requirement of `SecureOnly`.
     fn is_secure(&self) -> bool {
         false
     }
 
-    /// Returns host and port of an address, by which a client that listens there offers its connection (BI_DIR_IIOP);
-    /// `None`: its addresses have none.
+    /// Returns host and port of an address, by which a client that listens there offers its
+    /// connection for callbacks (BI_DIR_IIOP); `None` for addresses without them.
     fn listen_point(&self, address: &Address) -> Option<(String, u16)> {
         let _ = address;
         None
     }
 
-    /// Returns the address at a host and port that a client names to be called back over `link`, which it opened
-    /// (bidirectional GIOP), if calls to that address may go there; `None`: its addresses have none. No system call.
+    /// Returns the address at a host and port that a client offers for callbacks over `link`, which
+    /// it opened (bidirectional GIOP), if calls to that address may use this link; `None` for a
+    /// transport without hosts and ports. No system call.
     ///
     /// # Errors
-    /// The reason why they must not, as a sentence.
+    /// Sentence about why they may not.
     fn verify_point(
         &self,
         host: &str,
@@ -169,23 +175,25 @@ pub trait Transport: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Verifies an address without host and port like [`verify_point`](Self::verify_point); returns
-    /// all addresses by which references may lead there. Some system calls, none of which waits.
+    /// Verifies an address without host and port as [`verify_point`](Self::verify_point) does;
+    /// returns all addresses by which references may lead there. Some system calls, none of which
+    /// waits.
     ///
     /// # Errors
-    /// The reason why calls to `address` must not go to this client, as a sentence.
+    /// Sentence about why calls to `address` may not go to this client.
     fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
         let _ = (address, client);
         Err(format!("addresses of {} are not offered by name", self.scheme()))
     }
 
-    /// Begins to connect to one address, and does not wait.
+    /// Begins to connect to one address, without waiting.
     ///
     /// # Errors
-    /// When that fails at once.
+    /// An immediate failure.
     fn start(&self, to: &Address) -> io::Result<Start>;
 
-    /// Begins to connect to one address with packets that carry a DSCP from the first one on, where the transport has packets.
+    /// Begins to connect to one address as [`start`](Self::start) does, with packets that carry a
+    /// DSCP from the first one on, if the transport has packets.
     ///
     /// # Errors
     /// Those of [`start`](Self::start).
@@ -198,9 +206,9 @@ pub trait Transport: Send + Sync + fmt::Debug {
 /// Notation of an endpoint's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// TAO's: what stands behind `PROTOCOL://`.
+    /// TAO's notation, after `PROTOCOL://`.
     Url,
-    /// omniORB's: what stands behind `giop:SCHEME:`.
+    /// omniORB's notation, after `giop:SCHEME:`.
     Colon,
 }
 
@@ -208,40 +216,43 @@ pub enum Notation {
 pub enum Resolve {
     /// Addresses, to be tried in this order.
     Now(Vec<Address>),
-    /// A name whose addresses have to be looked up.
+    /// Name whose addresses must be looked up.
     LookUp {
-        /// The name, for people.
+        /// Name, for users.
         name: String,
-        /// Asks for it, for as long as that takes, in a thread of its own.
+        /// Lookup, to be run in a thread of its own for as long as it takes.
         run: LookUp,
     },
 }
 
-/// Looks up one name.
+/// Lookup of one name.
 pub type LookUp = Box<dyn FnOnce() -> io::Result<Vec<Address>> + Send>;
 
-/// A connection just begun.
+/// Result of beginning to connect.
 pub enum Start {
-    /// Made at once.
+    /// Connection made at once.
     Done(Box<dyn Link>),
-    /// The connection is being made.
+    /// Connection in progress.
     Wait(Box<dyn Connecting>),
 }
 
-/// A connection that is being made. Dropping it gives up.
+/// Connection in progress. Dropping it cancels it.
 pub trait Connecting: Send {
-    /// The descriptor that becomes writable when the connection is made or has failed, or there is another step to take.
-    /// Without one, [`advance`](Self::advance) is called every few milliseconds.
+    /// Returns the descriptor that becomes writable when the connection is made or has failed, or
+    /// another step is possible. Without one, [`advance`](Self::advance) is called every few
+    /// milliseconds.
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Reports whether the next step waits for octets of the peer: the descriptor then counts when it becomes readable.
+    /// Reports whether the next step waits for octets of the peer, that is, for a readable
+    /// descriptor.
     fn wants_input(&self) -> bool {
         false
     }
 
-    /// Returns the link, once it is there; `None` before. Never blocks; not called again afterwards.
+    /// Returns the link once connected; `None` before. Never blocks; not to be called again
+    /// afterwards.
     ///
     /// # Errors
-    /// Why there will be none.
+    /// The reason why the connection failed.
     fn advance(&mut self) -> io::Result<Option<Box<dyn Link>>>;
 }

@@ -1,4 +1,4 @@
-//! A port where datagrams come, and the sources that are heard there.
+//! Acceptor of datagrams: a port, and the sources that send to it.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -19,17 +19,18 @@ use crate::datagram::message::{Header, Kind};
 use crate::datagram::place::Place;
 use crate::datagram::session::{Role, Session};
 
-/// Datagrams that are taken along while a source gets its socket, at most: about as many as the kernel keeps by default.
+/// Largest number of datagrams collected while a source gets its socket: about as many as the
+/// kernel keeps by default.
 const MOST_TAKEN: usize = 512;
 
-/// Octets of these, at most.
+/// Largest number of octets of these datagrams.
 const MOST_TAKEN_OCTETS: usize = 1 << 20;
 
-/// A source that was silent for less keeps its place.
+/// Silence after which a source may lose its slot to a new one.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// A port that is listened at. Each source that sends a request gets a socket of its own, and the kernel gives that its
-/// datagrams; so reading them takes no table, and only whoever is new passes here.
+/// Listening port. Each source that sends a request gets a socket of its own, to which the kernel
+/// delivers its datagrams; so reading them needs no table, and only new sources are handled here.
 pub(crate) struct DatagramAcceptor {
     socket: OwnedFd,
     own: SocketAddr,
@@ -37,30 +38,31 @@ pub(crate) struct DatagramAcceptor {
     endpoint: Endpoint,
     place: Place,
     closed: AtomicBool,
-    /// State of the thread that accepts.
+    /// State of the accepting thread.
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     sources: HashMap<SocketAddr, Source>,
-    /// Datagrams that were taken along, in the order in which they came.
+    /// Collected datagrams, in order of arrival.
     taken: VecDeque<(Came, Vec<u8>)>,
     octets: usize,
-    /// Time at which a source was last refused for want of a place.
+    /// Time at which a source was last refused for lack of a slot.
     refused: Option<Instant>,
 }
 
-/// A source that has a socket, for as long as somebody serves it: once that is closed, its datagrams come here again.
+/// Source with a socket, while its link exists: once that is closed, its datagrams arrive here
+/// again.
 struct Source {
     link: Weak<DatagramLink>,
-    /// Count of its datagrams at the last look, and the time since which it has not changed.
+    /// Number of its datagrams at the last check, and the time since which it has not changed.
     heard: u64,
     since: Instant,
 }
 
 impl DatagramAcceptor {
-    /// Listens at the first address of `endpoint` that can be had. Resolves its host.
+    /// Listens at the first available address of `endpoint`. Resolves its host.
     pub(crate) fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
         let place = Place::of(endpoint);
         let failed = |address: String, error: io::Error| ListenError {
@@ -95,7 +97,7 @@ impl DatagramAcceptor {
         Err(first_failure.unwrap_or_else(|| failed(named(), io::ErrorKind::NotFound.into())))
     }
 
-    /// Gives a source its socket, and what came of it so far.
+    /// Creates the socket of a source, and passes it the datagrams received so far.
     fn welcome(
         &self,
         state: &mut State,
@@ -118,7 +120,7 @@ impl DatagramAcceptor {
             return Err(Refused { peer, why }.into());
         }
         let socket = datagram::connected_at(self.own, self.dual_stack, came.source, came.at)?;
-        // Whatever comes from now on comes there. The rest has come here.
+        // Later datagrams arrive at the new socket; earlier ones have arrived here.
         self.take_along(state);
         let nonce = u64::from_ne_bytes(random::octets()?);
         let session = Session::new(Role::Server, self.place.most, nonce);
@@ -139,7 +141,7 @@ impl DatagramAcceptor {
         Ok(Some(link))
     }
 
-    /// Takes what has come here, without waiting.
+    /// Collects the datagrams that have arrived here, without waiting.
     fn take_along(&self, state: &mut State) {
         while state.taken.len() < MOST_TAKEN && state.octets < MOST_TAKEN_OCTETS {
             let mut datagram = Vec::new();
@@ -156,7 +158,7 @@ impl DatagramAcceptor {
         }
     }
 
-    /// Reports whether a datagram is a request of a client, for which it gets a socket.
+    /// Reports whether a datagram is a request of a client that gets a socket.
     fn is_of_client(&self, datagram: &[u8]) -> bool {
         Header::read(datagram).is_some_and(|header| {
             header.octets == datagram.len()
@@ -168,7 +170,7 @@ impl DatagramAcceptor {
 }
 
 impl State {
-    /// Reports whether there is a place for one more source, once one that is silent has given its own.
+    /// Reports whether there is a slot for one more source, if need be after closing a silent one.
     fn has_room(&mut self, most: usize) -> bool {
         let now = Instant::now();
         self.sources.retain(|_, source| source.link.strong_count() > 0);
@@ -221,7 +223,7 @@ impl Acceptor for DatagramAcceptor {
                         true,
                     ) {
                         Ok(Some(came)) => came,
-                        // Closed, or a report about what others sent from here.
+                        // Closed, or an error about datagrams sent earlier from here.
                         Ok(None) => continue,
                         Err(error) if is_about_peer(&error) => continue,
                         Err(_) if self.closed.load(Ordering::Acquire) => continue,
@@ -229,7 +231,8 @@ impl Acceptor for DatagramAcceptor {
                     }
                 }
             };
-            // Of a source that has a socket: it was on its way here when that was made, for longer than it was waited for. Lost.
+            // A late datagram of a source that has a socket: it was in transit for longer than this
+            // thread waited. It is lost.
             if !self.is_of_client(&buffer) || state.is_known(&came.source) {
                 continue;
             }
@@ -241,7 +244,7 @@ impl Acceptor for DatagramAcceptor {
 
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        // It is not connected, which the kernel says, and wakes whoever waits.
+        // Fails with ENOTCONN, but wakes waiting threads.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -251,7 +254,7 @@ impl Acceptor for DatagramAcceptor {
 }
 
 impl State {
-    /// Reports whether a source has a socket. One that was closed meanwhile, it has no more.
+    /// Reports whether a source has a socket that is not closed.
     fn is_known(&mut self, source: &SocketAddr) -> bool {
         match self.sources.get(source) {
             Some(known) if known.link.strong_count() > 0 => true,
@@ -264,7 +267,7 @@ impl State {
     }
 }
 
-/// The addresses to try in turn, each with whether it serves IPv4 and IPv6 alike.
+/// Returns the addresses to try in turn, each with whether it serves both IPv4 and IPv6.
 fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
     let (host, port) = (place.tcp.host.as_str(), place.tcp.port);
     if host.is_empty() {
@@ -274,7 +277,7 @@ fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
             (SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port), false),
         ]);
     }
-    // All addresses of IPv6: not those of IPv4, too.
+    // All addresses of IPv6, without those of IPv4.
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![(SocketAddr::new(ip, port), false)]);
     }
@@ -282,7 +285,7 @@ fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
     Ok(found.map(|address| (address, false)).collect())
 }
 
-/// Returns what the user may do about a port that cannot be had.
+/// Returns advice to the user about an unavailable port.
 fn advice(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         io::ErrorKind::AddrInUse => {

@@ -1,6 +1,6 @@
-//! Octets that a link took and gave to nobody yet.
+//! Octets that a link has received and not yet returned.
 
-/// Octets of whole messages, of which the first have been given.
+/// Octets of whole messages, of which some at the beginning were returned.
 #[derive(Default)]
 pub(crate) struct Aside {
     pub(crate) octets: Vec<u8>,
@@ -8,7 +8,7 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    /// Reports whether all of them were given; forgets them then.
+    /// Reports whether all of them were returned, and clears them then.
     pub(crate) fn is_empty(&mut self) -> bool {
         let is_empty = self.given == self.octets.len();
         if is_empty {
@@ -18,7 +18,7 @@ impl Aside {
         is_empty
     }
 
-    /// Appends the next of them to `buffer`, at most `max`, and returns how many.
+    /// Appends the next octets to `buffer`, at most `max`, and returns their number.
     pub(crate) fn give(&mut self, buffer: &mut Vec<u8>, max: usize) -> usize {
         let count = max.min(self.octets.len() - self.given);
         buffer.extend_from_slice(&self.octets[self.given..self.given + count]);

@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets of datagrams and groups: whatever the octets are, nothing may panic, hang, or keep more than a
-//! datagram.
+//! Entry points of the fuzz targets of datagrams and groups: no input may cause a panic, a hang, or
+//! memory of more than a datagram.
 
 use std::io::IoSlice;
 
@@ -10,8 +10,8 @@ use oxorb_transport::{Notation, Part, Transport};
 use crate::datagram::message::Header;
 use crate::datagram::{Arrival, Departure, Diop, Role, Session, USUAL_MOST, Udp};
 
-/// Takes `data` apart into datagrams, each behind an octet with its length and direction, and gives them to a client and a
-/// server; then reads it as a profile, a URL and an endpoint.
+/// Splits `data` into datagrams, each after an octet with its length and direction, and passes them
+/// to a client and a server; then parses it as a profile, a URL and an endpoint.
 pub fn datagrams(data: &[u8]) {
     let nonce = 0x0102_0304_0506_0708;
     let [client, server] =
@@ -26,7 +26,7 @@ pub fn datagrams(data: &[u8]) {
             Arrival::Message => {
                 let header = Header::read(datagram).expect("it is a message");
                 assert_eq!(header.octets, datagram.len());
-                // Twice: a request or reply is dropped, a cancel is taken again.
+                // Received twice: a request or reply is dropped, a cancel is accepted again.
                 match to.arrived(datagram) {
                     Arrival::Message if first & 1 == 0 => came += datagram.len(),
                     again => assert!(matches!(again, Arrival::Message | Arrival::Dropped(_))),
@@ -42,7 +42,7 @@ pub fn datagrams(data: &[u8]) {
         if first & 1 == 0 {
             came += datagram.len();
         }
-        // What the server would send as often.
+        // Counts the octets that the server would send.
         if let Some(header) = Header::read(datagram).filter(|it| it.octets == datagram.len()) {
             match server.departs(header, &[IoSlice::new(datagram)]) {
                 Departure::Send => left += datagram.len(),

@@ -1,4 +1,4 @@
-//! Messages to and from one peer.
+//! Links over UDP: messages to and from one peer.
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
@@ -15,41 +15,42 @@ use crate::datagram::aside::Aside;
 use crate::datagram::message::{HEADER, Header};
 use crate::datagram::session::{Arrival, Departure, Role, Session};
 
-/// Limit of a wait for an answer that was given none: datagrams may be lost.
+/// Limit of a wait for an answer without a time-out of its own: datagrams may be lost.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// A UDP socket that is connected to one peer. A read gives whole messages, and a write sends each whole message as one
-/// datagram.
+/// UDP socket connected to one peer. A read returns whole messages, and a write sends each whole
+/// message as one datagram.
 ///
 /// # Real-time cost
 ///
-/// A read and a write are one system call each, and neither allocates nor locks. What is unusual does: datagrams that are
-/// dropped, several messages in one write, reads with room for less than a datagram, and the first datagrams of a source.
+/// A read and a write are one system call each, and neither allocates nor locks. Unusual cases do:
+/// dropped datagrams, several messages in one write, reads with less capacity than a datagram, and
+/// the first datagrams of a source.
 pub(crate) struct DatagramLink {
     stream: Stream,
     session: Session,
     peer: SocketAddr,
     local: SocketAddr,
-    /// Time limit of a read in nanoseconds.
+    /// Time limit of a read, in nanoseconds.
     read_timeout: AtomicU64,
     closed: AtomicBool,
-    /// Octets of whole messages that were taken from the socket, and given to nobody.
+    /// Octets of whole messages received from the socket and not yet returned.
     aside: Mutex<Aside>,
     has_aside: AtomicBool,
-    /// Reads that brought something.
+    /// Number of reads that returned octets.
     heard: AtomicU64,
-    /// The kernel reported that nobody hears at the peer's port.
+    /// Whether the kernel reported that nothing listens at the peer's port.
     gone: AtomicBool,
 }
 
-/// A time limit of centuries.
+/// Time limit of centuries.
 const NEVER: u64 = u64::MAX;
 
-/// Datagrams without a message that a read which does not wait takes, at most.
+/// Largest number of datagrams without a message that a non-blocking read processes.
 const MOST_DROPPED: u32 = 16;
 
 impl DatagramLink {
-    /// Takes over a connected socket.
+    /// Wraps a connected socket.
     pub(crate) fn new(socket: OwnedFd, session: Session) -> io::Result<Self> {
         let peer = canonical(socket::peer_address(&socket)?);
         let local = canonical(socket::local_address(&socket)?);
@@ -69,7 +70,8 @@ impl DatagramLink {
         Ok(link)
     }
 
-    /// Takes a datagram that came before there was this socket. Before anybody reads.
+    /// Accepts a datagram that arrived before this socket existed. To be called before the first
+    /// read.
     pub(crate) fn came_before(&self, datagram: &[u8]) {
         if self.takes(datagram) {
             self.aside().octets.extend_from_slice(datagram);
@@ -77,17 +79,17 @@ impl DatagramLink {
         }
     }
 
-    /// Returns the number of reads that brought something.
+    /// Returns the number of reads that returned octets.
     pub(crate) fn heard(&self) -> u64 {
         self.heard.load(Relaxed)
     }
 
-    /// Reports whether the peer has gone, as far as the kernel knows, or this end was closed.
+    /// Reports whether the peer is gone, as far as the kernel knows, or this end was closed.
     pub(crate) fn is_over(&self) -> bool {
         self.gone.load(Relaxed) || self.closed.load(Relaxed)
     }
 
-    /// Reports whether a datagram is a message for the layer above, and does what else it asks for.
+    /// Reports whether a datagram is a message for the layer above, and handles any other one.
     #[inline]
     fn takes(&self, datagram: &[u8]) -> bool {
         match self.session.arrived(datagram) {
@@ -118,12 +120,12 @@ impl DatagramLink {
         false
     }
 
-    /// Sends a datagram of which nobody is told whether it left.
+    /// Sends a datagram and ignores failures.
     fn sends(&self, datagram: &[u8]) {
         let _ = socket::send_now(self.stream.socket(), &[IoSlice::new(datagram)]);
     }
 
-    /// Reads on after a read that brought no message: until one comes, or the time of a read is over.
+    /// Continues after a read without a message, until one arrives or the time limit passes.
     #[cold]
     fn read_on(
         &self,
@@ -141,15 +143,15 @@ impl DatagramLink {
                     buffer.truncate(start);
                     return Ok(0);
                 }
-                // Without octets, too: a stream would have ended.
+                // An empty datagram is no end of the stream.
                 Ok(octets) => {
                     if octets > 0 && self.takes(&buffer[start..]) {
                         return Ok(octets);
                     }
                     buffer.truncate(start);
                 }
-                // Nobody hears there, as whoever sends says who needs no more than an address: the answer to one message
-                // says nothing of the next.
+                // An ICMP error about an earlier answer: anyone may have sent the request from a
+                // forged address, so it says nothing about the next message.
                 Err(error)
                     if error.kind() == io::ErrorKind::ConnectionRefused
                         && self.session.role() == Role::Server =>
@@ -161,7 +163,8 @@ impl DatagramLink {
             let now = Instant::now();
             let end = *end.get_or_insert_with(|| now.checked_add(self.longest_read()));
             let is_over = match (waits, end) {
-                // Whoever sends nonsense without pause must not keep a thread that has others to read.
+                // A peer that sends garbage continuously must not occupy a thread with other links
+                // to read.
                 (false, _) => reads >= MOST_DROPPED,
                 (true, None) => !poll::readable(self.stream.socket(), None)?,
                 (true, Some(end)) => {
@@ -184,7 +187,7 @@ impl DatagramLink {
         Duration::from_nanos(self.read_timeout.load(Relaxed))
     }
 
-    /// Gives octets that lie aside, or reads a datagram for which there is no room.
+    /// Returns stored octets, or reads a datagram that exceeds the buffer's limit.
     #[cold]
     fn read_aside(&self, buffer: &mut Vec<u8>, max: usize, waits: bool) -> io::Result<usize> {
         let mut aside = self.aside();
@@ -259,11 +262,11 @@ impl DatagramLink {
             _ if datagram::is_too_long(&failed.error) => Err(self.oversized(octets)),
             io::ErrorKind::BrokenPipe => Err(failed),
             _ if self.session.role() == Role::Server => {
-                // What the kernel reports is the fate of an earlier one; this one is still here.
+                // The kernel reports the fate of an earlier datagram; this one was not sent yet.
                 if failed.error.kind() == io::ErrorKind::ConnectionRefused {
                     let _ = socket::send_now(self.stream.socket(), slices);
                 }
-                // Lost, as others are on their way.
+                // Lost, as datagrams may be in transit.
                 Ok(())
             }
             _ => Err(WriteError { written: 0, ..failed }),
@@ -284,7 +287,7 @@ impl DatagramLink {
         }
     }
 
-    /// Sends several messages, or one of which the header lies in several slices.
+    /// Sends several messages, or one with its header in several slices.
     #[cold]
     fn write_any(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let total = slices.iter().map(|slice| slice.len()).sum();
@@ -377,12 +380,13 @@ impl Link for DatagramLink {
         self.stream.close_write();
     }
 
-    /// Reports whether this end was closed, or the kernel reported that nobody hears at the other.
+    /// Reports whether this end was closed, or the kernel reported that nothing listens at the
+    /// peer.
     fn is_dead(&self) -> bool {
         self.closed.load(Relaxed) || socket::waiting(self.stream.socket()).is_err()
     }
 
-    /// Reports whether a datagram is there; it may turn out to be none of the peer's messages.
+    /// Reports whether a datagram has arrived; it may be no message of the peer.
     fn has_input(&self) -> io::Result<bool> {
         Ok(self.pending() || self.closed.load(Relaxed) || self.stream.has_input()?)
     }
@@ -439,12 +443,12 @@ pub(crate) fn apply(socket: BorrowedFd<'_>, properties: &Properties) -> io::Resu
     busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time))
 }
 
-/// Returns the properties of links whose datagrams have so many octets at most.
+/// Returns the properties of links with datagrams of at most `most` octets.
 pub(crate) fn facts(most: usize) -> Facts {
     Facts { stream: false, reliable: false, mtu: Some(most), priorities: true }
 }
 
-/// Shows an IPv4 peer of a dual-stack socket as what it is.
+/// Converts an IPv4-mapped address of a dual-stack socket to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),

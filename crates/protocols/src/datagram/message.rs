@@ -1,26 +1,27 @@
-//! The octets of a GIOP message that a datagram is judged by.
+//! Headers of GIOP messages in datagrams.
 
-/// Octets of GIOP's header.
+/// Size of GIOP's header, in octets.
 pub(crate) const HEADER: usize = 12;
 
-/// Kind of a message, by the numbers of GIOP's header.
+/// Kind of a message, by its number in GIOP's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Message of a client, to be run at most once.
+    /// Request of a client, to be run at most once.
     Request,
-    /// Message of a server.
+    /// Reply of a server.
     Reply,
-    /// Message of a client that changes nothing.
+    /// Cancellation by a client, which may be repeated.
     Cancel,
-    /// Question of a client.
+    /// Location request of a client.
     LocateRequest,
-    /// Message of a server.
+    /// Location reply of a server.
     LocateReply,
-    /// The end of a connection, of which datagrams have none.
+    /// Close of a connection, which datagrams do not have.
     Close,
-    /// Fault of a connection.
+    /// Error of a connection.
     Error,
-    /// Part of a message. Parts have no number, so that those of datagrams could be put together in any order.
+    /// Fragment of a message. GIOP fragments have no sequence numbers, so reordered ones could not
+    /// be reassembled.
     Fragment,
 }
 
@@ -30,12 +31,13 @@ pub(crate) struct Header {
     pub(crate) kind: Kind,
     minor: u8,
     little: bool,
-    /// Octets of the whole message.
+    /// Size of the whole message, in octets.
     pub(crate) octets: usize,
 }
 
 impl Header {
-    /// Reads the header at the beginning of `octets`; `None`: it is none of GIOP 1.0 to 1.2, or not all there.
+    /// Parses the header at the beginning of `octets`; returns `None` if it is incomplete or not of
+    /// GIOP 1.0 to 1.2.
     #[inline]
     pub(crate) fn read(octets: &[u8]) -> Option<Header> {
         let header: &[u8; HEADER] = octets.first_chunk()?;
@@ -44,7 +46,7 @@ impl Header {
         };
         let little = flags & 1 != 0;
         let kind = match kind {
-            // What follows is in other messages.
+            // The rest is in other messages.
             _ if minor > 0 && flags & 2 != 0 => Kind::Fragment,
             0 => Kind::Request,
             1 => Kind::Reply,
@@ -61,20 +63,21 @@ impl Header {
         Some(Header { kind, minor, little, octets })
     }
 
-    /// Reports whether the message is about the connection, of which datagrams have none, or about a call that nobody answers.
+    /// Reports whether the message concerns the connection, which datagrams do not have, or a call
+    /// without an answer.
     pub(crate) fn ends_connection(self) -> bool {
         matches!(self.kind, Kind::Close | Kind::Error | Kind::Cancel)
     }
 
-    /// Reports whether a whole message is a request of GIOP 1.2 to which nobody expects an answer.
+    /// Reports whether a whole message is a GIOP 1.2 request without an answer.
     pub(crate) fn is_oneway(self, message: &[u8]) -> bool {
-        // Behind the number: the flags of the response.
+        // The response flags follow the request id.
         let wanted = message.get(HEADER + 4).is_none_or(|flags| flags & 3 != 0);
         self.kind == Kind::Request && self.minor == 2 && !wanted
     }
 
-    /// Returns the number of the request that a whole message is about; `None`: it has none, or is cut off. Linear in the octets
-    /// of the service contexts before it, which GIOP 1.0 and 1.1 have.
+    /// Returns the request id of a whole message; `None` if it has none or is truncated. Linear in
+    /// the octets of the service contexts before it in GIOP 1.0 and 1.1.
     #[inline]
     pub(crate) fn request_id(self, message: &[u8]) -> Option<u32> {
         match self.kind {

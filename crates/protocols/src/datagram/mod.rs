@@ -1,26 +1,27 @@
-//! DIOP: GIOP over UDP, as TAO has it.
+//! DIOP: GIOP over UDP, compatible with TAO.
 //!
-//! A message is a datagram, whole and with nothing around it. Oneways go to TAO's servers and come from TAO's clients;
-//! between OxORB's ends two-ways have answers, too, which TAO's clients do not read. Endpoints are `diop://HOST:PORT`, URLs
-//! `corbaloc:diop:HOST:PORT/KEY`.
+//! A message is a whole datagram without any framing. Oneways work to TAO's servers and from TAO's
+//! clients; between OxORB's ends two-way calls have answers, too, which TAO's clients do not read.
+//! Endpoints are `diop://HOST:PORT`, URLs `corbaloc:diop:HOST:PORT/KEY`.
 //!
-//! Datagrams are lost, come twice and overtake each other. What that means for calls is decided in [`Session`], which has no
-//! socket, and tried there in any weather:
+//! Datagrams may be lost, duplicated and reordered. [`Session`], which has no socket, handles the
+//! consequences for calls, and is tested under all such conditions:
 //!
 //! | | requests | replies |
 //! |---|---|---|
-//! | lost | not run; a two-way call ends with TIMEOUT, COMPLETED_MAYBE | the same exception, and the request was run |
-//! | twice | run once: the server remembers the numbers of a source, [`WINDOW`] back from the highest | passed over |
-//! | overtaken | run in the order in which they come | given to the calls that wait for them |
-//! | cut off, damaged | not run | passed over |
+//! | lost | not run; a two-way call ends with TIMEOUT, COMPLETED_MAYBE | the same exception; the request ran |
+//! | duplicated | run once: the server remembers the latest [`WINDOW`] request ids of a source | ignored |
+//! | reordered | run in order of arrival | passed to the calls that wait for them |
+//! | truncated, damaged | not run | ignored |
 //!
-//! A message that is larger than a datagram is refused with IMP_LIMIT, which names both numbers: fragments of GIOP have no
-//! number of their own, and could not be put together again in order. A server sends no more octets to a source than came
-//! from there, until the source has shown that it gets what is sent to its address.
+//! A message larger than a datagram is refused with IMP_LIMIT, and the text names both sizes: GIOP
+//! fragments have no sequence numbers, and could not be reassembled in order. A server sends no
+//! more octets to a source than it received from there, until the source has proved that it
+//! receives datagrams at its address.
 //!
-//! Beside it, in [`group`]: MIOP, oneways to groups over multicast.
+//! [`group`] contains MIOP: oneways to groups over multicast.
 //!
-//! This crate does *not* run requests or know what is in them. Nothing of it is on the way of other protocols.
+//! This module does *not* run requests or know their contents. It does not affect other protocols.
 
 mod accept;
 mod aside;
@@ -46,10 +47,10 @@ pub use session::{Arrival, CHALLENGE, Departure, Reason, Role, Session};
 pub use transport::Udp;
 pub use window::{Seen, WINDOW, Window};
 
-/// The scheme of addresses of datagrams.
+/// Scheme of addresses of datagrams.
 pub const SCHEME: Scheme = Scheme::new("udp");
 
-/// GIOP over UDP, under the name `diop`.
+/// Returns the protocol: GIOP over UDP, under the name `diop`.
 pub fn protocol() -> Protocol {
     Protocol::over_datagrams("diop", Diop, Arc::new(Udp)).expect("a name of letters")
 }

@@ -1,27 +1,27 @@
-//! Endpoints, and their grammar.
+//! Endpoints of datagrams, and their grammar.
 
 use oxorb_transport::tcp::{self, Tcp};
 use oxorb_transport::{Endpoint, EndpointError, Notation, Part, Transport};
 
 use crate::datagram::SCHEME;
 
-/// Most octets of a datagram, unless an endpoint says otherwise: as many as TAO takes.
+/// Default of the largest datagram, in octets: the size that TAO accepts.
 pub const USUAL_MOST: usize = 8192;
 
-/// Fewest that an endpoint may take.
+/// Smallest allowed value of `max`, in octets.
 pub const LEAST_MOST: usize = 512;
 
-/// Sources that an endpoint hears at a time, unless it says otherwise.
+/// Default of the number of concurrent sources of an endpoint.
 pub const USUAL_SOURCES: usize = 256;
 
-/// Most that it may.
+/// Largest allowed number of concurrent sources.
 pub const MOST_SOURCES: usize = 4096;
 
 const MAX: &str = "max";
 const SOURCES: &str = "sources";
 const PUBLISHED: &str = "hostname_in_ior";
 
-/// The part of an [`Endpoint`] that is this transport's.
+/// Place of an [`Endpoint`] of this transport.
 ///
 /// ```text
 /// url       = [ address *( "," address ) ] [ "/" option *( "&" option ) ]
@@ -32,14 +32,14 @@ const PUBLISHED: &str = "hostname_in_ior";
 pub(crate) struct Place {
     /// Host, port and host to publish, as TCP's.
     pub(crate) tcp: tcp::Place,
-    /// Most octets of a datagram, either way.
+    /// Largest datagram in octets, in both directions.
     pub(crate) most: usize,
-    /// Most sources that have a socket.
+    /// Largest number of sources with a socket.
     pub(crate) sources: usize,
 }
 
 impl Place {
-    /// Reads it out of an endpoint that was made here.
+    /// Returns the place of an endpoint that this transport made.
     pub(crate) fn of(endpoint: &Endpoint) -> Place {
         let number = |name| endpoint.option(name).and_then(|value| value.parse().ok());
         Place {
@@ -49,14 +49,14 @@ impl Place {
         }
     }
 
-    /// Returns this place, at a port.
+    /// Returns the place with another port.
     pub(crate) fn at_port(&self, port: u16) -> Place {
         let mut place = self.clone();
         place.tcp.port = port;
         place
     }
 
-    /// Writes it as an endpoint; version, protocol and access are those of `like`.
+    /// Returns it as an endpoint; version, protocol and access rules are those of `like`.
     pub(crate) fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mut endpoint = self.tcp.endpoint(like);
         if self.most != USUAL_MOST {
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// Reads what stands behind `diop://`.
+/// Parses the text after `diop://`.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     let (addresses, options) = text.split('/');
     let mut like = Endpoint::new(SCHEME, "");
@@ -92,7 +92,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
                     .ok_or_else(|| value.error("an endpoint hears 1 to 4096 sources"))?;
             }
             PUBLISHED if !value.text().is_empty() => {
-                // As TCP reads it.
+                // Parsed as by TCP.
                 let option = format!("/{PUBLISHED}={}", value.text());
                 let read = Tcp.endpoints(Notation::Url, Part::new(&option));
                 let read = read.map_err(|error| value.error(error.problem))?;

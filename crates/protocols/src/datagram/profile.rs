@@ -1,4 +1,4 @@
-//! Profiles.
+//! Profiles of datagrams.
 
 use oxorb_core::protocol::{Iiop, Located, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
@@ -10,8 +10,8 @@ use oxorb_transport::{Address, tcp};
 use crate::datagram::place::USUAL_MOST;
 use crate::datagram::transport::{address, to_tcp};
 
-/// Profiles of GIOP over UDP, as TAO writes them: those of IIOP with another tag. Servers that take larger datagrams than
-/// TAO say so by a component of OxORB's, and so do those that take none so large.
+/// Profiles of GIOP over UDP in TAO's form: those of IIOP with another tag. A component of OxORB
+/// tells if a server accepts datagrams of another size than TAO's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diop;
 
@@ -48,10 +48,10 @@ impl ProfileKind for Diop {
         let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut written = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
-        // GIOP 1.0 profiles have no room for components.
+        // GIOP 1.0 profiles cannot hold components.
         if profile.version >= Version::V1_1 {
             written.components.clone_from(&profile.components);
-            // Those which it was read from.
+            // Replaces the components that the addresses were read from.
             let made = [tag::OXORB_DATAGRAM, tag::TAO_ENDPOINTS];
             written.components.retain(|it| !made.contains(&it.tag));
             let lanes = profile.lanes.iter();
@@ -76,7 +76,7 @@ impl ProfileKind for Diop {
         let (host, port) = tcp::host_and_port(&located.address).ok_or("it is malformed")?;
         Ok(Located {
             address: address(host, port, USUAL_MOST),
-            // TAO's default, where IIOP's is 1.0.
+            // TAO's default; that of IIOP is 1.0.
             version: match named.contains('@') {
                 true => located.version,
                 false => Version::V1_2,
@@ -92,7 +92,7 @@ impl ProfileKind for Diop {
     }
 }
 
-/// Returns host and port of an address of datagrams.
+/// Returns host and port of a datagram address.
 fn endpoint(address: &Address) -> Option<IiopEndpoint> {
     let (address, _) = to_tcp(address)?;
     let (host, port) = tcp::host_and_port(&address)?;
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!((&read.addresses, &read.key), (&profile.addresses, &profile.key));
             assert_eq!(Diop.read(&Diop.write(&read)).unwrap(), read);
 
-            // Hosts come from anybody.
+            // Hosts come from untrusted peers.
             for host in ["h/max=9", "h:1/max=9", "/max=", "h/max=x"] {
                 let odd = Profile::new(address(host, 5, most), Version::V1_2, b"key");
                 let read = Diop.read(&Diop.write(&odd)).unwrap();

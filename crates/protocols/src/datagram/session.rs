@@ -1,5 +1,5 @@
 //! End of an exchange of datagrams, without I/O: which received datagrams are messages, and which
-//! of its own may leave.
+//! messages may be sent.
 
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,87 +12,86 @@ use crate::datagram::window::{Seen, Window};
 /// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends requests.
+    /// Client: sends requests.
     Client,
-    /// Answers them, and takes no sender's word for its address.
+    /// Server: answers requests, and verifies the addresses of its sources.
     Server,
 }
 
-/// Octets of a challenge, and of the answer to one: `OXDG`, the kind in one octet, three of zero, and a number that only
-/// who gets what is sent to an address can know.
+/// Size in octets of a challenge, and of its answer: `OXDG`, the kind in one octet, three of zero,
+/// and a number known only to a receiver at the challenged address.
 pub const CHALLENGE: usize = 16;
 
 const MAGIC: [u8; 4] = *b"OXDG";
 const ASKED: u8 = 1;
 const ANSWERED: u8 = 2;
 
-/// Most octets that an unverified source may have sent on account.
+/// Largest number of octets credited to an unverified source.
 const MOST_CREDIT: u64 = 64 << 10;
 
-/// State of one end. Whoever reads and whoever writes may be two threads.
+/// State of one end. The reader and the writer may be different threads.
 #[derive(Debug)]
 pub struct Session {
     role: Role,
-    /// Most octets of a datagram.
+    /// Largest datagram in octets.
     most: usize,
     window: Window,
-    /// Server: octets that came from an unverified source, less those that were sent there.
+    /// Server: octets received from an unverified source, minus those sent to it.
     credit: AtomicU64,
     verified: AtomicBool,
     /// Number of the challenge.
     nonce: u64,
-    /// Replies that wait for the source to be verified, one behind another.
+    /// Replies that wait for the verification of the source, one after the other.
     held: Mutex<Vec<u8>>,
     dropped: AtomicU64,
 }
 
-/// Meaning of a datagram that came.
+/// Result of receiving a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A message, for the layer above.
     Message,
     /// The datagram is dropped.
     Dropped(Reason),
-    /// A challenge: this is to be sent back.
+    /// Challenge, and the answer to send back.
     Respond([u8; CHALLENGE]),
-    /// The source is who it says: these messages, which may be none, are to be sent.
+    /// Verified source: the held messages, possibly none, are to be sent.
     Release(Vec<u8>),
 }
 
 /// Reason why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The datagram is no message of GIOP 1.0 to 1.2, or is shorter or longer than the message
-    /// says.
+    /// Datagram that is no message of GIOP 1.0 to 1.2, or whose size differs from that in its
+    /// header.
     Malformed,
-    /// More octets than this end takes.
+    /// Datagram larger than this end accepts.
     TooLong,
-    /// A message that the other side never sends, or a part of one.
+    /// Message that the other role never sends, or a fragment.
     Unexpected,
-    /// A request or reply that came before.
+    /// Request or reply received before.
     Duplicate,
-    /// A request or reply that may have come before: nobody knows any more.
+    /// Request or reply too old to tell whether it was received before.
     TooOld,
-    /// A wrong answer to a challenge, or one to none.
+    /// Wrong answer to a challenge, or an answer without one.
     Unasked,
 }
 
-/// Fate of a message that is to leave.
+/// Treatment of a message to send.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Departure {
     /// The message is to be sent.
     Send,
-    /// Datagrams have no such message: nothing is to be sent.
+    /// The message does not exist over datagrams: nothing is to be sent.
     Skip,
-    /// The message was kept until the source is verified; the challenge is to be sent, if there is
-    /// one.
+    /// The message is held until the source is verified; the challenge, if any, is to be sent.
     Hold(Option<[u8; CHALLENGE]>),
-    /// The message is larger than a datagram, or a part of a message.
+    /// The message is larger than a datagram, or a fragment.
     Refuse,
 }
 
 impl Session {
-    /// Begins one. `nonce`: a number that nobody can guess, for a server.
+    /// Returns a new session. A server's `nonce` must be unpredictable.
     pub fn new(role: Role, most: usize, nonce: u64) -> Self {
         Self {
             role,
@@ -111,17 +110,18 @@ impl Session {
         self.role
     }
 
-    /// Returns the most octets of a datagram.
+    /// Returns the size of the largest datagram, in octets.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Returns how many datagrams were dropped.
+    /// Returns the number of dropped datagrams.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Relaxed)
     }
 
-    /// Takes a datagram. Allocates nothing; what is released was allocated when it was kept.
+    /// Processes a received datagram. Allocates nothing; released messages were allocated when
+    /// held.
     #[inline]
     pub fn arrived(&self, datagram: &[u8]) -> Arrival {
         let Some(header) = Header::read(datagram).filter(|it| it.octets == datagram.len()) else {
@@ -133,7 +133,7 @@ impl Session {
         let counts = match (self.role, header.kind) {
             (Role::Server, Kind::Request | Kind::LocateRequest)
             | (Role::Client, Kind::Reply | Kind::LocateReply) => true,
-            // A request that is cancelled again is cancelled.
+            // Cancelling a request again changes nothing.
             (Role::Server, Kind::Cancel) => false,
             _ => return self.drop(Reason::Unexpected),
         };
@@ -154,7 +154,8 @@ impl Session {
         Arrival::Message
     }
 
-    /// Returns what becomes of a message that is to leave; `parts` are its octets. Allocates only where it keeps one.
+    /// Returns the treatment of a message to send; `parts` are its octets. Allocates only to hold
+    /// it.
     #[inline]
     pub(crate) fn departs(&self, header: Header, parts: &[IoSlice<'_>]) -> Departure {
         match (self.role, header.kind) {
@@ -172,7 +173,7 @@ impl Session {
         self.hold(header.octets, parts)
     }
 
-    /// Takes the octets of an answer off what came. `false`: fewer came.
+    /// Subtracts the octets of an answer from the credit; returns false if the credit is too small.
     fn pay(&self, octets: usize) -> bool {
         let less = |credit: u64| credit.checked_sub(octets as u64);
         self.credit.fetch_update(Relaxed, Relaxed, less).is_ok()
@@ -192,7 +193,7 @@ impl Session {
         Departure::Hold(self.pay(CHALLENGE).then(|| word(ASKED, self.nonce)))
     }
 
-    /// Takes a datagram that is no message.
+    /// Processes a datagram that is no message.
     #[cold]
     fn unusual(&self, datagram: &[u8]) -> Arrival {
         let Ok(octets) = <&[u8; CHALLENGE]>::try_from(datagram) else {

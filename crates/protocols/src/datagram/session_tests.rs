@@ -1,4 +1,4 @@
-//! Sessions by themselves, and in all weathers of a network that has no sockets.
+//! Sessions alone, and over a simulated network under all conditions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ fn client() -> Session {
     Session::new(Role::Client, USUAL_MOST, 0)
 }
 
-/// Writes a message of so many octets about a request.
+/// Returns a message of `octets` octets with a request id.
 fn message(kind: u8, id: u32, octets: usize) -> Vec<u8> {
     let mut message = vec![b'G', b'I', b'O', b'P', 1, 2, 0, kind];
     message.extend((octets as u32 - 12).to_be_bytes());
@@ -103,7 +103,7 @@ fn an_unverified_source_gets_no_more_than_it_sent() {
     let server = server();
     server.arrived(&request(1, 100));
     assert_eq!(departs(&server, &reply(1, 60)), Departure::Send);
-    // 40 octets are left: too few for this one, and enough for a challenge.
+    // 40 octets are left: too few for this reply, and enough for a challenge.
     let Departure::Hold(Some(challenge)) = departs(&server, &reply(1, 41)) else {
         panic!("kept");
     };
@@ -156,7 +156,7 @@ fn larger_messages_and_parts_are_refused() {
     assert_eq!(departs(&client(), &request(1, USUAL_MOST)), Departure::Send);
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers, reproducible from their seed.
 struct Random(u64);
 
 impl Random {
@@ -170,27 +170,27 @@ impl Random {
     }
 }
 
-/// Mishaps of datagrams: each once in so many, 0: never.
+/// Faults of datagrams: each happens once in this many; 0: never.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     lost: u64,
     doubled: u64,
     cut: u64,
     damaged: u64,
-    /// Time under way, at most; other datagrams overtake it.
+    /// Longest time in transit; other datagrams overtake it.
     late: u64,
 }
 
 const FAIR: Weather = Weather { lost: 0, doubled: 0, cut: 0, damaged: 0, late: 1 };
 
-/// Datagrams under way, by the time at which they are there. `true`: to the server.
+/// Datagrams in transit, by arrival time. `true`: to the server.
 struct Network {
     random: Random,
     weather: Weather,
     now: u64,
     under_way: BTreeMap<(u64, u64), (bool, Vec<u8>)>,
     sent: u64,
-    /// Octets that the server has sent and that came there.
+    /// Octets that the server has sent, and that it has received.
     octets: [u64; 2],
 }
 
@@ -208,7 +208,7 @@ impl Network {
                 datagram.truncate(random.next(datagram.len() as u64) as usize);
             }
             if !datagram.is_empty() && random.one_in(weather.damaged) {
-                // Checksums of UDP leave little of that; what is left must do no harm.
+                // UDP's checksums catch most damage; the rest must do no harm.
                 datagram[random.next(12) as usize % 12] ^= 1 << random.next(8);
             }
             self.sent += 1;
@@ -224,7 +224,7 @@ impl Network {
     }
 }
 
-/// Calls of a client to a server: how often each was run, and how often it was answered.
+/// Runs calls of a client to a server; returns how often each was run and answered.
 fn calls(
     seed: u64,
     weather: Weather,
@@ -334,7 +334,7 @@ fn in_any_weather_no_call_is_run_or_answered_twice() {
     }
 }
 
-/// A number that is damaged is another number: that none is, the checksum of UDP sees to.
+/// A damaged request id would be another one; UDP's checksum prevents that.
 #[test]
 fn damage_is_no_way_to_get_more_octets_than_were_sent() {
     let weather = Weather { damaged: 3, doubled: 3, late: 50, ..FAIR };

@@ -1,4 +1,4 @@
-//! The transport.
+//! Transport of datagrams.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,17 +16,17 @@ use crate::datagram::link::{DatagramLink, facts};
 use crate::datagram::place::{self, LEAST_MOST, Place, USUAL_MOST};
 use crate::datagram::session::{Role, Session};
 
-/// Datagrams over UDP, IPv4 and IPv6: one for each message.
+/// UDP transport over IPv4 and IPv6: one datagram for each message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Udp;
 
-/// Returns the address of a port at which datagrams of up to `most` octets are taken.
+/// Returns the address of a port that accepts datagrams of up to `most` octets.
 pub(crate) fn address(host: &str, port: u16, most: usize) -> Address {
     let most = most.clamp(LEAST_MOST, datagram::MOST_OCTETS);
     of_tcp(&tcp::address(host, port), most)
 }
 
-/// Returns an address of TCP as one of datagrams.
+/// Returns the datagram address of a TCP address.
 fn of_tcp(address: &Address, most: usize) -> Address {
     match most {
         USUAL_MOST => Address::new(SCHEME, address.place()),
@@ -34,10 +34,10 @@ fn of_tcp(address: &Address, most: usize) -> Address {
     }
 }
 
-/// Returns an address of datagrams as one of TCP, and the most octets of a datagram.
+/// Returns the TCP address of a datagram address, and the size of the largest datagram.
 pub(crate) fn to_tcp(address: &Address) -> Option<(Address, usize)> {
     let place = address.of(SCHEME)?;
-    // At its end: a host may have any character.
+    // Searched at the end, as a host may contain any character.
     let (place, most) = match place.rsplit_once("/max=") {
         Some((place, most)) if most.bytes().all(|octet| octet.is_ascii_digit()) => {
             (place, most.parse().ok()?)
@@ -116,7 +116,8 @@ impl Transport for Udp {
         })
     }
 
-    /// Never waits, and says no word to the server: whether anybody hears there, the first answer tells.
+    /// Connects at once, without sending anything: only the first answer tells whether a server
+    /// listens there.
     fn start(&self, to: &Address) -> io::Result<Start> {
         begin(to, None)
     }
@@ -131,7 +132,7 @@ fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
     let at: SocketAddr = match tcp::host_and_port(&address) {
         Some((host, port)) => match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as a resolver says it.
+            // With a zone, as resolvers return it.
             Err(_) => address.place().parse().map_err(|_| foreign(to))?,
         },
         None => return Err(foreign(to)),

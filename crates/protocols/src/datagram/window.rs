@@ -1,40 +1,40 @@
-//! Numbers that came before.
+//! Window of received numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Numbers that a window remembers, back from the highest.
+/// Number of values that a window remembers, back from the highest.
 pub const WINDOW: u32 = 1024;
 
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// Answer of a window about a number.
+/// Result for a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// The number came for the first time.
+    /// Number received for the first time.
     New,
-    /// The number came before.
+    /// Number received before.
     Twice,
-    /// The number is too far behind the highest for the window to know.
+    /// Number too far behind the highest to be remembered.
     TooOld,
 }
 
-/// The numbers of one source that have come, [`WINDOW`] back from the highest: a bit for each. Numbers go up and wrap round
-/// (as in RFC 1982); those of requests go up by one or two.
+/// Received numbers of one source, [`WINDOW`] back from the highest: one bit each. Numbers increase
+/// and wrap around (as in RFC 1982); request ids increase by one or two.
 ///
-/// For one thread at a time, which need not be the same; others see whole words. No lock, no allocation, and a bit
-/// cleared for each number left out.
+/// For one thread at a time, which may change; others see whole words. No lock, no allocation; each
+/// skipped number costs clearing a bit.
 #[derive(Debug, Default)]
 pub struct Window {
-    /// The highest number, above it a bit that says whether there is one.
+    /// Highest number, with a flag above it that is set once there is one.
     highest: AtomicU64,
     bits: [AtomicU64; WORDS],
 }
 
-/// Bit that is set once a number came.
+/// Flag set by the first number.
 const SOME: u64 = 1 << 32;
 
 impl Window {
-    /// Takes note of a number, and says what it is.
+    /// Records a number, and returns whether it is new.
     #[inline]
     pub fn note(&self, number: u32) -> Seen {
         let highest = self.highest.load(Relaxed);
@@ -70,7 +70,8 @@ impl Window {
         word.store(word.load(Relaxed) | bit(number), Relaxed);
     }
 
-    /// Clears the bits of the `ahead` numbers after `highest`, which those before them had.
+    /// Clears the bits for the `ahead` numbers after `highest`, which still hold those of older
+    /// numbers.
     #[inline]
     fn clear(&self, highest: u32, ahead: u32) {
         if ahead >= WINDOW {

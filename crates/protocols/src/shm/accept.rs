@@ -1,4 +1,4 @@
-//! Listening.
+//! Acceptor of shared memory.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,30 +13,30 @@ use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 use crate::shm::segment::Sizes;
 use crate::shm::{Place, SCHEME, ShmLink, greeting, refused};
 
-/// Time that a client has to greet. It does so with its next system call.
+/// Time limit for a client's greeting. A client greets with its next system call after connecting.
 const GREETING_LIMIT: Duration = Duration::from_secs(1);
 
-/// Clients that have connected and not greeted yet; with one more, that which has waited longest is
-/// turned away.
+/// Largest number of connected clients that have not greeted; for a further one, the client that
+/// has waited longest is rejected.
 const MAX_UNGREETED: usize = 64;
 
-/// A UNIX socket whose clients bring shared memory along. Its file is removed when it is closed or
+/// UNIX socket whose clients provide shared memory. Its file is removed when it is closed or
 /// dropped.
 #[derive(Debug)]
 pub struct ShmAcceptor {
     socket: Listening,
-    /// Sizes of the largest memory that clients may bring.
+    /// Limits on the sizes of memory that clients provide.
     max: Sizes,
-    /// Clients that have not greeted yet, in the order they came. Whoever accepts holds it: one thread
-    /// at a time.
+    /// Clients that have not greeted yet, in order of arrival. The accepting thread holds the lock:
+    /// one thread at a time.
     waiting: Mutex<VecDeque<(OwnedFd, Instant)>>,
 }
 
 impl ShmAcceptor {
-    /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
+    /// Listens on the place of `endpoint`. First removes a file without a listener.
     ///
     /// # Errors
-    /// [`ListenError`], which says what to do.
+    /// [`ListenError`] with advice.
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
         let listening = Listening::new(endpoint, SCHEME)?;
         socket::set_blocking(&listening, false).map_err(|error| ListenError {
@@ -48,10 +48,11 @@ impl ShmAcceptor {
         Ok(Self { max: Place::of(endpoint).sizes(), socket: listening, waiting: Mutex::default() })
     }
 
-    /// Returns what has become of a client.
+    /// Returns the state of a client after an attempt to receive its greeting.
     ///
     /// # Errors
-    /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
+    /// The system has no descriptor or memory left, and the client is lost: the accepting code
+    /// frees resources for others.
     fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
         let received = greeting::receive(&client, self.max);
         match received {
@@ -72,7 +73,8 @@ impl ShmAcceptor {
     }
 }
 
-/// Leaves the closing of clients that have not greeted to who has time for it: any of them may have sent what is slow to close.
+/// Hands the closing of clients that have not greeted to another thread: a client may have sent
+/// descriptors that are slow to close.
 fn turn_away(waiting: &mut VecDeque<(OwnedFd, Instant)>) {
     for (client, _) in waiting.drain(..) {
         refused::close(client);
@@ -85,19 +87,19 @@ impl Drop for ShmAcceptor {
     }
 }
 
-/// A client that has connected.
+/// Connected client.
 enum Client {
     /// The client has greeted.
     Link(Box<ShmLink>),
     /// The client has not greeted yet.
     Silent(OwnedFd),
-    /// The client cannot be talked with.
+    /// The client is unusable.
     Nobody,
 }
 
 impl Acceptor for ShmAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        // Nothing panics while it is held, and no state is ever half changed.
+        // No code panics while it is held, so its state is always consistent.
         let mut waiting = self.waiting.lock();
         loop {
             for _ in 0..waiting.len() {

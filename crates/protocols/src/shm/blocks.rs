@@ -1,8 +1,8 @@
-//! Blocks of memory beside a ring, for large payloads: what the writer of a direction keeps of them.
+//! Blocks of memory next to a ring, for large payloads: the writer's records of them.
 //!
-//! The writer alone says where a block lies, in its own memory. The reader gives a block back by
-//! writing its ticket into a word; one that gives back what it still reads finds other octets there,
-//! and harms nobody else.
+//! The writer alone decides where a block lies, and records it in private memory. The reader
+//! returns a block by writing its ticket into a word; a reader that returns a block while still
+//! reading it finds other octets there, and harms nobody else.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,31 +15,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::shm::ring::Direction;
 use crate::shm::segment::Segment;
 
-/// Blocks of a direction that are in use at a time, at most: a power of two.
+/// Largest number of blocks of a direction in use: a power of two.
 pub(crate) const SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 16 };
 
-/// Blocks begin at multiples of so many octets: a cache line.
+/// Alignment of blocks in octets: a cache line.
 const ALIGN: u32 = if cfg!(all(test, loom)) { 1 } else { 64 };
 
-/// A block that this end fills, and the number of its slot. Given back by [`Blocks::give_back`] or with
-/// what [`Blocks::send`] sends.
+/// Block that this end fills, with the number of its slot. Returned by [`Blocks::give_back`], or
+/// sent by [`Blocks::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) slot: usize,
-    /// The first octet: those of rooms stand behind all others.
+    /// Index of the first octet; rooms follow all blocks.
     pub(crate) first: u32,
     pub(crate) octets: u32,
 }
 
-/// State of a slot: nobody uses its block.
+/// State of a slot whose block is free.
 const FREE: u32 = 0;
-/// State of a block that this end fills.
+/// State of a slot whose block this end fills.
 const FILLED: u32 = 1;
-/// The block is the reader's, until it gives it back.
+/// State of a slot whose block belongs to the reader until returned.
 const SENT: u32 = 2;
-/// The application fills the block, which is a room.
+/// State of a slot whose block is a room that the application fills.
 const ROOM: u32 = 3;
-/// The application has filled its room, which may be sent.
+/// State of a slot whose room the application has filled; it may be sent.
 const SEALED: u32 = 4;
 
 #[derive(Debug, Default)]
@@ -47,23 +47,23 @@ struct Slot {
     state: AtomicU32,
     first: AtomicU32,
     end: AtomicU32,
-    /// Ticket that the reader writes to give the block back, sent last.
+    /// Ticket of the last sending, which the reader writes back to return the block.
     ticket: AtomicU32,
-    /// The application has the block, sent or not: nobody else may fill it.
+    /// Whether the application holds the block, sent or not: it may not be reused meanwhile.
     held: AtomicBool,
 }
 
-/// Times that a thread looks whether another one still looks for a block: some microseconds.
+/// Number of checks whether another thread still searches for a block: some microseconds.
 const LOOKS: u32 = 256;
 
-/// The blocks of the direction that this end writes.
+/// Blocks of the direction that this end writes.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     at: Direction,
-    /// Some thread looks for a block.
+    /// Whether a thread searches for a block.
     busy: AtomicBool,
     slots: [Slot; SLOTS],
-    /// A block was sent, and what the reader gives back was not fetched since.
+    /// Whether a block was sent and the reader's returns were not prefetched since.
     awaited: AtomicU32,
 }
 
@@ -77,8 +77,8 @@ impl Blocks {
         }
     }
 
-    /// Fetches into the processor's cache what the reader has given back, for the look that comes
-    /// with the next block. To be called when the reader has answered.
+    /// Prefetches the reader's returns for the search that comes with the next block. To be called
+    /// when the reader has answered.
     #[inline]
     pub(crate) fn expect(&self, segment: &Segment) {
         if self.awaited.load(Relaxed) != 0 {
@@ -87,18 +87,19 @@ impl Blocks {
         }
     }
 
-    /// Returns a block of so many octets, or `None`: there is none free now, or another thread looks for
-    /// one for longer than a look takes, because the system stopped it. Never sleeps.
+    /// Returns a block of `octets` octets; `None` if none is free now, or another thread's search
+    /// takes longer than usual because the system suspended it. Never sleeps.
     pub(crate) fn take(&self, segment: &Segment, octets: u32) -> Option<Block> {
         self.take_from(segment, 0, octets, FILLED)
     }
 
-    /// Returns a block of the area of rooms, behind that of the others, as [`take`](Self::take) does.
+    /// Returns a block of the area of rooms, which follows that of blocks, as [`take`](Self::take)
+    /// does.
     pub(crate) fn take_room(&self, segment: &Segment, octets: u32) -> Option<Block> {
         self.take_from(segment, segment.blocks(), octets, ROOM)
     }
 
-    /// Returns a block of the area that begins with an octet.
+    /// Returns a block of the area that begins at `area`.
     fn take_from(&self, segment: &Segment, area: u32, octets: u32, state: u32) -> Option<Block> {
         if octets == 0 || octets > segment.blocks() || !self.enter() {
             return None;
@@ -115,7 +116,8 @@ impl Blocks {
         block
     }
 
-    /// Keeps other threads from looking; waits for one that does for as long as a look takes.
+    /// Excludes other threads from searching; waits for a concurrent search for as long as one
+    /// usually takes.
     fn enter(&self) -> bool {
         let looks = if cfg!(loom) { 1 } else { LOOKS };
         (0..looks).any(|_| {
@@ -127,7 +129,7 @@ impl Blocks {
         })
     }
 
-    /// Finds the lowest place of an area, so that few pages are touched.
+    /// Finds the lowest free range of an area, so that few pages are touched.
     fn find(&self, segment: &Segment, area: u32, octets: u32) -> Option<Block> {
         let mut free = None;
         let mut used = [(0, 0); SLOTS];
@@ -147,7 +149,7 @@ impl Blocks {
         }
         let slot = free?;
         let mut first = area;
-        // Each round passes one block that is in use.
+        // Each iteration passes one block in use.
         loop {
             let end = first.checked_add(octets)?;
             if end - area > segment.blocks() {
@@ -163,7 +165,8 @@ impl Blocks {
         }
     }
 
-    /// Runs `run` if no block is in use but rooms that were not sent, while nobody can take one. Reports whether it ran.
+    /// Runs `run` if no block is in use except unsent rooms, while none can be taken. Reports
+    /// whether it ran.
     pub(crate) fn while_free(&self, segment: &Segment, run: impl FnOnce()) -> bool {
         if self.busy.swap(true, Ordering::Acquire) {
             return false;
@@ -184,17 +187,17 @@ impl Blocks {
         free
     }
 
-    /// Gives back a block that was not sent.
+    /// Frees a block that was not sent.
     pub(crate) fn give_back(&self, block: Block) {
         self.slots[block.slot].state.store(FREE, Ordering::Release);
     }
 
-    /// Says that a room is filled.
+    /// Marks a room as filled.
     pub(crate) fn seal(&self, block: Block) {
         self.slots[block.slot].state.store(SEALED, Ordering::Release);
     }
 
-    /// Returns the room that has just these octets, if it is filled and was not sent.
+    /// Returns the room with exactly these octets, if it is filled and was not sent.
     pub(crate) fn sealed(&self, first: u32, octets: u32) -> Option<Block> {
         let is_it = |slot: &Slot| {
             slot.state.load(Ordering::Acquire) == SEALED
@@ -205,7 +208,8 @@ impl Blocks {
         Some(Block { slot, first, octets })
     }
 
-    /// Takes back a room that the application has no more. One that was sent is free once the reader has given it back.
+    /// Records that the application has released a room. A room that was sent is free once the
+    /// reader has returned it.
     pub(crate) fn leave(&self, block: Block) {
         let slot = &self.slots[block.slot];
         if slot.state.load(Ordering::Acquire) != SENT {
@@ -214,20 +218,21 @@ impl Blocks {
         slot.held.store(false, Ordering::Release);
     }
 
-    /// Returns the ticket of a block that goes to the reader now.
+    /// Marks a block as sent and returns its new ticket.
     pub(crate) fn send(&self, block: Block) -> u32 {
         let slot = &self.slots[block.slot];
         let before = slot.ticket.load(Relaxed);
         let ticket = (before | (SLOTS as u32 - 1)).wrapping_add(1) | block.slot as u32;
         slot.ticket.store(ticket, Relaxed);
-        // Whoever sees the state sees the ticket, and not the one before, which was given back.
+        // A thread that sees the state also sees this ticket, and not the previous one, which was
+        // returned.
         slot.state.store(SENT, Ordering::Release);
         self.awaited.store(1, Relaxed);
         ticket
     }
 }
 
-/// Returns the slot that a ticket is of, whoever wrote it.
+/// Returns the slot of a ticket, whatever its value.
 pub(crate) fn slot_of(ticket: u32) -> usize {
     ticket as usize & (SLOTS - 1)
 }

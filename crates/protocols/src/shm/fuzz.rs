@@ -9,17 +9,17 @@ use crate::shm::segment::{Segment, Sizes};
 use crate::shm::splices::{self, give_back};
 use crate::shm::{MAX_BLOCKS, MAX_RING, MIN_RING, greeting};
 
-/// Octets that end up in one buffer, at most: a script has an end, whatever it says.
+/// Largest number of octets in one buffer, so that any script ends.
 const MAX_BUFFER: usize = 1 << 20;
 
 /// Octets of the blocks of a direction.
 const BLOCKS: u32 = MIN_RING;
 
-/// Works both ends of a connection's memory while a hostile peer writes into any word of it, as a
-/// script says: three octets for each step. Payloads of the stream lie in blocks, too.
+/// Runs both ends of a connection's memory while a hostile peer writes into any word of it, as
+/// directed by a script of three octets for each step. Payloads of the stream lie in blocks, too.
 ///
 /// # Panics
-/// When an end takes more than it may, or more than the ring holds.
+/// An end takes more than allowed, or more than the ring holds.
 pub fn hostile(script: &[u8]) {
     let max = Sizes { ring: MAX_RING, blocks: MAX_BLOCKS };
     let _ = greeting::read(script, max);
@@ -92,7 +92,7 @@ pub fn hostile(script: &[u8]) {
 
 /// Writes into a word of the header, or an octet of the data.
 fn scribble(segment: &Segment, what: u8, value: u16) {
-    // Any word in use, those in lines of their own more often.
+    // Any word in use, preferring those with a cache line of their own.
     let index = match what & 64 {
         0 => usize::from(what / 8) % 12 * 32,
         _ => (usize::from(what) * 7 + usize::from(value) / 5) % WORDS,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn scripts_of_all_kinds_run() {
-        // A generator of Knuth's; under Miri a part of them.
+        // Knuth's generator; under Miri only a few scripts.
         let (mut state, scripts) = (1_u64, if cfg!(miri) { 3 } else { rounds(500, 2000) });
         for _ in 0..scripts {
             let mut next = || {

@@ -1,7 +1,8 @@
-//! The first octets of a connection, which bring the memory along.
+//! Greetings: the first octets of a connection, which transfer the memory.
 //!
-//! They go over the UNIX socket from client to server, with the descriptor of the memory, and that of the rooms which the
-//! client fills if there are some. Nothing answers them: a client writes its first request at once.
+//! The client sends them over the UNIX socket to the server, with the descriptor of the memory and,
+//! if there is one, that of the rooms that the client fills. They are not answered: a client writes
+//! its first request at once.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -13,23 +14,23 @@ use oxorb_sys::unix;
 use crate::shm::place::{are_blocks, is_ring};
 use crate::shm::segment::{self, Sizes};
 
-/// Octets of a greeting: the word, the version of the memory's layout, the sizes of a ring and of the
-/// blocks of a direction; numbers in little-endian order.
+/// Size of a greeting in octets: the magic word, the version of the memory's layout, the sizes of a
+/// ring and of the blocks of a direction; numbers in little-endian order.
 const OCTETS: usize = 20;
 const WORD: &[u8; 8] = b"OxORBshm";
-/// The layout of the memory, and what a greeting means.
+/// Version of the memory's layout and of greetings.
 pub const VERSION: u32 = 4;
 
-/// Memory of a client that has not met its server yet.
+/// Memory of a client before its greeting.
 pub(crate) struct Greeting {
     pub(crate) memory: Shared,
     pub(crate) sizes: Sizes,
-    /// Memory for payloads that the application writes, if the system has such memory.
+    /// Rooms for payloads that the application writes, if the system supports them.
     pub(crate) rooms: Option<Arc<Sheet>>,
     descriptors: [Option<OwnedFd>; 2],
 }
 
-/// Memory that came from a client.
+/// Memory received from a client.
 pub(crate) struct Received {
     pub(crate) memory: Shared,
     pub(crate) sizes: Sizes,
@@ -37,26 +38,26 @@ pub(crate) struct Received {
 }
 
 impl Greeting {
-    /// Makes memory of these sizes.
+    /// Creates memory of these sizes.
     ///
     /// # Errors
-    /// When the system has no memory or descriptor left.
+    /// The system has no memory or descriptor left.
     pub(crate) fn new(sizes: Sizes) -> io::Result<Self> {
         let (memory, descriptor) = segment::create(sizes)?;
         let (rooms, readable) = segment::create_rooms(sizes)?.unzip();
         Ok(Self { memory, sizes, rooms, descriptors: [Some(descriptor), readable] })
     }
 
-    /// Keeps what the application writes to this process: for a server of another user, which sees only what is sent.
+    /// Withholds the rooms: a server of another user sees only what is sent.
     pub(crate) fn keep_rooms(&mut self) {
         self.rooms = None;
         self.descriptors[1] = None;
     }
 
-    /// Greets the server at the other end of a socket that has just connected. Never waits.
+    /// Sends the greeting over a socket that has just connected. Never waits.
     ///
     /// # Errors
-    /// When the server is gone.
+    /// The server is gone.
     pub(crate) fn send(&self, socket: &OwnedFd) -> io::Result<()> {
         let all = self.descriptors.iter().flatten();
         let all: Vec<BorrowedFd<'_>> = all.map(|descriptor| descriptor.as_fd()).collect();
@@ -73,18 +74,19 @@ fn write(sizes: Sizes) -> [u8; OCTETS] {
     octets
 }
 
-/// Takes the greeting of a client, and maps the memory that came with it: its sizes, too, which are at most `max`.
-/// Never waits.
+/// Receives the greeting of a client and maps its memory, with sizes of at most `max`. Never waits.
 ///
-/// Nothing is taken off the socket before all of it was looked at, since closing what else a client sends may take as long
-/// as that client likes. From then on the system refuses more, where it can.
+/// Everything is inspected before it is taken off the socket, as closing other descriptors that a
+/// client sends may take as long as the client likes. From then on the system refuses descriptors,
+/// if it can.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when it is not there yet. [`io::ErrorKind::InvalidData`] in words, or
-/// another error, when this is no client to talk with: then what it sent is still there.
+/// [`io::ErrorKind::WouldBlock`] if the greeting has not arrived. [`io::ErrorKind::InvalidData`]
+/// with a text, or another error, if the client is unusable: what it sent is still in the socket
+/// then.
 pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    // One octet more than a greeting has: the client sends nothing behind it.
+    // One octet more than a greeting: the client must send nothing after it.
     let mut octets = [0; OCTETS + 1];
     let (count, [descriptor, rooms]) = unix::peek_descriptors(socket, &mut octets)?;
     let sizes = read(&octets[..count.min(OCTETS)], max).map_err(|why| refused(&why))?;
@@ -101,12 +103,12 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     if unix::octets_waiting(socket)? != OCTETS as u64 {
         return Err(refused("the client sent more than a greeting"));
     }
-    // The files that were looked at.
+    // Takes the descriptors that were inspected.
     unix::receive_descriptors(socket, &mut octets)?;
     Ok(received)
 }
 
-/// Reads the octets of a greeting: the sizes, which are at most `max`.
+/// Parses the octets of a greeting; returns its sizes, at most `max`.
 pub(crate) fn read(octets: &[u8], max: Sizes) -> Result<Sizes, String> {
     let Some((word, rest)) = octets.split_first_chunk::<8>() else {
         return Err(format!("a greeting has {OCTETS} octets, and not {}", octets.len()));

@@ -1,4 +1,4 @@
-//! Lending what the peer wrote into blocks.
+//! Lending of blocks that the peer has written.
 
 use std::io;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::shm::segment::Segment;
 use crate::shm::splices::{Splice, give_back};
 use crate::shm::time::Clock;
 
-/// The memory of a connection, of which the end that reads a direction lends blocks.
+/// Memory of a connection, from which the reading end lends blocks.
 #[derive(Debug)]
 pub(crate) struct Lent {
     segment: Arc<Segment>,
-    /// The direction that this end reads.
+    /// Direction that this end reads.
     reads: Direction,
 }
 
@@ -42,7 +42,8 @@ impl Memory for Lent {
 }
 
 impl ShmLink {
-    /// Waits until the writer has shown all of the splice that is being read. `None`: it never will.
+    /// Waits until the writer has published all of the current splice. Returns `None` if it never
+    /// will.
     #[cold]
     fn lease_whole(&self, max: u32) -> io::Result<Option<Splice>> {
         let clock = Clock::new(&self.read_timeout);
@@ -64,7 +65,7 @@ impl Lender for ShmLink {
             return Ok(None);
         };
         if self.is_deaf() {
-            // The read that follows says why.
+            // The following read reports the reason.
             return Ok(None);
         }
         let max = u32::try_from(max).unwrap_or(u32::MAX);
@@ -76,12 +77,12 @@ impl Lender for ShmLink {
             Ok(Some(splice)) => splice,
             Ok(None) => return Ok(None),
             Err(error) => {
-                // Whoever waits at the descriptor is told of the rest.
+                // Notifies threads that wait at the descriptor of the remaining octets.
                 let failed = Err(error);
                 self.has_read(&failed);
                 return match failed {
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-                    // A read takes what came of it, and reports the end.
+                    // A read takes the octets that arrived, and reports the end.
                     _ if self.stays_as_it_is() => Ok(None),
                     failed => failed.map(|_| None),
                 };
@@ -96,8 +97,7 @@ impl Lender for ShmLink {
     }
 }
 
-/// Returns both ends of a connection, the client's and the server's, of which the latter may be
-/// watched.
+/// Returns both ends of a connection, the client's and the server's; the latter may be watched.
 #[cfg(test)]
 #[cfg(not(loom))]
 pub(crate) fn pair(blocks: u32, watched: bool) -> [ShmLink; 2] {
@@ -139,8 +139,8 @@ mod tests {
 
     const OCTETS: u32 = 4 * PIECE;
 
-    /// A client that has shown a head and the first piece of a large payload, and a server that has come to
-    /// that.
+    /// Returns a client that has published a head and the first piece of a large payload, and a
+    /// server that has read up to that payload.
     fn amid_a_payload(watched: bool) -> [ShmLink; 2] {
         let [client, server] = pair(64 << 10, watched);
         client.outgoing.put(&client.segment, b"head");
@@ -159,7 +159,8 @@ mod tests {
         assert_eq!(leased.unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
-    /// The server's thread, which would be woken again and again, is sent to read at its first look, and meets the end there.
+    /// The server's thread, instead of being woken repeatedly, is directed to read at its first
+    /// attempt, and finds the end there.
     #[test]
     fn who_dies_inside_a_payload_is_noticed_at_once_by_who_would_borrow_it() {
         for (watched, word) in [(true, false), (false, false), (true, true), (false, true)] {
@@ -167,7 +168,7 @@ mod tests {
             waits(&server);
             match word {
                 true => client.close(),
-                // As a process that is killed leaves it.
+                // As the system leaves it after a process was killed.
                 false => socket::shutdown(&client.socket, Shutdown::Both).unwrap(),
             }
             let leased = server.lease(OCTETS as usize, false).unwrap();

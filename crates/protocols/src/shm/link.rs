@@ -1,4 +1,4 @@
-//! Connections.
+//! Links over shared memory.
 
 use std::hint;
 use std::io::{self, IoSlice};
@@ -26,32 +26,33 @@ use crate::shm::write::MANY;
 /// Longest time that a thread spins before it sleeps.
 pub const MAX_SPIN: Duration = Duration::from_millis(5);
 
-/// Time that a thread sleeps on a word of the memory before it looks after its peer, whose death wakes
+/// Time that a thread sleeps on a word of the memory before it checks its peer, whose death wakes
 /// nobody there.
 pub(crate) const SLICE: Duration = Duration::from_millis(5);
 
-/// Octets over the socket, with nothing behind them, after which the peer is taken for a hostile one: also those out of band.
-/// One now and then is ordinary: it came while the octets that it told of were read.
+/// Number of octets over the socket, also out of band, without octets in the ring, from which on
+/// the peer counts as hostile. Single ones are normal: they arrived while the octets that they
+/// announced were read.
 const MAX_VAIN: u32 = 1000;
 
-/// Number of looks at the memory between two at the clock, while a thread spins.
+/// Number of checks of the memory between two readings of the clock, while a thread spins.
 pub(crate) const LOOKS: u32 = 64;
 
-/// A connection over shared memory.
+/// Connection over shared memory.
 ///
 /// # Real-time cost
 ///
-/// A read that finds octets and a write that finds room are a copy and a fence each, and no system
-/// call, unless the peer sleeps: then one to wake it, also for a large payload, which lies in a block beside
-/// the ring while one is free. A read that finds none spins for the time
-/// that [`Properties::busy_poll`] says (not at all unless told), then sleeps on a word of the memory,
-/// and after 5 ms at the socket. Nothing allocates.
+/// A read that finds octets and a write that finds space are a copy and a fence each, and no system
+/// call, unless the peer sleeps: then one to wake it. This includes large payloads, which are
+/// placed in a block while one is free. A read that finds no octets spins for the time of
+/// [`Properties::busy_poll`] (0 by default), then sleeps on a word of the memory, and after 5 ms at
+/// the socket. Nothing allocates.
 #[derive(Debug)]
 pub struct ShmLink {
     pub(crate) segment: Arc<Segment>,
-    /// Payloads are read where the peer wrote them, in the segment.
+    /// Lender of payloads in place, in the segment.
     pub(crate) lent: Option<Arc<Lent>>,
-    /// Memory for payloads that this end sends as they lie there.
+    /// Rooms for payloads that this end sends in place.
     pub(crate) rooms: Option<Arc<Lending>>,
     pub(crate) incoming: Reader,
     pub(crate) outgoing: Writer,
@@ -62,33 +63,35 @@ pub struct ShmLink {
     pub(crate) gate: Gate,
     pub(crate) read_timeout: Timeout,
     pub(crate) write_timeout: Timeout,
-    /// Nanoseconds.
+    /// Spinning time in nanoseconds.
     spin: AtomicU64,
     closed: AtomicBool,
     /// Whether this end reads no more.
     deaf: AtomicBool,
-    /// The peer is gone without having said so.
+    /// Whether the peer is gone without closing the connection.
     pub(crate) gone: AtomicBool,
-    /// The peer does not want to be woken any more: it reads no more.
+    /// Whether the peer no longer accepts wake-ups, as it reads no more.
     pub(crate) unheard: AtomicBool,
-    /// Octets over the socket with nothing behind them, since octets came last.
+    /// Number of octets over the socket without octets in the ring, since the last octets were
+    /// read.
     vain: AtomicU32,
-    /// Whether there were too many of them.
+    /// Whether that number exceeded its limit.
     pub(crate) noisy: AtomicBool,
     peer: PeerId,
-    /// Address where the server listens, for people.
+    /// Address of the server, for users.
     server: Arc<str>,
 }
 
-/// Ends that a peer has put to the directions of a connection, in a word of the segment.
+/// Flags in a word of the segment for the directions that a peer has ended: both (closed), or its
+/// reading (deaf).
 pub(crate) const CLOSED: u32 = 1;
 const DEAF: u32 = 2;
 
 impl ShmLink {
-    /// Takes over memory that was sent to a server, and the socket.
+    /// Wraps the memory sent to a server, and the socket.
     ///
     /// # Errors
-    /// When the system does not tell who listens there.
+    /// The system does not report who listens there.
     pub(crate) fn connected(
         socket: OwnedFd,
         greeting: Greeting,
@@ -101,10 +104,10 @@ impl ShmLink {
         Ok(link)
     }
 
-    /// Takes over memory that came from a client, and the socket.
+    /// Wraps the memory received from a client, and the socket.
     ///
     /// # Errors
-    /// When the system does not tell who connected.
+    /// The system does not report who connected.
     pub(crate) fn accepted(
         socket: OwnedFd,
         received: Received,
@@ -115,7 +118,7 @@ impl ShmLink {
         Self::new(socket, segment, server, Direction::ToServer)
     }
 
-    /// An end that reads what goes in a direction.
+    /// Returns the end that reads a direction.
     pub(crate) fn new(
         socket: OwnedFd,
         segment: Segment,
@@ -151,8 +154,8 @@ impl ShmLink {
         })
     }
 
-    /// Returns the octets of memory that the connection takes, at most: its pages are taken from the
-    /// system when octets come there for the first time.
+    /// Returns the largest number of octets of memory that the connection uses: its pages are
+    /// allocated when first written.
     pub fn memory(&self) -> usize {
         self.segment.octets()
     }
@@ -161,35 +164,35 @@ impl ShmLink {
         Duration::from_nanos(self.spin.load(Ordering::Relaxed))
     }
 
-    /// Returns the ends that the peer has put to the connection.
+    /// Returns the flags of the directions that the peer has ended.
     #[inline]
     pub(crate) fn ended_by_peer(&self) -> u32 {
-        // The peer reads what goes out.
+        // The peer is the reader of the outgoing direction.
         let word = self.outgoing.at.ended_by_reader();
         self.segment.word(word).load(Ordering::Acquire)
     }
 
-    /// Whether nothing will come any more but what is there.
+    /// Reports whether nothing more will arrive.
     #[inline]
     fn is_over(&self) -> bool {
         self.ended_by_peer() & CLOSED != 0 || self.gone.load(Ordering::Acquire)
     }
 
-    /// Whether this end reads no more.
+    /// Reports whether this end reads no more.
     #[inline]
     pub(crate) fn is_deaf(&self) -> bool {
         self.deaf.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing comes any more, as far as this end knows by now: what it waits for at a descriptor has told it when
-    /// it saw to that.
+    /// Reports whether nothing more will arrive, as far as known now; a watched descriptor has
+    /// reported the peer's death already.
     #[cold]
     pub(crate) fn stays_as_it_is(&self) -> bool {
         let told = self.deaf.load(Ordering::Acquire) || self.is_over();
         told || !self.watch.is_watched() && poll::is_hung_up(&self.socket)
     }
 
-    /// Whether nobody will read what is written.
+    /// Reports whether written octets will never be read.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
@@ -198,13 +201,13 @@ impl ShmLink {
             || self.unheard.load(Ordering::Relaxed)
     }
 
-    /// Looks whether a read need not wait: for octets, or because the end has come.
+    /// Checks whether a read need not wait, as there are octets or the end has come.
     #[inline]
     fn look(&self) -> io::Result<Option<Found>> {
         if self.deaf.load(Ordering::Acquire) {
             return Ok(Some(Found::End));
         }
-        // Before the octets: those that were written before the end are seen then.
+        // Read before the octets, so that those written before the end are seen.
         let over = self.is_over();
         Ok(match self.incoming.waiting(&self.segment)? {
             0 => over.then_some(Found::End),
@@ -212,14 +215,14 @@ impl ShmLink {
         })
     }
 
-    /// A read that found nothing.
+    /// Continues a read that found nothing.
     #[inline(never)]
     fn read_on(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if self.wait(&Clock::new(&self.read_timeout))? == Found::End {
             return Ok(0);
         }
         match self.take(buffer, max)? {
-            // The peer takes octets back.
+            // The peer took octets back.
             0 => Err(broken()),
             octets => Ok(octets),
         }
@@ -267,11 +270,11 @@ impl ShmLink {
         }
     }
 
-    /// Takes the octets that the peer has sent over the socket, and notices that it is gone.
+    /// Consumes the octets that the peer has sent over the socket, and detects its death.
     fn hush(&self) {
         self.watch.rung.store(false, Ordering::Relaxed);
         match socket::hush(&self.socket) {
-            // The end of what this end stopped reading says nothing about the peer.
+            // Caused by this end's own `close_read`; says nothing about the peer.
             Ok(0) if self.deaf.load(Ordering::Acquire) => {}
             Ok(0) => self.gone.store(true, Ordering::Release),
             Ok(_) => {
@@ -287,7 +290,7 @@ impl ShmLink {
         }
     }
 
-    /// Tells the peer not to send octets over the socket.
+    /// Makes the peer send no octets over the socket.
     #[inline]
     fn disarm(&self) {
         if self.watch.armed.swap(false, Ordering::AcqRel)
@@ -297,7 +300,7 @@ impl ShmLink {
         }
     }
 
-    /// Leaves the descriptor as those who wait there need it, when a thread ceases to read.
+    /// Updates the descriptor for threads that wait there, when a thread stops reading.
     fn settle(&self, found: bool) {
         let word = self.incoming.at.reader();
         let unsure = self.watch.joins();
@@ -318,12 +321,12 @@ impl ShmLink {
         self.arm();
     }
 
-    /// Asks the peer for an octet over the socket when it writes next.
+    /// Makes the peer send an octet over the socket at its next write.
     fn arm(&self) {
         let word = self.incoming.at.reader();
         self.watch.armed.store(true, Ordering::Release);
         if self.segment.post(word, WATCHED) == ASLEEP {
-            // A thread that has gone to sleep meanwhile looks again.
+            // A thread that has fallen asleep meanwhile checks again.
             self.segment.wake(word);
         }
         if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
@@ -331,13 +334,13 @@ impl ShmLink {
         }
     }
 
-    /// Says that this end has ended something, and wakes who waits for it.
+    /// Publishes that this end has ended something, and wakes waiting threads.
     fn end(&self, what: u32) {
         let word = self.incoming.at.ended_by_reader();
         self.segment.word(word).fetch_or(what, Ordering::AcqRel);
         let (incoming, outgoing) = (self.incoming.at, self.outgoing.at);
-        // The peer still reads what goes out unless all is closed: it keeps waiting as it does, and a word that
-        // says so stays.
+        // Unless all is closed, the peer still reads the outgoing direction: its words keep their
+        // states.
         let all = [incoming.reader(), incoming.writer(), outgoing.reader(), outgoing.writer()];
         let ended = if what == CLOSED { &all[..] } else { &all[..2] };
         for &word in ended {
@@ -348,7 +351,7 @@ impl ShmLink {
     }
 }
 
-/// Reason why a read need not wait any more.
+/// Reason why a read need not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Octets,
@@ -425,7 +428,7 @@ impl Link for ShmLink {
         }
         self.deaf.store(true, Ordering::Release);
         self.end(CLOSED);
-        // Fails only if the connection is gone already.
+        // Fails only if the connection is closed already.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -453,15 +456,15 @@ impl Link for ShmLink {
     }
 
     fn took_nothing(&self) -> bool {
-        // A peer that has closed it in order may still be at what it copied out.
+        // A peer that has closed in order may still process octets that it has copied.
         self.ended_by_peer() & CLOSED == 0
             && self.is_deserted()
             && self.outgoing.is_unheard(&self.segment)
     }
 
     fn left_last(&self) -> bool {
-        // Without a word, that is, killed: one that ends in order may still be at what it copied out. Who is gone
-        // has told of all that it took.
+        // Only for a killed peer: one that closes in order may still process octets that it has
+        // copied. A dead peer's head covers all that it took.
         self.ended_by_peer() & (CLOSED | DEAF) == 0
             && self.is_deserted()
             && self.outgoing.left_last(&self.segment)
@@ -482,8 +485,8 @@ impl Link for ShmLink {
         self.peer.clone()
     }
 
-    /// Sets the time that reads and writes spin before they sleep, at most [`MAX_SPIN`]. The size of the
-    /// rings is the server's to say, and there is no network for the other properties.
+    /// Sets the time that reads and writes spin before they sleep, at most [`MAX_SPIN`]. The server
+    /// decides the sizes of the rings, and the other properties need a network.
     fn apply(&self, properties: &Properties) -> io::Result<()> {
         if let Some(time) = properties.busy_poll {
             let nanos = time.min(MAX_SPIN).as_nanos() as u64;
@@ -511,16 +514,16 @@ impl Link for ShmLink {
 }
 
 impl ShmLink {
-    /// Whether the peer has closed its socket. A connection that this end has closed says nothing: the peer may live, and read
-    /// what is in the ring.
+    /// Reports whether the peer has closed its socket. Returns false for a connection that this end
+    /// has closed: the peer may be alive and read the ring.
     fn is_deserted(&self) -> bool {
-        // Looked at last: this end says that it closes before it shuts the socket down.
+        // Checked last: this end sets its flags before it shuts the socket down.
         poll::is_hung_up(&self.socket)
             && !self.closed.load(Ordering::Acquire)
             && !self.deaf.load(Ordering::Acquire)
     }
 
-    /// Takes octets that are there; where this end lends blocks, up to the first one.
+    /// Takes available octets; if this end lends blocks, up to the first one.
     #[inline]
     fn take(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         match &self.lent {
@@ -529,7 +532,7 @@ impl ShmLink {
         }
     }
 
-    /// Sees to the descriptor, if there is one.
+    /// Updates the descriptor, if there is one, after a read.
     #[inline]
     pub(crate) fn has_read(&self, read: &io::Result<usize>) {
         let found = matches!(read, Ok(1..));
@@ -542,7 +545,8 @@ impl ShmLink {
         }
     }
 
-    /// Returns the result of a read, unless this end has closed the connection because of its peer: then the reason.
+    /// Returns the result of a read, or the reason if this end has closed the connection because of
+    /// a hostile peer.
     #[inline]
     fn unless_noisy(&self, read: io::Result<usize>) -> io::Result<usize> {
         match read {
@@ -552,18 +556,18 @@ impl ShmLink {
         }
     }
 
-    /// A read that must not wait, and found nothing: 0 only if the peer is gone.
+    /// Finishes a non-blocking read that found nothing: returns 0 only if the peer is gone.
     #[cold]
     fn read_the_last(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if !poll::is_hung_up(&self.socket) && !self.is_over() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // What it wrote before it went is there by now.
+        // The octets it wrote before are visible by now.
         self.take(buffer, max)
     }
 }
 
-/// The error of a peer that wakes this end again and again for nothing.
+/// Returns the error for a peer that wakes this end repeatedly for nothing.
 #[cold]
 fn noisy() -> io::Error {
     let text = format!(

@@ -1,9 +1,9 @@
 //! GIOP over shared memory: the transport, and the profile by which references name it.
 //!
-//! A connection within a host whose octets no kernel carries. Client and server share a segment of
-//! memory with a ring for each direction; while both are busy, a message costs no system call. A UNIX
-//! socket brings them together, says who the other one is, wakes a thread that waits for many
-//! connections, and tells at once when the other process is gone.
+//! Connections within a host whose octets bypass the kernel. Client and server share a segment of
+//! memory with a ring for each direction; while both are busy, a message costs no system call. A
+//! UNIX socket connects the two processes, identifies the peer, wakes a thread that waits for many
+//! connections, and reports the death of the other process at once.
 //!
 //! ```
 //! use std::io::IoSlice;
@@ -57,8 +57,7 @@ pub use place::{DEFAULT_BLOCKS, DEFAULT_RING, MAX_BLOCKS, MAX_RING, MIN_RING, Pl
 pub use profile::ShmProfile;
 pub use transport::Shm;
 
-/// The scheme of addresses in shared memory: `shm:/run/bank`, `shm:@abstract`,
-/// `shm:1048576:/run/bank`.
+/// Scheme of addresses in shared memory: `shm:/run/bank`, `shm:@abstract`, `shm:1048576:/run/bank`.
 pub const SCHEME: Scheme = Scheme::new("shm");
 
 /// Returns the protocol: GIOP over shared memory, under the name `shm`.

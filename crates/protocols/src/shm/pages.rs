@@ -1,4 +1,4 @@
-//! Pages of a connection's memory, as this end wants them.
+//! Handling of the pages of a connection's memory by this end.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use oxorb_transport::Pages;
 use crate::shm::ShmLink;
 
 impl ShmLink {
-    /// Sets how the pages of the connection are handled, by this end.
+    /// Sets how this end handles the pages of the connection.
     ///
     /// # Errors
-    /// In words, with what to change, when the system refuses it.
+    /// The system's refusal, with advice.
     pub(crate) fn set_pages(&self, pages: Pages) -> io::Result<()> {
         match pages {
             Pages::OnDemand => Ok(()),
@@ -35,7 +35,7 @@ impl ShmLink {
     }
 }
 
-/// Says what was refused, and what would help.
+/// Returns an error with the refused setting and advice.
 fn refused(error: &io::Error, huge: bool, locked: bool, octets: usize) -> io::Error {
     let advice = match (huge, locked) {
         (true, _) if octets < HUGE_PAGE => format!(

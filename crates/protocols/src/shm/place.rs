@@ -1,4 +1,4 @@
-//! Endpoints and addresses, and their grammar.
+//! Endpoints and addresses of shared memory, and their grammar.
 
 use crate::unix::{Name, OwnOption, read_urls};
 use oxorb_core::policy::LargePayloads;
@@ -8,28 +8,28 @@ use oxorb_transport::{Address, Endpoint, EndpointError, Pages, Part};
 use crate::shm::SCHEME;
 use crate::shm::segment::Sizes;
 
-/// Octets of a ring, unless an endpoint says otherwise.
+/// Default size of a ring, in octets.
 pub const DEFAULT_RING: u32 = 128 << 10;
 
-/// Octets of the smallest ring: a page.
+/// Size of the smallest ring, in octets: a page.
 pub const MIN_RING: u32 = 4 << 10;
 
-/// Octets of the largest ring.
+/// Size of the largest ring, in octets.
 pub const MAX_RING: u32 = 64 << 20;
 
-/// Octets of the blocks of each direction, unless an endpoint says otherwise.
+/// Default size of the blocks of a direction, in octets.
 pub const DEFAULT_BLOCKS: u32 = 4 << 20;
 
-/// Octets of the blocks of each direction, at most.
+/// Largest size of the blocks of a direction, in octets.
 pub const MAX_BLOCKS: u32 = 256 << 20;
 
-/// The part of an [`Endpoint`] and of an address that shared memory understands.
+/// Place of an [`Endpoint`] and of an address of shared memory.
 ///
 /// # Grammar
 ///
-/// That of UNIX sockets ([`Place`](crate::unix::Place)), and four options more. The ORB reads the last two, and values that say
-/// what its own settings would (`-ORBLargePayloads`, `-ORBSharedPages`) go before these. Addresses have the sizes in front
-/// where they are not the default, since the client makes the memory.
+/// The grammar of UNIX sockets ([`Place`](crate::unix::Place)), plus four options. The ORB reads
+/// the last two, which override its own settings (`-ORBLargePayloads`, `-ORBSharedPages`).
+/// Addresses begin with non-default sizes, as the client creates the memory.
 ///
 /// ```text
 /// option    = "ring=" octets | "blocks=" octets | "mode=" octal | ( "allow=" | "deny=" ) who
@@ -50,13 +50,13 @@ pub const MAX_BLOCKS: u32 = 256 << 20;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Name of the UNIX socket at which both meet.
+    /// Name of the UNIX socket where both processes connect.
     pub name: Name,
-    /// Octets of the ring of each direction: what clients make, and what a server takes at most. A
-    /// power of two from [`MIN_RING`] to [`MAX_RING`].
+    /// Size of the ring of each direction, in octets: the size that clients create, and the largest
+    /// that a server accepts. A power of two from [`MIN_RING`] to [`MAX_RING`].
     pub ring: u32,
-    /// Octets of memory for large payloads, of each direction, as with rings: a multiple of 4096 up to
-    /// [`MAX_BLOCKS`]. With 0 all payloads go through the rings.
+    /// Size of the memory for large payloads of each direction, in octets, with the same roles: a
+    /// multiple of 4096 up to [`MAX_BLOCKS`]. With 0 all payloads pass through the rings.
     pub blocks: u32,
 }
 
@@ -64,7 +64,7 @@ const RING: &str = "ring";
 const BLOCKS: &str = "blocks";
 
 impl Place {
-    /// Reads the place out of an endpoint that this transport made.
+    /// Returns the place of an endpoint that this transport made.
     pub fn of(endpoint: &Endpoint) -> Self {
         let option = |which: &str| endpoint.option(which).and_then(octets);
         Self {
@@ -74,10 +74,10 @@ impl Place {
         }
     }
 
-    /// Reads the place out of an address.
+    /// Parses the place of an address.
     ///
     /// # Errors
-    /// A sentence, when it is of another transport, or cannot be.
+    /// Sentence about an address of another transport, or an invalid one.
     pub fn at(address: &Address) -> Result<Self, String> {
         if address.of(SCHEME).is_none() {
             return Err(format!("{address} is no address in shared memory"));
@@ -127,7 +127,7 @@ const MULTIPLES: &str =
 const RINGS: &str =
     "the octets of a ring are a power of two from 4096 (4K) to 67108864 (64M), as in ring=256K";
 
-/// Reads the notation of endpoints.
+/// Parses the text of endpoints.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     let ring = OwnOption {
         name: RING,
@@ -163,7 +163,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     read_urls(text, SCHEME, &[ring, blocks, payloads, pages], all)
 }
 
-/// Reads a size.
+/// Parses a size.
 fn octets(text: &str) -> Option<u32> {
     let (number, shift) = match text.strip_suffix(['K', 'k']) {
         Some(number) => (number, 10),
@@ -174,12 +174,12 @@ fn octets(text: &str) -> Option<u32> {
     number.checked_mul(1 << shift)
 }
 
-/// Whether rings may have that size.
+/// Reports whether rings may have this size.
 pub(crate) fn is_ring(octets: u32) -> bool {
     octets.is_power_of_two() && (MIN_RING..=MAX_RING).contains(&octets)
 }
 
-/// Whether the blocks of a direction may have that size together.
+/// Reports whether the blocks of a direction may have this total size.
 pub(crate) fn are_blocks(octets: u32) -> bool {
     octets.is_multiple_of(shared::HEADER as u32) && octets <= MAX_BLOCKS
 }

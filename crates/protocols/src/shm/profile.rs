@@ -1,4 +1,4 @@
-//! Profiles.
+//! Profiles of shared memory.
 
 use crate::unix::Known;
 use oxorb_core::protocol::{Located, Placed, Profile, ProfileKind};
@@ -11,17 +11,19 @@ use oxorb_transport::Address;
 
 use crate::shm::{Place, SCHEME};
 
-/// Profiles of GIOP over shared memory, and the component by which IIOP's profiles tell clients of the same host of it.
+/// Profiles of GIOP over shared memory, and the component of IIOP profiles that offers shared
+/// memory to clients of the same host.
 ///
-/// A client takes shared memory by itself only with servers of its own user and of root: whoever shares memory with it
-/// may change that memory at any time. A reference that has no other address, and `corbaloc:` URLs, lead to whoever may be
-/// connected to.
+/// A client uses an offered shared memory only with servers of its own user and of root: a process
+/// that shares memory may change it at any time. References without other addresses, and
+/// `corbaloc:` URLs, lead to any server that accepts the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShmProfile;
 
 const PLACED: Placed = Placed::new(profile_tag::OXORB_SHM, "shm", SCHEME).with_paths();
 
-/// Most components of one profile that are looked at, as many as a call tries addresses.
+/// Largest number of components of a profile that are checked, equal to the addresses that a call
+/// tries.
 const MAX_PLACES: usize = 64;
 
 impl ProfileKind for ShmProfile {
@@ -49,7 +51,7 @@ impl ProfileKind for ShmProfile {
         PLACED.print(version, address)
     }
 
-    /// Returns the component of a place that is known by more than its name.
+    /// Returns the component of a place with a known identity.
     fn beside(&self, address: &Address) -> Vec<TaggedComponent> {
         let component = || match Known::of(address).ok()? {
             Known::By(identity) => {
@@ -77,7 +79,7 @@ impl ProfileKind for ShmProfile {
     }
 }
 
-/// Iterates over the places of which components tell.
+/// Iterates over the places in components.
 fn places(profile: &Profile) -> impl Iterator<Item = (String, SocketIdentity)> {
     let ours = profile.components.iter();
     let ours = ours.filter(|component| component.tag == tag::OXORB_SHM_SOCKET);
@@ -85,7 +87,7 @@ fn places(profile: &Profile) -> impl Iterator<Item = (String, SocketIdentity)> {
     ours.filter_map(|component| match component.decode() {
         Ok(Component::OxorbShmSocket { place, identity }) => {
             let read = Place::at(&Address::new(SCHEME, &place)).ok()?;
-            // One text for each place, and none with an identity of its own.
+            // Only canonical texts, and none with an identity of its own.
             let address = (!read.name.is_temporary()).then(|| read.address())?;
             (address.place() == place).then_some((place, identity))
         }
@@ -93,7 +95,7 @@ fn places(profile: &Profile) -> impl Iterator<Item = (String, SocketIdentity)> {
     })
 }
 
-/// Returns how a socket is known whose server is near enough to share memory with it unasked.
+/// Returns the identification of a socket whose server may be offered shared memory unasked.
 fn near(identity: SocketIdentity) -> Result<Known, String> {
     let known = Known::on_this_host(identity)?;
     let (server, own) = (identity.uid, unix::own_credentials().uid);
@@ -110,7 +112,7 @@ fn near(identity: SocketIdentity) -> Result<Known, String> {
 mod tests {
     use super::*;
 
-    /// Address of a place of this process.
+    /// Returns the address and identity of a place of this process.
     fn address(place: &str) -> (Address, SocketIdentity) {
         let read = Place::at(&Address::new(SCHEME, place)).unwrap();
         let known = Known::own(&read.name);

@@ -1,8 +1,8 @@
-//! Clients that are refused, and what they sent.
+//! Rejected clients and the descriptors that they sent.
 //!
-//! Closing a socket closes the descriptors that wait there, up to 253 with each message, and files may take their time: a TCP
-//! socket with a long SO_LINGER holds the thread that closes it. So one thread of the process closes them, and nobody waits
-//! for it. It ends when there are none.
+//! Closing a socket closes the descriptors in its queue, up to 253 with each message, and that may
+//! take time: a TCP socket with a long SO_LINGER blocks the closing thread. So one thread of the
+//! process closes them, and no other thread waits for it. It ends when none are left.
 
 use std::os::fd::OwnedFd;
 
@@ -11,13 +11,14 @@ use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_sys::{thread, unix};
 
-/// Most sockets that wait to be closed. With more, those who accept close them, and wait.
+/// Largest number of sockets that wait to be closed. Beyond it, accepting threads close them
+/// themselves, and wait.
 const MOST: usize = 64;
 
 #[derive(Default)]
 struct Refused {
     waiting: Vec<OwnedFd>,
-    /// The thread runs.
+    /// Whether the thread runs.
     runs: bool,
 }
 
@@ -27,8 +28,8 @@ fn refused() -> MutexGuard<'static, Refused> {
     REFUSED.lock()
 }
 
-/// Closes the socket of a client, and what waits there. Waits for files to be closed only where [`MOST`] others wait as well,
-/// or the system has no thread.
+/// Closes the socket of a client with its queued descriptors. Waits for descriptors to be closed
+/// only if [`MOST`] others wait as well, or the system provides no thread.
 pub(crate) fn close(client: OwnedFd) {
     let _ = socket::shutdown(&client, Shutdown::Both);
     if matches!(unix::octets_waiting(&client), Ok(0)) {

@@ -1,10 +1,9 @@
-//! Pages of connections that rest, given back to the system.
+//! Return of the pages of idle connections to the system.
 //!
-//! Each end gives back those of the ring and the blocks that it writes: nobody but this process can
-//! then have octets there that were not read. One thread of the process looks after all its
-//! connections that want this ([`Pages::GivenBack`](oxorb_transport::Pages)), and ends with the last
-//! of them. A write only sets a flag and looks at another; [`barrier`] has the thread pay for the
-//! order of the two.
+//! Each end returns the pages of the ring and the blocks that it writes: only this process can then
+//! have unread octets there. One thread of the process handles all its connections with this
+//! setting ([`Pages::GivenBack`](oxorb_transport::Pages)), and ends with the last of them. A write
+//! only sets a flag and reads another; [`barrier`] makes the thread pay for the order of the two.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
@@ -19,15 +18,15 @@ use crate::shm::blocks::Blocks;
 use crate::shm::ring::Direction;
 use crate::shm::segment::Segment;
 
-/// Gate that writes pass beside the thread that gives pages back, once there is one.
+/// Gate that writes pass, shared with the thread that returns pages, once it exists.
 #[derive(Debug, Default)]
 pub(crate) struct Gate(OnceLock<Arc<Rest>>);
 
-/// A write that is going on.
+/// Write in progress.
 pub(crate) struct Passing<'g>(Option<&'g Rest>);
 
 impl Gate {
-    /// Begins a write. Waits only while pages are being given back, some microseconds for each
+    /// Begins a write. Waits only while pages are being returned, some microseconds for each
     /// hundred of them.
     #[inline]
     pub(crate) fn pass(&self) -> Passing<'_> {
@@ -42,11 +41,11 @@ impl Gate {
         Passing(rest.map(|rest| &**rest))
     }
 
-    /// Gives the pages of a direction back whenever nothing was written for `after`. Nothing was
-    /// written yet.
+    /// Returns the pages of a direction whenever nothing was written for `after`. To be called
+    /// before the first write.
     ///
     /// # Errors
-    /// When the system has no thread, or no barrier for all of them.
+    /// The system provides no thread, or no barrier for all of them.
     pub(crate) fn rest(
         &self,
         segment: &Arc<Segment>,
@@ -80,36 +79,37 @@ impl Drop for Passing<'_> {
     }
 }
 
-/// State that the writers of a direction share with the thread that gives its pages back.
+/// State shared by the writers of a direction and the thread that returns its pages.
 #[derive(Debug)]
 struct Rest {
     segment: Arc<Segment>,
     blocks: Arc<Blocks>,
     at: Direction,
-    /// Time without a write.
+    /// Idle time after which pages are returned.
     after: Duration,
     writing: AtomicBool,
     giving_back: AtomicBool,
-    /// Held while pages are being given back.
+    /// Held while pages are being returned.
     turn: Mutex<()>,
 }
 
 impl Rest {
-    /// Lets the other thread finish, and writes then.
+    /// Waits for the other thread to finish before writing.
     #[cold]
     fn wait(&self) {
         self.writing.store(false, Ordering::Release);
         let turn = self.turn.lock();
-        // With the mutex held nobody gives back, and who takes it next makes a barrier first.
+        // No pages are returned while the mutex is held, and the next holder issues a barrier
+        // first.
         self.writing.store(true, Ordering::Relaxed);
         drop(turn);
     }
 
-    /// Gives the pages back, unless a write is going on, or something was not read.
+    /// Returns the pages, unless a write is in progress or some octets are unread.
     fn give_back(&self) -> bool {
         let _turn = self.turn.lock();
         self.giving_back.store(true, Ordering::Relaxed);
-        // Whoever began to write before has said so; whoever begins from now on sees the flag.
+        // A write that began before is visible; one that begins now sees the flag.
         let given = barrier::all_threads().is_ok()
             && !self.writing.load(Ordering::Acquire)
             && self.at.all_read(&self.segment).is_some()
@@ -125,21 +125,21 @@ impl Rest {
         let mut given = segment.give_back(at.in_ring(segment), segment.ring()).is_ok();
         given &= blocks == 0
             || self.blocks.while_free(segment, || {
-                // Fails only where it did for the ring.
+                // Fails only if it did for the ring.
                 let _ = segment.give_back(area, blocks);
             });
         given
     }
 }
 
-/// A connection, as the thread that looks after all of them knows it.
+/// Connection as known by the thread that handles all of them.
 struct Known {
     rest: Weak<Rest>,
     after: Duration,
-    /// Octets that were written when it was looked at last.
+    /// Number of octets written at the last check.
     written: u32,
     since: Instant,
-    /// Whether nothing was written since the pages were given back.
+    /// Whether nothing was written since the pages were returned.
     is_empty: bool,
 }
 
@@ -150,10 +150,10 @@ struct Keeper {
 }
 
 static KEEPER: Mutex<Keeper> = Mutex::new(Keeper { known: Vec::new(), runs: false });
-/// Wakes the thread for a connection that wants it sooner.
+/// Wakes the thread for a new connection with a shorter idle time.
 static NEWS: Condvar = Condvar::new();
 
-/// Longest time between two looks.
+/// Longest interval between two checks.
 const TICK: Duration = Duration::from_millis(500);
 
 fn keeper() -> MutexGuard<'static, Keeper> {
@@ -178,7 +178,7 @@ fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
     Ok(())
 }
 
-/// Looks after all connections until there are none.
+/// Handles all connections until none are left.
 fn run() {
     let mut keeper = keeper();
     loop {
@@ -205,7 +205,7 @@ impl Known {
             Some(written) if written == self.written => {
                 if !self.is_empty && self.since.elapsed() >= self.after {
                     self.is_empty = rest.give_back();
-                    // A lease that is out keeps them: not asked about at each look.
+                    // An open lease keeps the pages: retried only after another idle time.
                     self.since = Instant::now();
                 }
             }

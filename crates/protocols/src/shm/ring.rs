@@ -1,11 +1,12 @@
 //! Ring of octets with a single writer and a single reader: a direction of a connection.
 //!
-//! Large payloads lie in blocks beside the ring. For such a splice the ring has one octet, which means
-//! nothing, at the place of the stream where the payload belongs.
+//! Large payloads lie in blocks next to the ring. For such a splice the ring contains one octet
+//! without meaning at the payload's position in the stream.
 //!
-//! Each end keeps its own place to itself and publishes it; of the other end's it believes nothing but
-//! that the octets between both lie within the ring. How an end waits stands in a word of its own, so
-//! that the other one makes a system call only for who sleeps.
+//! Each end keeps its own position in private memory and publishes it; about the other end's
+//! position it only trusts that the octets in between lie within the ring, after checking it. The
+//! way in which an end waits is in a word of its own, so that the other end makes a system call
+//! only for a sleeping thread.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,30 +22,30 @@ use crate::shm::blocks::{Block, SLOTS};
 use crate::shm::segment::Segment;
 use crate::shm::splices::{Leaving, Splice, Splices};
 
-/// Words of the header between two that different processes write: two cache lines, because
-/// processors fetch them in pairs.
+/// Distance in words between parts of the header that different processes write: two cache lines,
+/// because processors fetch them in pairs.
 const LINE: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
-/// First word of the places that splices have.
+/// First word of the descriptors of splices.
 const PLACES: usize = 12 * LINE;
 
-/// First word of those by which readers give blocks back: lines of their own.
+/// First word of the returns of blocks: in separate cache lines.
 const GIVEN_BACK: usize = PLACES + 2 * SLOTS * PLACE;
 
-/// Words of the place of a splice.
+/// Number of words of the descriptor of a splice.
 const PLACE: usize = 4;
 
-/// Words of the header in use.
+/// Number of words of the header in use.
 pub(crate) const WORDS: usize = GIVEN_BACK + if LINE > SLOTS { 2 * LINE } else { 2 * SLOTS };
 
-/// Says that the owner of a word does not wait.
+/// State of a word whose owner does not wait.
 pub(crate) const AWAKE: u32 = 0;
-/// Says that the owner of a word sleeps on it.
+/// State of a word whose owner sleeps on it.
 pub(crate) const ASLEEP: u32 = 1;
-/// Says that somebody waits at a descriptor for what the owner of a word reads.
+/// State of a word whose owner's input is awaited at a descriptor.
 pub(crate) const WATCHED: u32 = 2;
 
-/// Direction, which decides where its words and octets are.
+/// Direction of a ring, which determines the positions of its words and octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToServer,
@@ -56,33 +57,34 @@ impl Direction {
         self as usize * 4 * LINE
     }
 
-    /// The number of octets that were written, ever.
+    /// Returns the index of the word with the total number of octets written.
     fn tail(self) -> usize {
         self.words()
     }
 
-    /// The number of octets that were read, ever.
+    /// Returns the index of the word with the total number of octets read.
     fn head(self) -> usize {
         self.words() + LINE
     }
 
-    /// Returns the index of the word that says how the reader waits.
+    /// Returns the index of the word with the reader's way of waiting.
     pub(crate) fn reader(self) -> usize {
         self.words() + 2 * LINE
     }
 
-    /// Returns the index of the word that says how the writer waits.
+    /// Returns the index of the word with the writer's way of waiting.
     pub(crate) fn writer(self) -> usize {
         self.words() + 3 * LINE
     }
 
-    /// Returns the index of the word with the ends that the reader's process has put to this
-    /// direction: see [`Link::close`](oxorb_transport::Link::close).
+    /// Returns the index of the word with the flags of the directions that the reader's process has
+    /// ended: see [`Link::close`](oxorb_transport::Link::close).
     pub(crate) fn ended_by_reader(self) -> usize {
         (8 + self as usize) * LINE
     }
 
-    /// The number of splices that were written, ever: in the line of the tail, which the reader looks at in any case.
+    /// Returns the index of the word with the total number of splices written: in the cache line of
+    /// the tail, which the reader accesses anyway.
     pub(crate) fn splices(self) -> usize {
         match LINE {
             1 => 10 + self as usize,
@@ -90,39 +92,39 @@ impl Direction {
         }
     }
 
-    /// The first word of what the writer says of a splice with this number.
+    /// Returns the first word of the descriptor of the splice with this number.
     pub(crate) fn splice(self, number: u32) -> usize {
         let index = number as usize & (SLOTS - 1);
         PLACES + (self as usize * SLOTS + index) * PLACE
     }
 
-    /// Returns the index of the word into which the reader writes the ticket of a block to give it
-    /// back.
+    /// Returns the index of the word into which the reader writes the ticket of a block to return
+    /// it.
     pub(crate) fn given_back(self, slot: usize) -> usize {
         GIVEN_BACK + self as usize * LINE.max(SLOTS) + slot
     }
 
-    /// Returns the place of the ring.
+    /// Returns the position of the ring.
     pub(crate) fn in_ring(self, segment: &Segment) -> usize {
         self as usize * segment.ring() as usize
     }
 
-    /// Returns the number of octets that were written, ever, if all of them were read. For the end that
-    /// writes: the other one may say what it likes.
+    /// Returns the total number of octets written if all of them were read. For the writing end:
+    /// the other one could lie.
     pub(crate) fn all_read(self, segment: &Segment) -> Option<u32> {
         let tail = segment.word(self.tail()).load(Ordering::Acquire);
         let head = segment.word(self.head()).load(Ordering::Acquire);
         (tail == head).then_some(tail)
     }
 
-    /// Returns the place of an octet of the blocks, or of the rooms behind them.
+    /// Returns the position of an octet of the blocks, or of the rooms that follow them.
     #[inline]
     pub(crate) fn in_blocks(self, segment: &Segment, octet: u32) -> usize {
         let (rings, blocks) = (2 * segment.ring() as usize, segment.blocks() as usize);
         let octet = octet as usize;
         match octet < blocks {
             true => rings + self as usize * blocks + octet,
-            // All that is data of the segment, and then the rooms.
+            // Rooms follow the data of the segment.
             false => rings + blocks + octet,
         }
     }
@@ -134,7 +136,8 @@ impl Direction {
         }
     }
 
-    /// Returns the place of the octet with this number, and the octets from there to the end of the ring.
+    /// Returns the position of the octet with this number, and the number of octets from there to
+    /// the end of the ring.
     #[inline]
     fn place(self, segment: &Segment, number: u32) -> (usize, usize) {
         let at = number & (segment.ring() - 1);
@@ -143,17 +146,17 @@ impl Direction {
     }
 }
 
-/// The error of a peer that writes what cannot be.
+/// Returns the error for a peer that writes invalid values.
 pub(crate) fn broken() -> io::Error {
     let text = "the peer wrote nonsense into the shared memory of the connection";
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// The end that takes octets out. For one thread at a time.
+/// Reading end. For one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) at: Direction,
-    /// The number of octets that were read. What stands in the segment is for the peer.
+    /// Number of octets read; the copy in the segment is for the peer.
     head: AtomicU32,
     splices: Splices,
 }
@@ -163,10 +166,11 @@ impl Reader {
         Self { at, head: AtomicU32::new(0), splices: Splices::default() }
     }
 
-    /// Returns 0 only if nothing waits to be read. A splice that nobody has begun to read counts as one octet.
+    /// Returns the number of octets that wait to be read, at least approximately; 0 only if there
+    /// are none. A splice that was not begun counts as one octet.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when it cannot be.
+    /// [`io::ErrorKind::InvalidData`] for an impossible number.
     #[inline]
     pub(crate) fn waiting(&self, segment: &Segment) -> io::Result<u32> {
         let in_ring = self.in_ring(segment)?;
@@ -187,8 +191,8 @@ impl Reader {
         }
     }
 
-    /// Appends what waits to `buffer`, at most `max` octets, and returns their number. Wakes the writer
-    /// if it sleeps and there is room again.
+    /// Appends waiting octets to `buffer`, at most `max`, and returns their number. Wakes a
+    /// sleeping writer if there is space again.
     ///
     /// # Errors
     /// Those of [`waiting`](Self::waiting).
@@ -202,7 +206,8 @@ impl Reader {
         self.take_any(segment, buffer, max, false)
     }
 
-    /// Does what [`take`](Self::take) does, and stops before the first block, unless it begins with one.
+    /// Takes octets as [`take`](Self::take) does, but stops before the first block, unless it is
+    /// next.
     #[inline]
     pub(crate) fn take_before(
         &self,
@@ -249,7 +254,7 @@ impl Reader {
         }
     }
 
-    /// Says that octets of the ring, of those that wait there, have been read.
+    /// Records that octets of the ring were read, out of those waiting there.
     #[inline]
     fn pass(&self, segment: &Segment, octets: u32, waiting: u32) {
         let head = self.head.load(Relaxed).wrapping_add(octets);
@@ -265,7 +270,8 @@ impl Reader {
         }
     }
 
-    /// Does what [`take`](Self::take) does, where octets of blocks belong between those of the ring.
+    /// Takes octets as [`take`](Self::take) does, if octets of blocks belong between those of the
+    /// ring.
     #[inline(never)]
     fn take_spliced(
         &self,
@@ -307,19 +313,19 @@ impl Reader {
             }
         }
         if self.splices.left() > 0 {
-            // Before a look at whether another thread waits for the descriptor, as behind `pass`.
+            // Before checking whether another thread waits for the descriptor, as after `pass`.
             fence(Ordering::SeqCst);
         }
         Ok(max - left)
     }
 
-    /// Returns the octets that wait in the ring, and those of them that stand before the next splice.
+    /// Returns the number of octets that wait in the ring, and of those before the next splice.
     fn before_splice(&self, segment: &Segment) -> io::Result<(u32, u32)> {
         let waiting = self.in_ring(segment)?;
         let Some(position) = self.splices.next(segment, self.at) else {
             return Ok((waiting, waiting));
         };
-        // A splice that was written, and is not published yet, stands behind all that waits.
+        // A splice that is written and not yet published follows all waiting octets.
         let distance = position.wrapping_sub(self.head.load(Relaxed));
         match distance <= segment.ring() {
             true => Ok((waiting, distance.min(waiting))),
@@ -327,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// Passes the octet of the ring that stands for a splice, if it is the next of those that wait.
+    /// Passes the octet that stands for a splice, if it is the next waiting octet.
     fn open(&self, segment: &Segment, waiting: u32) -> io::Result<Option<Splice>> {
         if waiting == 0 {
             return Ok(None);
@@ -337,11 +343,12 @@ impl Reader {
         Ok(Some(splice))
     }
 
-    /// Returns the splice that comes next in the stream, if nothing of it was read: it is the caller's to
-    /// [give back](crate::shm::splices::give_back), and has at most `max` octets.
+    /// Returns the next splice of the stream if none of it was read and it has at most `max`
+    /// octets; the caller must [return](crate::shm::splices::give_back) it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] while the writer is still at it; those of [`waiting`](Self::waiting).
+    /// [`io::ErrorKind::WouldBlock`] while the writer is still filling it; those of
+    /// [`waiting`](Self::waiting).
     pub(crate) fn lease(&self, segment: &Segment, max: u32) -> io::Result<Option<Splice>> {
         if !self.splices.are_open() {
             let (waiting, before) = self.before_splice(segment)?;
@@ -350,7 +357,7 @@ impl Reader {
             }
             match self.open(segment, waiting)? {
                 Some(splice) => {
-                    // While the message is looked at.
+                    // Prefetched while the message is parsed.
                     segment.prefetch(self.at.in_blocks(segment, splice.first));
                     self.splices.enter(segment, splice);
                 }
@@ -370,8 +377,8 @@ impl Reader {
         }
     }
 
-    /// Sleeps until octets wait, or somebody wakes this end; at most `limit`. `over` says that there
-    /// is no need to. May return early.
+    /// Sleeps until octets wait, or this end is woken; at most `limit`. `over` reports that
+    /// sleeping is pointless. May return early.
     ///
     /// # Errors
     /// Those of [`waiting`](Self::waiting).
@@ -390,7 +397,7 @@ impl Reader {
     }
 }
 
-/// Way in which a reader learns of octets.
+/// State of the reader when octets were published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Told {
@@ -398,25 +405,26 @@ pub(crate) enum Told {
     Looks,
     /// The reader was woken.
     Woken,
-    /// The reader was about to sleep, and looks again; or it never will.
+    /// The reader was about to sleep, and checks again; or it is dead.
     Missed,
     /// A thread waits at the reader's descriptor.
     Watched,
 }
 
-/// The end that puts octets in. For one thread at a time.
+/// Writing end. For one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) at: Direction,
-    /// The number of octets that were written, published or not.
+    /// Number of octets written, published or not.
     tail: AtomicU32,
-    /// The number of octets that were written before the last write.
+    /// Number of octets written before the last write.
     last: AtomicU32,
-    /// The number of octets that the peer had read when this end last looked.
+    /// Number of octets that the peer had read at this end's last check.
     head: AtomicU32,
-    /// The number of splices that were written.
+    /// Number of splices written.
     splices: AtomicU32,
-    /// The peer has read something: found by a look for room, before the numbers begin anew.
+    /// Whether the peer has read anything: detected when checking for space, before the numbers
+    /// wrap around.
     heard: AtomicBool,
 }
 
@@ -432,11 +440,11 @@ impl Writer {
         }
     }
 
-    /// Returns the room for octets; looks at what the peer has read since only if less than `wanted` was
-    /// left.
+    /// Returns the free space in octets; checks how much the peer has read only if less than
+    /// `wanted` was known to be free.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when the peer has read what was not written.
+    /// [`io::ErrorKind::InvalidData`] if the peer claims to have read octets not written.
     #[inline]
     pub(crate) fn room(&self, segment: &Segment, wanted: u32) -> io::Result<u32> {
         let tail = self.tail.load(Relaxed);
@@ -456,7 +464,7 @@ impl Writer {
         Ok(segment.ring() - used)
     }
 
-    /// Puts octets in, for which there is room. The reader sees them once they are
+    /// Puts octets in, for which there must be space. The reader sees them once they are
     /// [published](Self::publish).
     #[inline]
     pub(crate) fn put(&self, segment: &Segment, octets: &[u8]) {
@@ -472,13 +480,14 @@ impl Writer {
         self.tail.store(tail, Relaxed);
     }
 
-    /// Puts a block in, of which the first piece is filled, and for which there is room of one octet. As with
+    /// Puts a block in, whose first piece is filled; there must be space for one octet. As with
     /// [`put`](Self::put), the reader sees it once it is published.
     pub(crate) fn splice(&self, segment: &Segment, block: Block, ticket: u32) {
         let tail = self.tail.load(Relaxed);
         let number = self.splices.load(Relaxed);
         let first = self.at.splice(number);
-        // Who holds a ticket has a place: there are as many of both, and the reader comes to splices in order.
+        // A ticket implies a free descriptor: there are as many of both, and the reader processes
+        // splices in order.
         for (word, value) in [tail, block.first, block.octets, ticket].into_iter().enumerate() {
             segment.word(first + word).store(value, Relaxed);
         }
@@ -488,55 +497,57 @@ impl Writer {
         self.tail.store(tail.wrapping_add(1), Relaxed);
     }
 
-    /// Fetches into the processor's cache the octets that a block sent next is written into, while
-    /// its payload is made.
+    /// Prefetches the words and octets written when the next block is sent, while its payload is
+    /// produced.
     pub(crate) fn prepare(&self, segment: &Segment) {
         segment.fetch_word(self.at.splice(self.splices.load(Relaxed)));
         segment.fetch(self.at.place(segment, self.tail()).0);
     }
 
-    /// Puts the next piece of the last block in, for which there is room of one octet.
+    /// Puts the next piece of the last block in; there must be space for one octet.
     pub(crate) fn show_more(&self) {
         self.tail.store(self.tail().wrapping_add(1), Relaxed);
     }
 
-    /// Returns the number of octets that were put in, ever.
+    /// Returns the total number of octets put in.
     #[inline]
     pub(crate) fn tail(&self) -> u32 {
         self.tail.load(Relaxed)
     }
 
-    /// Whether the reader has taken nothing behind the octet with this number, as far as it says.
+    /// Reports whether the reader has taken nothing from the octet with this number on, as far as
+    /// it reports.
     pub(crate) fn is_unread(&self, segment: &Segment, from: u32) -> bool {
         let head = segment.word(self.at.head()).load(Ordering::Acquire);
         head.wrapping_sub(from).cast_signed() <= 0
     }
 
-    /// Remembers where a write begins.
+    /// Records the beginning of a write.
     #[inline]
     pub(crate) fn begin(&self) {
         self.last.store(self.tail(), Relaxed);
     }
 
-    /// Whether the reader has taken nothing of the last write, as far as it says.
+    /// Reports whether the reader has taken nothing of the last write, as far as it reports.
     pub(crate) fn left_last(&self, segment: &Segment) -> bool {
         self.tail() != self.last.load(Relaxed) && self.is_unread(segment, self.last.load(Relaxed))
     }
 
-    /// Whether the reader has taken nothing since the connection began, as far as it says.
+    /// Reports whether the reader has taken nothing since the connection began, as far as it
+    /// reports.
     pub(crate) fn is_unheard(&self, segment: &Segment) -> bool {
         let head = segment.word(self.at.head()).load(Ordering::Acquire);
         head == 0 && !self.heard.load(Relaxed)
     }
 
-    /// Shows the reader all octets that were put in, if it is awake; otherwise it sees them when it is woken. To be followed
-    /// by [`publish`](Self::publish).
+    /// Publishes all octets put in without waking a sleeping reader. To be followed by
+    /// [`publish`](Self::publish).
     pub(crate) fn publish_quietly(&self, segment: &Segment) {
         let tail = segment.word(self.at.tail());
         tail.store(self.tail(), Ordering::Release);
     }
 
-    /// Shows the reader all octets that were put in, and wakes it if it sleeps.
+    /// Publishes all octets put in, and wakes the reader if it sleeps.
     #[inline]
     pub(crate) fn publish(&self, segment: &Segment) -> Told {
         let tail = self.tail.load(Relaxed);
@@ -553,8 +564,8 @@ impl Writer {
         }
     }
 
-    /// Sleeps until there is room for `wanted` octets, at most half a ring, or somebody wakes this end;
-    /// at most `limit`. `over` says that there is no need to. May return early.
+    /// Sleeps until there is space for `wanted` octets, at most half a ring, or this end is woken;
+    /// at most `limit`. `over` reports that sleeping is pointless. May return early.
     ///
     /// # Errors
     /// Those of [`room`](Self::room).
@@ -590,7 +601,7 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(1);
 
-    /// Two threads, as Miri sees them: octets arrive once and in order, around the end of the ring.
+    /// Two threads, also under Miri: octets arrive once and in order, around the end of the ring.
     #[test]
     fn octets_arrive_in_order() {
         let (segment, writer, reader) = ends();
@@ -626,7 +637,7 @@ mod tests {
         });
     }
 
-    /// A peer that writes into any word at any time costs an error and nothing else.
+    /// A peer that writes into any word at any time causes an error and nothing else.
     #[test]
     fn a_peer_that_scribbles_is_found_out_or_gives_some_octets() {
         let (segment, writer, reader) = ends();
@@ -711,7 +722,8 @@ mod model {
 
     const FOREVER: Duration = Duration::MAX;
 
-    /// Preemptions of one execution: with more of them a model takes minutes, and found nothing else.
+    /// Largest number of preemptions of one execution: with more, a model takes minutes and finds
+    /// nothing else.
     const PREEMPTIONS: usize = 3;
 
     fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -725,7 +737,7 @@ mod model {
         writer: Writer,
         reader: Reader,
         over: AtomicBool,
-        /// Octets over the socket that nobody has taken.
+        /// Number of octets over the socket not yet consumed.
         bell: Mutex<u32>,
         rung: Condvar,
     }
@@ -742,7 +754,7 @@ mod model {
         })
     }
 
-    /// Writes octets one message at a time, as a link does.
+    /// Writes messages one at a time, as a link does.
     fn write(both: &Both, messages: &[&[u8]]) {
         for message in messages {
             let wanted = message.len() as u32;
@@ -757,7 +769,7 @@ mod model {
         }
     }
 
-    /// A sleeper that is not woken is a deadlock, which loom reports; a message that is torn is not equal.
+    /// A lost wake-up is a deadlock, which loom reports; a torn message is not equal.
     #[test]
     fn no_wake_up_is_lost_and_no_message_is_torn() {
         explore(|| {
@@ -775,7 +787,7 @@ mod model {
         });
     }
 
-    /// A thread at a descriptor: armed before it waits, and rung.
+    /// A thread waits at a descriptor: it is armed before the wait, and rung.
     #[test]
     fn a_descriptor_that_is_armed_is_rung() {
         explore(|| {
@@ -803,8 +815,8 @@ mod model {
         });
     }
 
-    /// The end, which another thread of this process or the peer says, wakes a sleeper, and what was
-    /// written before it is read first.
+    /// The end, set by another thread of this process or by the peer, wakes a sleeper, and octets
+    /// written before it are read first.
     #[test]
     fn the_end_wakes_and_comes_last() {
         explore(|| {

@@ -1,7 +1,8 @@
 //! Rooms: payloads that the application writes where the peer reads them.
 //!
-//! They lie in memory of their own, which this process alone writes, as the system sees to: the peer cannot change it
-//! under the hands of the application. A room that was filled, and is part of a message as one slice, goes as a block does.
+//! They lie in separate memory, which the system lets only this process write: the peer cannot
+//! change it while the application uses it. A filled room that is one whole slice of a message is
+//! sent as a block.
 
 use std::io;
 use std::sync::Arc;
@@ -17,17 +18,17 @@ use crate::shm::write::LARGE;
 
 const _: () = assert!(SLOTS <= PARTS);
 
-/// The rooms of a connection.
+/// Rooms of a connection.
 #[derive(Debug)]
 pub(crate) struct Lending {
     sheet: Arc<Sheet>,
     segment: Arc<Segment>,
     blocks: Arc<Blocks>,
-    /// Boxes of rooms that are over, by their slot.
+    /// Boxes of finished rooms for reuse, by slot.
     spare: [Spare<Placed>; SLOTS],
 }
 
-/// A room that is out.
+/// Room lent to the application.
 #[derive(Debug)]
 struct Placed {
     of: Option<(Arc<Lending>, Part)>,
@@ -48,7 +49,7 @@ impl Lending {
         })
     }
 
-    /// Returns the room that octets are the content of, if it was filled and not sent.
+    /// Returns the room with these octets as its contents, if it was filled and not sent.
     pub(crate) fn of(&self, octets: &[u8]) -> Option<Block> {
         let place = u32::try_from(self.sheet.place_of(octets)?).ok()?;
         let octets = u32::try_from(octets.len()).ok()?;
@@ -107,7 +108,7 @@ impl Place for Placed {
 
     fn give_back(mut self: Box<Self>) {
         if let Some((lending, part)) = self.of.take() {
-            // Before the block is free for others.
+            // Dropped before the block is free for others.
             drop(part);
             let block = self.block;
             lending.blocks.leave(block);

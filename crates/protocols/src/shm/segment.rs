@@ -1,4 +1,4 @@
-//! The memory of a connection: words and octets that the other process may change at any time.
+//! Memory of a connection: words and octets that the other process may change at any time.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,44 +14,44 @@ use oxorb_sys::futex;
 use oxorb_sys::shared::View;
 use oxorb_sys::shared::{self, Shared, Sheet};
 
-/// The memory of a connection, with a ring for each direction.
+/// Memory of a connection, with a ring for each direction.
 #[cfg(not(all(test, loom)))]
 #[derive(Debug)]
 pub(crate) struct Segment {
     memory: Shared,
     sizes: Sizes,
-    /// Rooms that the peer fills: as many octets as a direction has in blocks.
+    /// Rooms that the peer fills: the same size as the blocks of a direction.
     rooms: Option<View>,
 }
 
-/// Octets of the parts of a segment, of each direction.
+/// Sizes of the parts of a segment for each direction, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// A power of two.
+    /// Size of a ring: a power of two.
     pub(crate) ring: u32,
     /// Size of the area of blocks: a multiple of a page.
     pub(crate) blocks: u32,
 }
 
 impl Sizes {
-    /// Octets of both directions.
+    /// Returns the octets of both directions.
     fn data(self) -> usize {
         2 * (self.ring as usize + self.blocks as usize)
     }
 
-    /// Returns the octets that a connection takes, at most.
+    /// Returns the largest number of octets that a connection uses.
     pub(crate) fn octets(self) -> usize {
         shared::HEADER + self.data()
     }
 }
 
-/// Makes memory of these sizes, and the descriptor for the other process.
+/// Creates memory of these sizes, and the descriptor for the other process.
 pub(crate) fn create(sizes: Sizes) -> io::Result<(Shared, OwnedFd)> {
     Shared::create("oxorb-shm", sizes.data())
 }
 
-/// Makes rooms of these sizes, which this process fills, and the descriptor for the other one. `None`: there are no blocks, or
-/// the system is too old.
+/// Creates rooms of these sizes, which this process fills, and the descriptor for the other one.
+/// Returns `None` if there are no blocks, or the system does not support rooms.
 pub(crate) fn create_rooms(sizes: Sizes) -> io::Result<Option<(Arc<Sheet>, OwnedFd)>> {
     if sizes.blocks == 0 {
         return Ok(None);
@@ -62,49 +62,49 @@ pub(crate) fn create_rooms(sizes: Sizes) -> io::Result<Option<(Arc<Sheet>, Owned
     }
 }
 
-/// Maps the memory that another process made.
+/// Maps memory created by another process.
 pub(crate) fn open(descriptor: impl AsFd, sizes: Sizes) -> io::Result<Shared> {
     Shared::open(descriptor, sizes.data())
 }
 
 #[cfg(not(all(test, loom)))]
 impl Segment {
-    /// Takes over memory of these sizes.
+    /// Wraps memory of these sizes.
     pub(crate) fn new(memory: Shared, sizes: Sizes) -> Self {
         assert!(sizes.ring.is_power_of_two() && memory.data().len() * 8 == sizes.data());
         let rooms = None;
         Self { memory, sizes, rooms }
     }
 
-    /// Adds the rooms of the peer behind its blocks.
+    /// Adds the rooms of the peer after its blocks.
     pub(crate) fn with_rooms(self, rooms: Option<View>) -> Self {
         Self { rooms, ..self }
     }
 
-    /// Returns the octets of the rooms that the peer fills.
+    /// Returns the size of the rooms that the peer fills, in octets.
     pub(crate) fn rooms(&self) -> u32 {
         self.rooms.as_ref().map_or(0, |_| self.sizes.blocks)
     }
 
-    /// Makes a segment that two threads of this process share, without a descriptor.
+    /// Creates a segment for two threads of this process, without a descriptor.
     pub(crate) fn private(ring: u32, blocks: u32) -> io::Result<Self> {
         let sizes = Sizes { ring, blocks };
         Ok(Self::new(Shared::private(sizes.data())?, sizes))
     }
 
-    /// Returns the size of a ring.
+    /// Returns the size of a ring, in octets.
     #[inline]
     pub(crate) fn ring(&self) -> u32 {
         self.sizes.ring
     }
 
-    /// Returns the size of the blocks of a direction, all together.
+    /// Returns the total size of the blocks of a direction, in octets.
     #[inline]
     pub(crate) fn blocks(&self) -> u32 {
         self.sizes.blocks
     }
 
-    /// Returns the octets that the segment takes, at most.
+    /// Returns the largest number of octets that the segment uses.
     pub(crate) fn octets(&self) -> usize {
         self.sizes.octets()
     }
@@ -115,7 +115,7 @@ impl Segment {
         &self.memory.header()[index]
     }
 
-    /// Copies octets into the data, which must have the room.
+    /// Copies octets into the data, which must be large enough.
     #[inline]
     pub(crate) fn copy_in(&self, at: usize, octets: &[u8]) {
         shared::copy_in(self.memory.data(), at, octets);
@@ -130,7 +130,7 @@ impl Segment {
         }
     }
 
-    /// Takes all pages from the system, as [`Pages::Resident`](oxorb_transport::Pages) says.
+    /// Allocates all pages, as for [`Pages::Resident`](oxorb_transport::Pages).
     pub(crate) fn make_resident(&self, huge: bool, locked: bool) -> io::Result<()> {
         match huge {
             true => self.memory.make_huge()?,
@@ -145,7 +145,7 @@ impl Segment {
         }
     }
 
-    /// Gives pages of the data back to the system: their octets are 0 then.
+    /// Returns pages of the data to the system: their octets are 0 then.
     pub(crate) fn give_back(&self, at: usize, octets: u32) -> io::Result<()> {
         self.memory.give_back(at, octets as usize)
     }
@@ -158,7 +158,7 @@ impl Segment {
         }
     }
 
-    /// Fetches an octet of the data into the processor's cache, to be read soon.
+    /// Prefetches an octet of the data for reading.
     pub(crate) fn prefetch(&self, at: usize) {
         match at.checked_sub(self.sizes.data()) {
             None => shared::prefetch(self.memory.data(), at),
@@ -166,17 +166,17 @@ impl Segment {
         }
     }
 
-    /// Fetches a word of the header into the processor's cache, to be read soon.
+    /// Prefetches a word of the header for reading.
     pub(crate) fn prefetch_word(&self, index: usize) {
         shared::prefetch(self.memory.header(), index * size_of::<u32>());
     }
 
-    /// Fetches an octet of the data into the processor's cache, to be written soon.
+    /// Prefetches an octet of the data for writing.
     pub(crate) fn fetch(&self, at: usize) {
         shared::prefetch_to_write(self.memory.data(), at);
     }
 
-    /// Fetches a word of the header into the processor's cache, to be written soon.
+    /// Prefetches a word of the header for writing.
     pub(crate) fn fetch_word(&self, index: usize) {
         shared::prefetch_to_write(self.memory.header(), index * size_of::<u32>());
     }
@@ -185,7 +185,7 @@ impl Segment {
         self.rooms.as_ref().expect("looked at when it was opened")
     }
 
-    /// Sleeps while a word has a value, until somebody wakes it, at most `limit`.
+    /// Sleeps while a word has a value, until woken, at most `limit`.
     pub(crate) fn sleep(&self, index: usize, while_it_is: u32, limit: Duration) {
         futex::sleep(self.word(index), while_it_is, limit);
     }
@@ -195,8 +195,9 @@ impl Segment {
         futex::wake(self.word(index))
     }
 
-    /// Sets a word that says how its owner waits, and returns what it was. All that this thread did
-    /// before is seen by whoever sees the new value, and all that it looks at afterwards is new.
+    /// Sets the word with the owner's way of waiting, and returns its previous value. Everything
+    /// that this thread did before is visible to a thread that sees the new value, and everything
+    /// that it reads afterwards is current.
     pub(crate) fn post(&self, index: usize, state: u32) -> u32 {
         let before = self.word(index).swap(state, Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -207,7 +208,7 @@ impl Segment {
 #[cfg(all(test, loom))]
 pub(crate) use model::Segment;
 
-/// The segment as loom has it: one octet for each word of data, and sleeping by a condition.
+/// Segment for loom: one octet for each word of data, and sleeping by a condition variable.
 #[cfg(all(test, loom))]
 mod model {
     use std::io;
@@ -303,7 +304,7 @@ mod model {
             octets.copy_from_slice(&buffer);
         }
 
-        /// Sleeps without a limit: a wake-up that is lost is a deadlock, which loom finds.
+        /// Sleeps without a limit: a lost wake-up is a deadlock, which loom finds.
         pub(crate) fn sleep(&self, index: usize, while_it_is: u32, _limit: Duration) {
             let mut kernel = self.kernel.lock().unwrap();
             if self.word(index).load(Ordering::SeqCst) == while_it_is {

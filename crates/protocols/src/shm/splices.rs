@@ -1,4 +1,4 @@
-//! Payloads in blocks beside the ring, as the reader of a direction comes to them.
+//! Splices: payloads in blocks next to the ring, as the reader of a direction processes them.
 
 use std::io;
 use std::sync::atomic::AtomicU32;
@@ -15,69 +15,72 @@ use crate::shm::blocks::slot_of;
 use crate::shm::ring::{Direction, broken};
 use crate::shm::segment::Segment;
 
-/// Octets of a block that one octet of the ring stands for: the reader copies them while the writer fills in those behind.
+/// Number of octets of a block for each octet of the ring: the reader copies a piece while the
+/// writer fills the next.
 pub(crate) const PIECE: u32 = match (cfg!(all(test, loom)), cfg!(test)) {
     (true, _) => 1,
     (false, true) => 64,
     (false, false) => 32 << 10,
 };
 
-/// Octets of a block that belong to the stream next: read once out of the segment, and checked since.
+/// Octets of a block that are next in the stream: its descriptor, read once out of the segment and
+/// checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
-    /// The first octet: those of rooms stand behind all others.
+    /// Index of the first octet; rooms follow all blocks.
     pub(crate) first: u32,
     pub(crate) octets: u32,
     pub(crate) ticket: u32,
 }
 
-/// Lets the writer use the block again for which it wrote a ticket.
+/// Returns a block to the writer by its ticket.
 pub(crate) fn give_back(segment: &Segment, at: Direction, ticket: u32) {
     let word = at.given_back(slot_of(ticket));
     segment.word(word).store(ticket, Ordering::Release);
 }
 
-/// The reader's place among the splices of a direction. For one thread at a time.
+/// Reader's position among the splices of a direction. For one thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Splices {
-    /// The number of splices that were come to.
+    /// Number of splices passed.
     passed: AtomicU32,
-    /// Rest of the splice that is being read; none if `left` is 0.
+    /// Rest of the current splice; none if `left` is 0.
     left: AtomicU32,
     first: AtomicU32,
     ticket: AtomicU32,
-    /// The octets of the one that is being read, all of them.
+    /// Total size of the current splice, in octets.
     octets: AtomicU32,
-    /// Number of its octets that the writer has not shown, or this end has not looked for.
+    /// Number of its octets that the writer has not published, or this end has not yet checked for.
     behind: AtomicU32,
-    /// The one that is being read is to be lent when it is whole.
+    /// Whether the current splice is to be lent once complete.
     whole: AtomicBool,
 }
 
-/// Fate of a splice that is to be read where it lies.
+/// Result of trying to lease a splice in place.
 pub(crate) enum Leaving {
-    /// The splice leaves, and as many octets of the ring with it.
+    /// The splice is leased, and with it this number of octets of the ring is passed.
     Now(Splice, u32),
-    /// The writer is still at it.
+    /// The writer is still filling the splice.
     Later,
-    /// The splice has more octets than wanted, or some were read.
+    /// The splice exceeds the limit, or was read in part.
     Never,
 }
 
 impl Splices {
-    /// Returns the octets that are left of those that were shown of the splice which is being read.
+    /// Returns the unread octets of the published part of the current splice.
     #[inline]
     pub(crate) fn left(&self) -> u32 {
         self.left.load(Relaxed)
     }
 
-    /// Whether a splice is being read.
+    /// Reports whether a splice is being read.
     #[inline]
     pub(crate) fn are_open(&self) -> bool {
         self.left() > 0 || self.behind.load(Relaxed) > 0
     }
 
-    /// Returns 0 only if there is nothing to do for the reader while so many octets wait in the ring.
+    /// Returns the waiting octets, given those in the ring; 0 only if there is nothing to do for
+    /// the reader.
     pub(crate) fn waiting(&self, in_ring: u32) -> u32 {
         match (self.left(), self.missing()) {
             (_, missing) if self.whole.load(Relaxed) => u32::from(in_ring >= missing),
@@ -86,13 +89,13 @@ impl Splices {
         }
     }
 
-    /// Returns the octets of the ring that are still to come for the splice that is being read.
+    /// Returns the number of octets of the ring still to come for the current splice.
     fn missing(&self) -> u32 {
         self.behind.load(Relaxed).div_ceil(PIECE)
     }
 
-    /// Goes on to the next piece of the splice that is being read, for which there is an octet of the ring. Reports whether
-    /// there is one.
+    /// Moves to the next piece of the current splice, for which there is an octet of the ring.
+    /// Reports whether there is one.
     pub(crate) fn go_on(&self) -> bool {
         let behind = self.behind.load(Relaxed);
         let piece = behind.min(PIECE);
@@ -101,28 +104,28 @@ impl Splices {
         piece > 0
     }
 
-    /// Says that the splice is read as it comes, and not lent.
+    /// Marks the splice as one to read in pieces, not to lend.
     pub(crate) fn is_read(&self) {
         self.whole.store(false, Relaxed);
     }
 
-    /// Whether there is a splice that was not come to. After a look at the ring: one that stands before what
-    /// waits there is seen.
+    /// Reports whether there is a splice not yet passed. To be called after reading the ring's
+    /// tail: a splice before a waiting octet is then visible.
     #[inline]
     pub(crate) fn are_new(&self, segment: &Segment, at: Direction) -> bool {
         segment.word(at.splices()).load(Ordering::Acquire) != self.passed.load(Relaxed)
     }
 
-    /// Returns the position of the next splice, of the octets of the ring, if there is one.
+    /// Returns the position in the ring of the next splice, if there is one.
     pub(crate) fn next(&self, segment: &Segment, at: Direction) -> Option<u32> {
         let position = at.splice(self.passed.load(Relaxed));
         self.are_new(segment, at).then(|| segment.word(position).load(Relaxed))
     }
 
-    /// Reads what the writer says of the next splice, once, and passes it.
+    /// Reads the descriptor of the next splice, once, and passes it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when it cannot be.
+    /// [`io::ErrorKind::InvalidData`] for impossible values.
     pub(crate) fn open(&self, segment: &Segment, at: Direction) -> io::Result<Splice> {
         let passed = self.passed.load(Relaxed);
         let word = |index| segment.word(at.splice(passed) + index).load(Relaxed);
@@ -138,7 +141,7 @@ impl Splices {
         Ok(splice)
     }
 
-    /// Begins to read a splice of which the first piece was shown. Octets in rooms were filled
+    /// Begins to read a splice whose first piece was published. Octets in rooms were complete
     /// before the splice was sent.
     pub(crate) fn enter(&self, segment: &Segment, splice: Splice) {
         let shown = match splice.first < segment.blocks() {
@@ -152,8 +155,8 @@ impl Splices {
         self.behind.store(splice.octets - shown, Relaxed);
     }
 
-    /// Takes the splice out that is read next, if it has at most `max` octets, none of which was read, and what waits in the
-    /// ring shows all of them.
+    /// Removes the current splice if it has at most `max` octets, none of which was read, and the
+    /// ring's waiting octets publish all of it.
     pub(crate) fn leave(&self, max: u32, in_ring: u32) -> Leaving {
         let octets = self.octets.load(Relaxed);
         if octets > max || octets != self.left() + self.behind.load(Relaxed) {
@@ -171,8 +174,8 @@ impl Splices {
         Leaving::Now(splice, missing)
     }
 
-    /// Appends at most `max` octets of what was shown of the splice that is being read to `buffer`, and gives the block back
-    /// with its last. 0: there are none.
+    /// Appends at most `max` published octets of the current splice to `buffer`, and returns the
+    /// block to the writer with its last ones. Returns 0 if there are none.
     pub(crate) fn take(
         &self,
         segment: &Segment,
@@ -225,7 +228,7 @@ mod tests {
     }
 
     impl Ends {
-        /// Puts octets into a block, if one is free.
+        /// Sends octets in a block, if one is free.
         fn splice(&self, octets: &[u8]) -> bool {
             let Some(block) = self.blocks.take(&self.segment, octets.len() as u32) else {
                 return false;
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_payload_is_read_where_it_belongs_in_pieces_of_any_size() {
-        // Past the sixteenth splice; under Miri once.
+        // Past the sixteenth splice; under Miri with one size.
         let sizes: &[usize] = if cfg!(miri) { &[3] } else { &[1, 2, 3, 5, 8, 100] };
         for &max in sizes {
             let ends = ends();
@@ -330,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Checks a reader that waits for all of a payload and changes its mind.
+    /// Checks a reader that waits for a whole payload and then reads it in pieces.
     #[test]
     fn a_payload_that_never_becomes_whole_is_read_as_far_as_it_came() {
         let ends = ends();
@@ -353,7 +356,7 @@ mod tests {
                 assert!(ends.splice(&[number; 100]));
                 ends.publish();
                 assert_eq!(ends.reader.lease(&ends.segment, 100).unwrap(), None);
-                // A reader that lends stops where there is something to lend.
+                // A reader that lends stops before the next lendable octets.
                 let mut buffer = Vec::new();
                 let read = ends.reader.take_before(&ends.segment, &mut buffer, 99);
                 assert_eq!((read.unwrap(), buffer), (1, vec![number]));
@@ -416,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Two threads, as Miri sees them.
+    /// Two threads, also under Miri.
     #[test]
     fn payloads_arrive_whole_while_blocks_are_used_again() {
         let ends = ends();
@@ -478,7 +481,7 @@ mod model {
 
     const AT: Direction = Direction::ToServer;
 
-    /// Payloads in one block, which is used again, or in the ring where it is not free: nothing is torn, lost or read
+    /// Payloads in one reused block, or in the ring if it is not free: none is torn, lost or read
     /// before it was written.
     #[test]
     fn a_block_that_was_given_back_is_used_again_and_no_payload_is_torn() {

@@ -1,9 +1,9 @@
-//! Time-outs, and the time that one read or write takes.
+//! Time-outs, and the elapsed time of one read or write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A time-out in nanoseconds, or none.
+/// Time-out in nanoseconds, or none.
 #[derive(Debug)]
 pub(crate) struct Timeout(AtomicU64);
 
@@ -22,7 +22,7 @@ impl Default for Timeout {
     }
 }
 
-/// The time that one read or write has waited, and may wait.
+/// Elapsed time and time limit of one read or write.
 pub(crate) struct Clock {
     begun: Instant,
     limit: Option<Duration>,
@@ -41,8 +41,8 @@ impl Clock {
         self.begun.elapsed()
     }
 
-    /// Returns the time left until `end` or the time-out, whichever comes first, and `None` then;
-    /// [`Duration::MAX`] is for ever.
+    /// Returns the time left until `end` or the time-out, whichever is earlier, and `None` after
+    /// it; [`Duration::MAX`] is forever.
     pub(crate) fn left(&self, end: Duration) -> Option<Duration> {
         let end = self.limit.map_or(end, |limit| limit.min(end));
         if end == Duration::MAX {

@@ -1,4 +1,4 @@
-//! The transport.
+//! Transport of shared memory.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,7 +14,7 @@ use oxorb_transport::{
 use crate::shm::greeting::Greeting;
 use crate::shm::{Place, SCHEME, ShmAcceptor, ShmLink, place};
 
-/// The transport over shared memory.
+/// Shared-memory transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Shm;
 
@@ -39,8 +39,7 @@ impl Transport for Shm {
         Ok(Box::new(ShmAcceptor::listen(at)?))
     }
 
-    /// Returns the one address that there is, with what tells the socket from others of its name:
-    /// rules are about networks.
+    /// Returns the only address, with the identity of the socket: rules concern networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
         let place = Place::of(at);
         Ok(vec![Known::own(&place.name).address_at(SCHEME, place.address().place())])
@@ -77,11 +76,11 @@ impl Transport for Shm {
     }
 }
 
-/// An attempt to connect. Only a server at which too many clients wait takes it more than once.
+/// Attempt to connect. It takes more than one step only if too many clients wait at the server.
 struct Attempt {
     place: Place,
     known: Known,
-    /// Made before the server is asked for, which then need not wait for it.
+    /// Created before the server is contacted, which then need not wait for it.
     greeting: Option<Greeting>,
     address: Arc<str>,
 }
@@ -102,7 +101,7 @@ impl Attempt {
 }
 
 impl Connecting for Attempt {
-    /// Returns none: the system tells nobody when a client less waits.
+    /// Returns `None`: the system does not report that fewer clients wait.
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }

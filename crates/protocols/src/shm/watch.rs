@@ -1,11 +1,12 @@
-//! The descriptor of a connection whose octets no descriptor knows of.
+//! Descriptor of a connection whose octets bypass the kernel.
 //!
-//! From the time that somebody asks for it, it is readable while octets wait that nobody reads. The peer
-//! makes it so by an octet over the socket, if it was asked to; where octets came unasked, this end
-//! raises it itself. A connection at which nobody but a reading thread waits pays nothing for it.
+//! Once requested, it is readable while octets wait and no thread reads them. The peer makes it so
+//! by an octet over the socket, if requested; for octets that arrived without, this end raises it
+//! itself. A connection with only a reading thread has no cost from it.
 //!
-//! Whoever asks first may be another thread than the one that reads, and both then tell the peer how they wait. So the
-//! first look after that believes nothing of what is noted here: see [`Watch::joins`].
+//! The first request may come from another thread than the reading one, and both then set how this
+//! end waits. So the first check after it trusts none of the state recorded here: see
+//! [`Watch::joins`].
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
@@ -18,26 +19,26 @@ use oxorb_sys::sync::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     either: OnceLock<Either>,
-    /// The peer was asked for an octet; since then it may have sent one.
+    /// Whether the peer was asked for an octet; it may have sent one since.
     pub(crate) armed: AtomicBool,
-    /// The peer has sent one that was not taken, or is about to.
+    /// Whether the peer has sent an octet that was not consumed, or is about to.
     pub(crate) rung: AtomicBool,
     raised: AtomicBool,
-    /// Whether the descriptor was asked for, and the thread that reads has not taken note of it.
+    /// Whether the descriptor was requested and the reading thread has not noticed it.
     joining: AtomicBool,
-    /// Held while the descriptor is made and the peer asked for an octet.
+    /// Held while the descriptor is created and the peer is asked for an octet.
     making: Mutex<()>,
 }
 
 impl Watch {
-    /// Whether somebody has asked for the descriptor.
+    /// Reports whether the descriptor was requested.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.either.get().is_some()
     }
 
-    /// Returns the descriptor, if there is one; it follows `socket`. Where it is new, `arm` sees to the octets that wait
-    /// already.
+    /// Returns the descriptor, if available; it follows `socket`. If it is new, calls `arm` for
+    /// octets that wait already.
     pub(crate) fn descriptor(
         &self,
         socket: &OwnedFd,
@@ -47,7 +48,8 @@ impl Watch {
             let _making = self.making.lock();
             if self.either.get().is_none() {
                 let made = Either::new(socket).ok()?;
-                // Before the descriptor: who knows of that knows of this.
+                // Set before the descriptor, so that a thread that sees the descriptor sees the
+                // flag.
                 self.joining.store(true, Ordering::Release);
                 let _ = self.either.set(made);
                 arm();
@@ -56,8 +58,9 @@ impl Watch {
         Some(self.either.get()?.as_fd())
     }
 
-    /// Returns whether another thread may have asked for the descriptor since this one, which reads, looked last: then
-    /// `armed` and `rung` say nothing. From then on this thread alone changes them.
+    /// Reports whether another thread may have requested the descriptor since this one, which
+    /// reads, last checked: then `armed` and `rung` are unreliable. From then on only this thread
+    /// changes them.
     #[inline]
     pub(crate) fn joins(&self) -> bool {
         self.joining.load(Ordering::Relaxed) && self.join()
@@ -70,7 +73,7 @@ impl Watch {
         true
     }
 
-    /// Makes the descriptor, which was made with `socket`, readable.
+    /// Makes the descriptor, which was created with `socket`, readable.
     pub(crate) fn raise(&self, socket: &OwnedFd) {
         if let Some(either) = self.either.get()
             && !self.raised.swap(true, Ordering::AcqRel)
@@ -79,7 +82,7 @@ impl Watch {
         }
     }
 
-    /// Leaves it to the socket whether the descriptor is readable.
+    /// Makes the descriptor readable only if the socket is.
     pub(crate) fn lower(&self, socket: &OwnedFd) {
         if let Some(either) = self.either.get()
             && self.raised.swap(false, Ordering::AcqRel)

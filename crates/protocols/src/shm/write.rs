@@ -1,4 +1,4 @@
-//! Writing: into the ring, and large payloads into blocks beside it.
+//! Writes: into the ring, and large payloads into blocks next to it.
 
 use std::hint;
 use std::io::{self, IoSlice};
@@ -15,30 +15,30 @@ use crate::shm::ring::Told;
 use crate::shm::splices;
 use crate::shm::time::Clock;
 
-/// Octets from which on a payload goes into a block, if one is free.
+/// Size in octets from which on a payload is placed in a block, if one is free.
 pub(crate) const LARGE: usize = oxorb_transport::LARGE;
 
-/// Octets from which on a message may have such payloads.
+/// Size in octets from which on a message may have such payloads.
 pub(crate) const MANY: usize = LARGE;
 
-/// Octets that are shown to the peer at once, where a large message goes through the ring: it reads the
-/// first while this end copies the next.
+/// Number of octets of a large message in the ring that are published at once: the peer reads them
+/// while this end copies the next ones.
 const PIECE: u32 = 32 << 10;
 
-/// A message on its way into the ring.
+/// Message being written into the ring.
 struct Message<'l> {
     link: &'l ShmLink,
-    /// Octets of the message that the peer was shown.
+    /// Number of its octets published.
     written: usize,
-    /// Number of octets that the reader was not shown yet.
+    /// Number of its octets put in and not yet published.
     hidden: usize,
-    /// Octets of the ring that they take.
+    /// Number of octets of the ring used by the unpublished ones.
     put: u32,
-    /// Some were shown, and a reader that sleeps was not woken for them.
+    /// Whether octets were published without waking a sleeping reader.
     quiet: bool,
-    /// The number of the first octet of the ring that was not shown.
+    /// Number of the first unpublished octet of the ring.
     from: u32,
-    /// Clock of the wait for room, once there was one.
+    /// Clock of the wait for space, if there was one.
     clock: Option<Clock>,
 }
 
@@ -55,7 +55,8 @@ impl<'l> Message<'l> {
         }
     }
 
-    /// Shows the peer what was put in since it was last shown something, and wakes it for what it was shown while it slept.
+    /// Publishes the octets put in since the last time, and wakes the peer, also for octets
+    /// published quietly.
     fn publish(&mut self) -> io::Result<()> {
         if self.put > 0 || self.quiet {
             self.link.publish(self.from)?;
@@ -66,7 +67,7 @@ impl<'l> Message<'l> {
         Ok(())
     }
 
-    /// Shows the peer what was put in, unless it sleeps.
+    /// Publishes the octets put in without waking the peer.
     fn publish_quietly(&mut self) {
         self.link.outgoing.publish_quietly(&self.link.segment);
         self.written += self.hidden;
@@ -74,8 +75,8 @@ impl<'l> Message<'l> {
         self.from = self.link.outgoing.tail();
     }
 
-    /// Returns the room for at most `wanted` octets, at least one; shows the peer what it has to read, and waits, where
-    /// there is none. `left`: octets of the payload that are still to go in.
+    /// Returns the free space, from one to `wanted` octets; if there is none, publishes and waits.
+    /// `left` is the number of octets of the payload still to put in.
     fn room(&mut self, wanted: u32, left: usize) -> io::Result<u32> {
         loop {
             let room = self.link.outgoing.room(&self.link.segment, wanted)?;
@@ -120,7 +121,8 @@ impl<'l> Message<'l> {
         at += first.len();
         let pieces = rest.chunks(splices::PIECE as usize);
         for (number, piece) in pieces.enumerate() {
-            // A reader that slept is woken for the first piece, and for the last one if it has slept again.
+            // A sleeping reader is woken for the first piece, and for the last one if it has fallen
+            // asleep again.
             match number {
                 0 => self.publish()?,
                 _ => self.publish_quietly(),
@@ -135,7 +137,7 @@ impl<'l> Message<'l> {
         Ok(())
     }
 
-    /// Puts a block into the ring of which so many octets are filled.
+    /// Puts a block into the ring, of which `filled` octets are filled.
     fn put_block(&mut self, block: Block, filled: usize) -> io::Result<()> {
         self.room(1, 1)?;
         let ticket = self.link.blocks.send(block);
@@ -150,10 +152,11 @@ impl<'l> Message<'l> {
 }
 
 impl ShmLink {
-    /// Shows the peer what was put into the ring, from the octet with the number `from` on, and wakes it.
+    /// Publishes the octets put into the ring, from the one with the number `from` on, and wakes
+    /// the peer.
     ///
     /// # Errors
-    /// [`io::ErrorKind::BrokenPipe`] when it died before it read any of that.
+    /// [`io::ErrorKind::BrokenPipe`] if the peer died before it read any of them.
     #[inline]
     pub(crate) fn publish(&self, from: u32) -> io::Result<()> {
         match self.outgoing.publish(&self.segment) {
@@ -163,11 +166,11 @@ impl ShmLink {
         }
     }
 
-    /// Handles a wake-up that reached no thread: the peer may be dead, or on its way to sleep.
+    /// Handles a failed wake-up: the peer may be dead, or about to sleep.
     #[cold]
     fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
         if self.ended_by_peer() & CLOSED != 0 {
-            // It lives, and a thread of it may be taking the octets: the read that follows finds the end.
+            // The peer is alive and may be taking the octets: the following read finds the end.
             return Ok(());
         }
         if poll::is_hung_up(&self.socket) {
@@ -181,7 +184,7 @@ impl ShmLink {
         Ok(())
     }
 
-    /// A write that is large, or does not find the room at once.
+    /// Continues a write that is large or did not find enough space at once.
     #[inline(never)]
     pub(crate) fn write_on(&self, slices: &[IoSlice<'_>]) -> Result<(), WriteError> {
         let mut message = Message::new(self);
@@ -199,13 +202,13 @@ impl ShmLink {
         message.publish().map_err(failed(message.written))
     }
 
-    /// Returns the room that octets are the content of, if they are that of one.
+    /// Returns the room whose whole contents these octets are, if any.
     fn room_of(&self, octets: &[u8]) -> Option<Block> {
         self.rooms.as_ref()?.of(octets)
     }
 
-    /// Returns a block for a payload that is large enough for it, if one is free. None where its pieces take more than half of
-    /// the ring: a reader that lends waits until all of them are there.
+    /// Returns a block for a payload that is large enough, if one is free. Returns `None` if its
+    /// pieces exceed half of the ring, as a reader that lends waits for all of them.
     fn block(&self, octets: usize) -> Option<Block> {
         let octets = u32::try_from(octets).ok()?;
         if octets < LARGE as u32 || octets.div_ceil(splices::PIECE) > self.segment.ring() / 2 {
@@ -214,13 +217,13 @@ impl ShmLink {
         self.blocks.take(&self.segment, octets)
     }
 
-    /// Waits until the ring has room for `octets`, or half of it is free.
+    /// Waits until the ring has space for `octets`, or half of it is free.
     fn wait_for_room(&self, octets: usize, clock: &mut Clock) -> io::Result<()> {
         let half = self.segment.ring() / 2;
         let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
         let enough = || self.outgoing.room(&self.segment, wanted);
         let spin = self.spin();
-        // Of the whole write: a peer that reads slowly cannot stretch it.
+        // Time of the whole write: a peer that reads slowly cannot extend it.
         let until = clock.passed() + spin;
         while !spin.is_zero() && clock.left(until).is_some() {
             for _ in 0..LOOKS {
@@ -262,7 +265,7 @@ mod tests {
 
     const BLOCKS: u32 = 1 << 20;
 
-    /// Payloads as long as pieces fill half of the ring, all of it, and go round it.
+    /// Payloads whose pieces fill half of the ring, all of it, and more.
     #[test]
     fn a_payload_of_more_pieces_than_the_ring_has_octets_reaches_who_would_borrow_it() {
         let half = (MIN_RING / 2 * splices::PIECE) as usize;
@@ -295,7 +298,8 @@ mod tests {
         }
     }
 
-    /// A reader that has fallen asleep over pieces which it was shown quietly is woken before the writer waits for it.
+    /// A reader that fell asleep after pieces were published quietly is woken before the writer
+    /// waits for it.
     #[test]
     fn what_was_shown_quietly_is_told_of_before_a_wait() {
         let [client, server] = pair(BLOCKS, true);

@@ -1,4 +1,4 @@
-//! Listening.
+//! Acceptor of TLS.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,23 +18,24 @@ use crate::tls::files::{Files, Loaded};
 use crate::tls::handshake::{Half, Step};
 use crate::tls::link::Side;
 
-/// Longest time that handshakes may go on which are under way when the endpoint is closed.
+/// Time limit of handshakes in progress when the endpoint is closed.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Longest time that a client which was refused has to read why.
+/// Time limit for a rejected client to read the reason.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Most octets of such a client that are read and dropped.
+/// Largest number of octets of such a client that are read and discarded.
 const PARTING_OCTETS: usize = 256 << 10;
 
-/// Clients that are told why they were refused, at most, beside the handshakes under way.
+/// Largest number of rejected clients that are being notified, in addition to the handshakes in
+/// progress.
 const MAX_PARTING: usize = 64;
 
-/// A listening TCP socket whose clients are links over TLS.
+/// Listening TCP socket whose clients are links over TLS.
 ///
-/// Whoever waits in [`accept`](Acceptor::accept) makes all handshakes that are under way, in steps that never wait: none of
-/// them keeps another from its end. Each may take the time and the octets that it may, and there are so many at most: for a
-/// further one the address that has most of them loses its oldest.
+/// The thread in [`accept`](Acceptor::accept) advances all handshakes in progress in steps that
+/// never wait: none of them delays another. Each is limited in time and octets, and their number is
+/// limited: a further one replaces the oldest handshake of the address with the most handshakes.
 pub struct TlsAcceptor {
     tcp: TcpAcceptor,
     endpoint: Endpoint,
@@ -47,7 +48,7 @@ pub struct TlsAcceptor {
 struct Work {
     under_way: Vec<UnderWay>,
     parting: Vec<Parting>,
-    /// Set once the endpoint is closed: when the last handshake ends.
+    /// Time at which the last handshake must end; set once the endpoint is closed.
     ends: Option<Instant>,
 }
 
@@ -67,7 +68,7 @@ impl TlsAcceptor {
     /// Listens on the place of `endpoint`.
     ///
     /// # Errors
-    /// [`ListenError`], which says what to do: no certificate, an address that cannot be had.
+    /// [`ListenError`] with advice, for a missing certificate or an unavailable address.
     pub(crate) fn listen(endpoint: &Endpoint, files: Arc<Files>) -> Result<Self, ListenError> {
         let failed = |error, advice| ListenError {
             endpoint: Box::new(endpoint.clone()),
@@ -90,7 +91,8 @@ impl TlsAcceptor {
         })
     }
 
-    /// Takes a client that waits, if any, and goes on with the handshakes that are under way until one may be done.
+    /// Accepts a waiting client, if any, and advances the handshakes in progress until one may be
+    /// finished.
     fn next(&self, work: &mut Work) -> io::Result<Option<Box<dyn Link>>> {
         let loaded = self.files.current();
         if let Some(why) = self.files.complaint() {
@@ -103,7 +105,8 @@ impl TlsAcceptor {
         self.turn(work, true)
     }
 
-    /// Takes a client that waits, and begins its handshake. `None`: nobody waits.
+    /// Accepts a waiting client, if any, and begins its handshake. Returns the client refused for
+    /// it: one evicted for its slot, or itself without a configuration.
     fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<Refused>> {
         let tcp = match self.tcp.accept_link() {
             Ok(tcp) => tcp,
@@ -127,19 +130,20 @@ impl TlsAcceptor {
         Ok(evicted)
     }
 
-    /// Goes on with the handshakes that are under way when the endpoint is closed, for a while. In TLS 1.3 a client is done
-    /// before its server is, and may have sent a request: as a link it is told in order that nobody has read it, where a
-    /// connection that breaks would leave it in doubt.
+    /// Continues the handshakes in progress for a while after the endpoint is closed. In TLS 1.3 a
+    /// client finishes before its server, and may have sent a request: as a link it is notified in
+    /// order that nobody has read it, while a broken connection would leave that uncertain.
     fn finish(&self, work: &mut Work) -> io::Result<Box<dyn Link>> {
         let ends = *work.ends.get_or_insert_with(|| Instant::now() + LAST);
-        // A client that is told why it was refused has read that, or will not; one that has said nothing has sent no request.
+        // A rejected client has read the reason, or will not; a client that has sent nothing has
+        // sent no request.
         work.parting.clear();
         work.under_way.retain(|it| it.half.has_begun());
         for one in &mut work.under_way {
             one.until = one.until.min(ends);
         }
         while !work.under_way.is_empty() {
-            // Whoever fails now hears nothing but the end.
+            // A client that fails now gets no reason.
             if let Ok(Some(link)) = self.turn(work, false) {
                 return Ok(link);
             }
@@ -148,8 +152,8 @@ impl TlsAcceptor {
         Err(io::ErrorKind::NotConnected.into())
     }
 
-    /// Waits until a client waits, a handshake may get on, or the time of one is over. Goes on with those. `listening`: clients
-    /// may come.
+    /// Waits until a client waits, a handshake may advance, or the time of one is over, and
+    /// advances the handshakes. `listening`: new clients are accepted.
     fn turn(&self, work: &mut Work, listening: bool) -> io::Result<Option<Box<dyn Link>>> {
         let now = Instant::now();
         if let Some(refused) = work.late(now) {
@@ -171,7 +175,7 @@ impl TlsAcceptor {
         let (clients, parting) = ready.split_at(work.under_way.len());
         let mut ready = parting.iter();
         work.parting.retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
-        // From behind, as some are taken out.
+        // In reverse order, as some are removed.
         for at in (0..clients.len()).rev().filter(|at| clients[*at]) {
             match work.under_way[at].half.step() {
                 Ok(Step::Done) => {
@@ -192,7 +196,7 @@ impl TlsAcceptor {
 }
 
 impl Work {
-    /// Ends one handshake where there are as many as there may be: the oldest of the address that has most.
+    /// Evicts a handshake if the limit is reached: the oldest of the address with the most.
     fn make_room(&mut self, most: usize) -> Option<Refused> {
         if self.under_way.len() < most {
             return None;
@@ -202,7 +206,7 @@ impl Work {
         for one in &self.under_way {
             *counts.entry(of(one)).or_default() += 1;
         }
-        // Of equals the one that came first.
+        // Among equals the one that came first.
         let at =
             (0..self.under_way.len()).rev().max_by_key(|at| counts[&of(&self.under_way[*at])])?;
         let evicted = self.under_way.remove(at);
@@ -210,7 +214,7 @@ impl Work {
         Some(refused(evicted.half.tcp(), why.to_owned()))
     }
 
-    /// Ends a handshake whose time is over.
+    /// Ends a handshake that exceeds its time limit.
     fn late(&mut self, now: Instant) -> Option<Refused> {
         self.parting.retain(|it| it.until > now);
         let at = self.under_way.iter().position(|it| it.until <= now)?;
@@ -228,7 +232,7 @@ impl Work {
 }
 
 impl Parting {
-    /// Drops what came. False: the client is gone, or has been told for long enough.
+    /// Discards received octets. Returns false if the client is gone, or its limit is reached.
     fn goes_on(&mut self) -> bool {
         let mut dropped = Vec::new();
         match self.tcp.read_now(&mut dropped, 16 << 10) {
@@ -256,7 +260,8 @@ impl Acceptor for TlsAcceptor {
             match self.next(&mut work) {
                 Ok(Some(link)) => return Ok(link),
                 Ok(None) => {}
-                // It was closed meanwhile, and nobody may ask again: those under way are finished first.
+                // Closed meanwhile, possibly without a further call: handshakes in progress are
+                // finished first.
                 Err(_) if self.closed.load(Ordering::Acquire) => {}
                 Err(error) => return Err(error),
             }

@@ -1,16 +1,16 @@
-//! Names of a certificate's holder (RFC 5280). Only read once its signature was verified; hostile
-//! all the same.
+//! Names of a certificate's holder (RFC 5280). Read only after its signature was verified, but
+//! treated as hostile nevertheless.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use oxorb_transport::Subject;
 
-/// Most octets of a distinguished name in words; more are cut.
+/// Largest size of a distinguished name in text, in octets; longer ones are truncated.
 const MAX_NAME: usize = 1024;
-/// Most names that are taken from a certificate.
+/// Largest number of names taken from a certificate.
 const MAX_NAMES: usize = 64;
-/// Most octets of one of them; longer ones are passed over.
+/// Largest size of one name in octets; longer ones are skipped.
 const MAX_ONE: usize = 256;
 
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
@@ -22,12 +22,13 @@ const OBJECT_ID: u8 = 0x06;
 const OCTET_STRING: u8 = 0x04;
 const BOOLEAN: u8 = 0x01;
 
-/// Reads the subject of a certificate in DER, and its names. `None`: it is no certificate. Costs what the certificate is long.
+/// Parses the subject and names of a certificate in DER; returns `None` for an invalid one. The
+/// cost is linear in its size.
 pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
     let mut rest = der;
     let mut certificate = expect(&mut rest, SEQUENCE)?;
     let mut body = expect(&mut certificate, SEQUENCE)?;
-    // Version, which old certificates leave out.
+    // Version, which old certificates omit.
     if body.first() == Some(&0xa0) {
         value(&mut body)?;
     }
@@ -48,7 +49,7 @@ pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
     Some(Subject { name: name.into(), names: names.into(), address })
 }
 
-/// Writes a name as RFC 4514 does, the last part first; adds the common names to `names`.
+/// Formats a name as in RFC 4514, the last part first, and adds its common names to `names`.
 fn distinguished(name: &[u8], names: &mut Vec<String>) -> Option<String> {
     let mut parts = Vec::new();
     let mut rest = name;
@@ -130,10 +131,10 @@ fn add(name: String, names: &mut Vec<String>) {
     }
 }
 
-/// Reads tag and value of what comes next.
+/// Parses the tag and value of the next element.
 fn value<'d>(rest: &mut &'d [u8]) -> Option<(u8, &'d [u8])> {
     let (&[tag, length], mut behind) = rest.split_first_chunk::<2>()?;
-    // Tags of several octets are in no certificate.
+    // Certificates have no tags of several octets.
     if tag & 0x1f == 0x1f {
         return None;
     }
@@ -164,7 +165,7 @@ fn text(tag: u8, octets: &[u8]) -> String {
             let units = octets.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
             char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect()
         }
-        // T61String, as everybody writes it.
+        // T61String, in the usual interpretation.
         20 => octets.iter().map(|octet| char::from(*octet)).collect(),
         _ => String::from_utf8_lossy(octets).into_owned(),
     }

@@ -1,4 +1,4 @@
-//! Certificates, keys and lists in files, read again when they change.
+//! Files of certificates, keys and revocation lists, reloaded when they change.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,16 +17,16 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion
 use crate::tls::provider::{provider, tickets};
 use crate::tls::verify::Verifier;
 
-/// Shortest time between two looks at the files.
+/// Shortest interval between two checks of the files.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Most octets of a file.
+/// Largest size of a file, in octets.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Servers whose sessions a client remembers.
+/// Number of servers whose sessions a client remembers.
 const SESSIONS: usize = 256;
 
-/// Certificates of an ORB, as they were read last.
+/// Certificates of an ORB, as last loaded.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     /// Configuration for accepting; or the reason why there is none.
@@ -36,7 +36,7 @@ pub(crate) struct Loaded {
     pub(crate) security: Arc<Security>,
 }
 
-/// Files of an ORB, and what was read.
+/// Files of an ORB, and their last loaded contents.
 #[derive(Default)]
 pub(crate) struct Files(Mutex<State>);
 
@@ -45,7 +45,7 @@ struct State {
     loaded: Option<Loaded>,
     stamps: Vec<Option<Stamp>>,
     looked: Option<Instant>,
-    /// Why changed files could not be read, until somebody was told.
+    /// Reason why changed files could not be loaded, until reported.
     complaint: Option<String>,
 }
 
@@ -53,7 +53,7 @@ struct State {
 type Stamp = (i64, i64, u64, u64);
 
 impl Files {
-    /// Reads the files. The first call decides which.
+    /// Loads the files. The first call decides which.
     pub(crate) fn prepare(&self, security: &Security) -> Result<(), SecurityError> {
         let mut state = self.0.lock();
         if state.loaded.is_some() {
@@ -65,7 +65,7 @@ impl Files {
         Ok(())
     }
 
-    /// Reads the files again.
+    /// Reloads the files.
     pub(crate) fn reload(&self) -> Result<(), SecurityError> {
         let mut state = self.0.lock();
         let Some(loaded) = &state.loaded else {
@@ -77,7 +77,8 @@ impl Files {
         Ok(())
     }
 
-    /// Returns what was read, after another look at the files if the last was a second ago. Reads those that have changed.
+    /// Returns the loaded files, after checking them again if the last check was at least a second
+    /// ago. Reloads changed files.
     pub(crate) fn current(&self) -> Loaded {
         let mut state = self.0.lock();
         let now = Instant::now();
@@ -91,7 +92,7 @@ impl Files {
         let stamps = stamps(&security);
         state.looked = Some(now);
         if stamps != state.stamps {
-            // Whether or not they can be read: a file that is half written changes once more.
+            // Recorded even if they cannot be loaded: a half-written file changes once more.
             state.stamps = stamps;
             match load(&security) {
                 Ok(loaded) => state.loaded = Some(loaded),
@@ -103,7 +104,7 @@ impl Files {
         state.loaded.clone().unwrap_or_else(unprepared)
     }
 
-    /// Returns why changed files could not be read, once.
+    /// Returns the reason why changed files could not be loaded, once.
     pub(crate) fn complaint(&self) -> Option<String> {
         self.0.lock().complaint.take()
     }
@@ -224,8 +225,9 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
                 .with_client_cert_verifier(clients)
                 .with_single_cert(chain.clone(), key.clone_key())
                 .map_err(key_fault)?;
-            // Sessions are resumed by tickets, so that a client costs no memory between connections. Their keys are new
-            // ones whenever files change: whoever was revoked meanwhile resumes nothing.
+            // Sessions are resumed by tickets, so that a client costs no memory between
+            // connections. Their keys are replaced whenever files change: a client revoked
+            // meanwhile cannot resume.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.ticketer = tickets().map_err(|error| {
                 fault("TlsCertificate", security.certificate.as_deref(), error.to_string())
@@ -295,7 +297,7 @@ fn read(setting: &'static str, path: &Path) -> Result<Vec<u8>, SecurityError> {
         _ => fs::read(path),
     };
     let octets = octets.map_err(|error| fault(setting, Some(path), error.to_string()))?;
-    // An editor may have put a byte order mark before it.
+    // An editor may have added a byte order mark.
     Ok(octets.strip_prefix("\u{feff}".as_bytes()).map(<[u8]>::to_vec).unwrap_or(octets))
 }
 

@@ -1,4 +1,4 @@
-//! Entry points of fuzz targets: whatever octets come, a clear error, and memory in proportion.
+//! Entry points of fuzz targets: any input leads to a clear error, and memory in proportion.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use rustls::{Connection, ServerConfig, ServerConnection};
 use crate::tls::handshake::Records;
 use crate::tls::subject_of;
 
-/// Gives octets to a server that makes a handshake, as a client would send them, in pieces of `piece` octets. Returns whether it
-/// refused them.
+/// Passes octets to a server's handshake, as from a client, in pieces of `piece` octets. Reports
+/// whether the server refused them.
 pub fn records(config: &Arc<ServerConfig>, octets: &[u8], piece: usize) -> bool {
     let server = ServerConnection::new(Arc::clone(config)).expect("the configuration is sound");
     let mut tls = Connection::Server(server);
@@ -32,7 +32,7 @@ pub fn records(config: &Arc<ServerConfig>, octets: &[u8], piece: usize) -> bool 
     false
 }
 
-/// Reads octets as a certificate.
+/// Parses octets as a certificate.
 pub fn certificate(octets: &[u8]) {
     if let Some(subject) = subject_of(octets, None) {
         assert!(subject.name.len() <= 1024 + 3 && subject.names.len() <= 64);
@@ -41,8 +41,8 @@ pub fn certificate(octets: &[u8]) {
     }
 }
 
-/// Gives octets to a server of this process, in pieces of as many octets as the first one says, or reads them as a certificate
-/// where that is 0.
+/// Passes octets to a server of this process, in pieces of as many octets as the first one says, or
+/// parses them as a certificate if it is 0.
 #[cfg(feature = "certificates")]
 pub fn handshakes(octets: &[u8]) {
     static CONFIG: std::sync::LazyLock<Arc<ServerConfig>> = std::sync::LazyLock::new(config);
@@ -55,7 +55,7 @@ pub fn handshakes(octets: &[u8]) {
     }
 }
 
-/// Makes the configuration of a server that asks for certificates of clients.
+/// Returns the configuration of a server that requests client certificates.
 #[cfg(feature = "certificates")]
 fn config() -> Arc<ServerConfig> {
     use rustls::pki_types::pem::PemObject as _;

@@ -1,4 +1,4 @@
-//! A handshake in steps that never wait.
+//! Handshakes in steps that never wait.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -12,16 +12,17 @@ use crate::tls::certificate::subject_of;
 use crate::tls::link::{Side, TlsLink};
 use crate::tls::words;
 
-/// Most octets of a handshake that are taken from a peer: some certificates on the way to a root, and room to spare.
+/// Largest number of octets of a handshake accepted from a peer: some certificates up to a root,
+/// and a margin.
 const MAX_OCTETS: usize = 64 << 10;
 
-/// Octets in front of each record.
+/// Size of a record header, in octets.
 const HEADER: usize = 5;
 
-/// Most octets of a record without its header (RFC 8446, 5.2; some more in TLS 1.2).
+/// Largest record without its header, in octets (RFC 8446, 5.2; some more in TLS 1.2).
 const MAX_RECORD: usize = (16 << 10) + 2048;
 
-/// A connection whose ends do not know each other yet.
+/// Connection during its handshake.
 pub(crate) struct Half {
     tcp: TcpLink,
     tls: Connection,
@@ -32,14 +33,14 @@ pub(crate) struct Half {
     sent: usize,
 }
 
-/// Need of the next step of a handshake.
+/// Requirement of the next step of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The handshake is over.
     Done,
     /// Octets of the peer.
     Input,
-    /// Room for ours.
+    /// Space for octets to send.
     Output,
 }
 
@@ -52,7 +53,7 @@ impl Half {
         &self.tcp
     }
 
-    /// Reports whether anything came from the peer.
+    /// Reports whether any octets of the peer have arrived.
     pub(crate) fn has_begun(&self) -> bool {
         self.records.received > 0
     }
@@ -61,11 +62,12 @@ impl Half {
         self.tcp.poll_fd().expect("TCP has a descriptor")
     }
 
-    /// Goes as far as it can without waiting. Records are taken one by one, so that none behind the handshake is
-    /// taken from the socket, which could not report it any more.
+    /// Advances as far as possible without waiting. Records are read one by one, so that none after
+    /// the handshake is taken from the socket, which could not report it any more.
     ///
     /// # Errors
-    /// Why there will be no connection, as the rest of a sentence. What tells the peer is on its way.
+    /// The reason why the handshake failed, as the rest of a sentence. The alert to the peer has
+    /// been queued.
     pub(crate) fn step(&mut self) -> Result<Step, String> {
         let peer = self.side.peer();
         loop {
@@ -90,14 +92,14 @@ impl Half {
                 Err(error) => return Err(format!("the {peer} is gone: {error}")),
             }
             if let Err(why) = self.records.give(&mut self.tls) {
-                // The alert that says why, if there is room for it.
+                // The alert with the reason, if there is space for it.
                 let _ = self.send();
                 return Err(why);
             }
         }
     }
 
-    /// Sends what there is to be sent; false when there is no room for it.
+    /// Sends queued octets; returns false if the socket has no space.
     fn send(&mut self) -> io::Result<bool> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.outgoing)?;
@@ -119,7 +121,7 @@ impl Half {
         Ok(true)
     }
 
-    /// Makes a link of it, once it is done.
+    /// Returns the link after the handshake.
     pub(crate) fn into_link(self) -> TlsLink {
         let address = self.tcp.peer_address().ip();
         let certificate = self.tls.peer_certificates().and_then(|chain| chain.first());
@@ -131,21 +133,21 @@ impl Half {
         TlsLink::new(self.tcp, self.tls, self.side, identity)
     }
 
-    /// Gives the connection up, and keeps it until the peer has read why.
+    /// Closes the connection for writing, and returns it so that the peer can read the reason.
     pub(crate) fn part(self) -> TcpLink {
         self.tcp.close_write();
         self.tcp
     }
 }
 
-/// Received octets of the next record of a handshake.
+/// Received octets of the current record of a handshake.
 pub(crate) struct Records {
     pub(crate) octets: Vec<u8>,
-    /// Number of octets of the record that are known to be needed.
+    /// Number of octets of the record known to be needed.
     wanted: usize,
-    /// Octets of all records.
+    /// Number of octets of all records.
     pub(crate) received: usize,
-    /// Name of the other end, in words.
+    /// Word for the other end.
     peer: &'static str,
 }
 
@@ -154,15 +156,15 @@ impl Records {
         Self { octets: Vec::new(), wanted: HEADER, received: 0, peer }
     }
 
-    /// Returns how many octets are to be taken next, at most.
+    /// Returns the largest number of octets to read next.
     pub(crate) fn missing(&self) -> usize {
         self.wanted - self.octets.len()
     }
 
-    /// Looks at the octets that came, and gives the record to TLS once it is whole.
+    /// Checks the received octets, and passes the record to TLS once complete.
     ///
     /// # Errors
-    /// Why the handshake fails, as the rest of a sentence.
+    /// The reason why the handshake fails, as the rest of a sentence.
     pub(crate) fn give(&mut self, tls: &mut Connection) -> Result<(), String> {
         if self.received > MAX_OCTETS {
             let peer = self.peer;
@@ -180,7 +182,7 @@ impl Records {
         let mut rest = &self.octets[..];
         while !rest.is_empty() {
             match tls.read_tls(&mut rest) {
-                // It was closed in order.
+                // Closed in order.
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => return Err(error.to_string()),

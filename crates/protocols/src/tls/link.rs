@@ -1,4 +1,4 @@
-//! Connections.
+//! Links over TLS.
 
 use std::io::{self, BufRead as _, IoSlice, Write as _};
 use std::os::fd::BorrowedFd;
@@ -16,40 +16,42 @@ use rustls::{Connection, Error};
 
 use crate::tls::{SCHEME, words};
 
-/// Octets that one system call is given room for, as long as records are small: one of them and some more.
+/// Buffer size of one system call while records are small: one of them and some more.
 const SMALL: usize = 4 << 10;
 
-/// Octets before the content of a record; the last two are the length of what follows.
+/// Size of a record header, in octets; its last two are the length of the rest.
 const HEADER: usize = 5;
 
-/// Octets of plain text in a record, at most: a longer text fills that many in each but the last.
+/// Largest plain text of a record, in octets: a longer text fills this size in each record but the
+/// last.
 const FRAGMENT: usize = 16 << 10;
 
-/// Octets that one system call is given room for, where more came: the largest record there is.
+/// Buffer size of one system call if more octets arrived: the largest record.
 const LARGE: usize = HEADER + FRAGMENT + 256;
 
-/// Octets that are encrypted before they are written, at most: two of the largest records.
+/// Largest number of octets encrypted before they are written: two of the largest records.
 const BATCH: usize = 2 * FRAGMENT;
 
 /// Slices of a batch.
 const BATCH_SLICES: usize = 16;
 
-/// A TCP connection over which both ends speak TLS.
+/// TCP connection that carries TLS.
 ///
-/// One thread reads and another writes at the same time: a lock is held while some records are decrypted or encrypted, and
-/// never while the socket waits. A read is a system call where a message fits into what came, and so is a write of up to
-/// 32 KiB. Rustls allocates for each record, in both directions; nothing here does once buffers have grown.
+/// One thread may read while another writes: the lock is held while some records are decrypted or
+/// encrypted, and never while the socket waits. A read is one system call if a message fits into
+/// the received octets, and so is a write of up to 32 KiB. Rustls allocates for each record, in
+/// both directions; the rest allocates nothing once buffers have grown.
 ///
-/// What a write encrypted and could not send cannot be taken back: after a write that failed, the link writes no more,
-/// even where nothing went out.
+/// Encrypted octets that could not be sent cannot be taken back: after a failed write, the link
+/// writes no more, even if nothing was sent.
 pub struct TlsLink {
     tcp: TcpLink,
     side: Side,
     identity: PeerId,
     tls: Mutex<Connection>,
-    /// State of the thread that reads. Taken before `tls`.
+    /// State of the reading thread. Locked before `tls`.
     reading: Mutex<Reading>,
-    /// State of the thread that writes. Taken before `tls`.
+    /// State of the writing thread. Locked before `tls`.
     writing: Mutex<Writing>,
     closed: AtomicBool,
     deaf: AtomicBool,
@@ -65,7 +67,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// Returns what the other end is called.
+    /// Returns the word for the other end.
     pub(crate) fn peer(self) -> &'static str {
         match self {
             Self::Client => "server",
@@ -75,23 +77,23 @@ impl Side {
 }
 
 struct Reading {
-    /// Came, and was not given to TLS yet.
+    /// Received octets not yet passed to TLS.
     octets: Vec<u8>,
-    /// Octets that the next system call is given room for.
+    /// Buffer size of the next system call.
     piece: usize,
-    /// A record came since the handshake: the other end has let us in.
+    /// Whether a record arrived after the handshake: the other end has accepted this one.
     heard: bool,
     ended: bool,
 }
 
 #[derive(Default)]
 struct Writing {
-    /// Encrypted, and not sent yet.
+    /// Encrypted octets not yet sent.
     octets: Vec<u8>,
     broken: bool,
 }
 
-/// Result of TLS for the octets that came.
+/// Result of decrypting received octets.
 enum Taken {
     Octets(usize),
     Nothing,
@@ -128,7 +130,7 @@ impl TlsLink {
         }
     }
 
-    /// Returns version and cipher, for people: `TLSv1_3, TLS13_AES_256_GCM_SHA384`.
+    /// Returns version and cipher suite, for users: `TLSv1_3, TLS13_AES_256_GCM_SHA384`.
     pub fn agreed(&self) -> String {
         let tls = self.tls();
         let version = tls.protocol_version();
@@ -139,7 +141,7 @@ impl TlsLink {
         }
     }
 
-    /// Reports whether the ends knew each other from an earlier connection, so that no certificate was shown.
+    /// Reports whether a session was resumed, so that no certificate was sent.
     pub fn was_resumed(&self) -> bool {
         self.tls().handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
@@ -160,11 +162,11 @@ impl TlsLink {
                 Taken::End => return Ok(0),
                 Taken::Nothing => {}
             }
-            // Reads the clock only where one system call was not enough.
+            // Reads the clock only if one system call was not enough.
             if came_before {
                 since = since.or_else(|| Some(Instant::now()));
             }
-            // A peer that sends a record octet by octet must not stretch the time.
+            // A peer that sends a record octet by octet must not extend the time-out.
             if self.is_over(since, &self.read_timeout) {
                 return Err(io::ErrorKind::TimedOut.into());
             }
@@ -174,7 +176,7 @@ impl TlsLink {
                 false => self.tcp.read_now(octets, *piece)?,
             };
             if came == 0 {
-                // With or without a word (close_notify): messages tell themselves where they end.
+                // With or without close_notify: messages have their own ends.
                 reading.ended = true;
                 return Ok(0);
             }
@@ -185,14 +187,14 @@ impl TlsLink {
         }
     }
 
-    /// Reports whether a time-out has passed since some moment.
+    /// Reports whether a time-out has passed since a time.
     fn is_over(&self, since: Option<Instant>, timeout: &AtomicU64) -> bool {
         let limit = timeout.load(Ordering::Relaxed);
         let since = since.filter(|_| limit != NO_TIMEOUT);
         since.is_some_and(|since| since.elapsed() >= Duration::from_nanos(limit))
     }
 
-    /// Appends at most `max` octets of what came to `buffer`; fewer only where nothing more came.
+    /// Appends at most `max` received octets to `buffer`; fewer only if no more arrived.
     fn decrypt(
         &self,
         reading: &mut Reading,
@@ -226,7 +228,7 @@ impl TlsLink {
                     used += count;
                     reading.heard = true;
                 }
-                // What came before the fault counts.
+                // Octets before the fault are returned.
                 Err(_) if taken > 0 => break false,
                 Err(error) => {
                     drop(tls);
@@ -248,7 +250,7 @@ impl TlsLink {
         })
     }
 
-    /// Gives TLS some octets; returns how many it took, 0 after the end.
+    /// Passes octets to TLS; returns the number consumed, 0 after the end.
     fn process(&self, tls: &mut Connection, octets: &[u8]) -> Result<usize, Error> {
         let mut rest = octets;
         let general = |error: io::Error| Error::General(error.to_string());
@@ -261,7 +263,8 @@ impl TlsLink {
     fn fault(&self, error: &Error, heard: bool) -> io::Error {
         let why = words::why(error, self.side.peer());
         match error {
-            // It did not finish the handshake: what we sent since was read by nobody.
+            // The server did not finish the handshake: it has read nothing that this end sent
+            // since.
             Error::AlertReceived(alert)
                 if self.side == Side::Client && !heard && words::is_refusal(*alert) =>
             {
@@ -272,18 +275,19 @@ impl TlsLink {
         }
     }
 
-    /// Takes what has come without waiting, as far as that tells whether a read would give something.
+    /// Processes received octets without waiting, until it is known whether a read would return
+    /// any.
     fn look(&self) -> io::Result<Seen> {
         let mut reading = match self.reading.try_lock() {
             Some(reading) => reading,
-            // Somebody reads, and finds it.
+            // Another thread reads, and finds them.
             None => return Ok(Seen::Nothing),
         };
         loop {
             if self.deaf.load(Ordering::Relaxed) {
                 return Ok(Seen::End);
             }
-            // A read of nothing decides what there is.
+            // An empty read determines what is available.
             let mut tls = self.tls();
             match tls.reader().fill_buf() {
                 Ok([]) => return Ok(Seen::End),
@@ -300,7 +304,7 @@ impl TlsLink {
                         used += count;
                         reading.heard = true;
                     }
-                    // The reader is told.
+                    // The reader gets the error.
                     Err(_) => return Ok(Seen::Octets),
                 }
             }
@@ -332,14 +336,15 @@ impl TlsLink {
         }
     }
 
-    /// Sends what TLS itself has to say, as far as there is room, unless somebody writes, who sends it first.
+    /// Sends TLS's own records as far as there is space, unless another thread writes, which sends
+    /// them first.
     #[cold]
     fn flush(&self) {
         let mut writing = match self.writing.try_lock() {
             Some(writing) => writing,
             None => return,
         };
-        // A record that went out in part cannot be followed by another.
+        // A partly sent record cannot be followed by another.
         if writing.broken {
             return;
         }
@@ -357,7 +362,7 @@ impl TlsLink {
         }
     }
 
-    /// Tells the peer that nothing more comes, if that can be told without waiting.
+    /// Sends close_notify if possible without waiting.
     fn say_goodbye(&self) {
         if let Some(writing) = self.writing.try_lock()
             && !writing.broken
@@ -369,7 +374,8 @@ impl TlsLink {
     }
 }
 
-/// Returns how many octets of the `batch` that ends `records` the peer can decrypt after the first `sent` octets of them.
+/// Returns how many octets of the `batch` that ends `records` the peer can decrypt after the first
+/// `sent` octets of the records.
 fn plain_octets(records: &[u8], sent: usize, batch: usize) -> usize {
     let (mut whole, mut all, mut at) = (0, 0, 0);
     while let Some(&[_, _, _, high, low]) = records.get(at..at + HEADER) {
@@ -377,7 +383,7 @@ fn plain_octets(records: &[u8], sent: usize, batch: usize) -> usize {
         all += 1;
         whole += usize::from(at <= sent);
     }
-    // Before the batch stands what TLS itself had to say.
+    // TLS's own records precede the batch.
     let before = all - batch.div_ceil(FRAGMENT).min(all);
     batch.min(whole.saturating_sub(before) * FRAGMENT)
 }
@@ -409,7 +415,7 @@ impl Link for TlsLink {
             if let Err(failed) = sent {
                 writing.broken = true;
                 written += plain_octets(&writing.octets, failed.written, batch);
-                // A record that went out in part tells the peer nothing, but is more than nothing.
+                // The peer cannot decrypt a partly sent record, but it counts as more than nothing.
                 let some = usize::from(failed.written > 0);
                 return Err(WriteError { written: written.max(some), error: failed.error });
             }
@@ -513,7 +519,7 @@ impl Link for TlsLink {
 }
 
 impl TlsLink {
-    /// Encrypts some of the slices, behind what is there to be sent; returns how many octets.
+    /// Encrypts some of the slices after the queued records; returns the number of octets.
     fn encrypt(&self, slices: &[IoSlice<'_>], octets: &mut Vec<u8>) -> io::Result<usize> {
         let mut batch = [IoSlice::new(&[]); BATCH_SLICES];
         let (mut room, mut count) = (BATCH, 0);
@@ -535,7 +541,7 @@ impl TlsLink {
     }
 }
 
-/// Tells the peer, unless somebody has.
+/// Sends close_notify, unless the link was closed.
 impl Drop for TlsLink {
     fn drop(&mut self) {
         if !self.closed.load(Ordering::Relaxed) {
@@ -552,7 +558,7 @@ fn nanoseconds(timeout: Option<Duration>) -> u64 {
 mod tests {
     use super::*;
 
-    /// A record with a content of `length` octets.
+    /// Returns a record with `length` octets of content.
     fn record(length: u16) -> Vec<u8> {
         let mut octets = vec![0x17, 3, 3];
         octets.extend(length.to_be_bytes());
@@ -562,7 +568,7 @@ mod tests {
 
     #[test]
     fn whole_records_are_counted_as_what_they_hold() {
-        // An alert of TLS itself, and a batch of two records.
+        // A record of TLS's own, and a batch of two records.
         let records = [record(26), record(16_401), record(1_017)].concat();
         let batch = FRAGMENT + 1_000;
         let alert = HEADER + 26;

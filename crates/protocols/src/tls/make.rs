@@ -1,4 +1,4 @@
-//! Certificates to try with: an authority, and what it signs.
+//! Test certificates: an authority and certificates signed by it.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,40 +8,41 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SerialNumber, date_time_ymd,
 };
 
-/// Certificates that are wanted.
+/// Requested certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Names and addresses of the host of the server.
+    /// Names and addresses of the server's host.
     pub hosts: Vec<String>,
     /// Names of clients.
     pub clients: Vec<String>,
-    /// Days for which all of them are valid. 1 to 3650.
+    /// Validity of all certificates in days, 1 to 3650.
     pub days: u32,
 }
 
-/// A file that was made.
+/// Generated file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Made {
     /// Name of the file.
     pub name: String,
-    /// Content of the file, PEM.
+    /// Contents of the file, PEM.
     pub content: String,
-    /// Whether there is a private key in it.
+    /// Whether the file contains a private key.
     pub secret: bool,
 }
 
-/// Shows no key.
+/// Formats the file without its key.
 impl fmt::Debug for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Made({:?}, {} octets)", self.name, self.content.len())
     }
 }
 
-/// Makes an authority of its own (`ca.pem`, `ca.key`), a certificate with its key for a server (`server.pem`) and for each
-/// client (`NAME.pem`). Keys are ECDSA on P-256, which every peer knows.
+/// Generates an authority (`ca.pem`, `ca.key`), and certificates with keys for a server
+/// (`server.pem`) and for each client (`NAME.pem`). Keys are ECDSA on P-256, which every peer
+/// supports.
 ///
 /// # Errors
-/// A host, a name or a number of days that cannot be.
+/// Sentence about an invalid host, name or number of days.
 pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     if !(1..=3650).contains(&wanted.days) {
         return Err("certificates are valid for 1 to 3650 days".to_owned());
@@ -71,7 +72,7 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
-        // Since yesterday, for clocks that are late.
+        // Valid since yesterday, for clocks that are slow.
         let at = |(year, month, day)| date_time_ymd(year, month, day);
         params.not_before = at(day(today - 1));
         params.not_after = at(day(today + 1 + i64::from(wanted.days)));
@@ -90,7 +91,8 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
         made("ca.pem", authority.pem(), false),
         made("ca.key", authority.key().serialize_pem(), true),
     ];
-    // A server is a client, too, of the services that it uses, and a client that is called back a server.
+    // A server is also a client of other services, and a client that is called back is also a
+    // server.
     let both = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let mut sign = |file: &str, name: &str, hosts: Vec<String>, number: u64| {
         let hosts = CertificateParams::new(hosts);
@@ -110,7 +112,7 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     Ok(all)
 }
 
-/// Returns year, month and day of a day, by its number since 1970.
+/// Returns the date of a day number since 1970.
 fn day(number: i64) -> (i32, u8, u8) {
     // Days of the proleptic Gregorian calendar, years beginning in March (Hinnant, chrono-compatible date algorithms).
     let shifted = number + 719_468;

@@ -1,4 +1,4 @@
-//! TLS in references.
+//! TLS in IIOP profiles.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::tls::Tls;
 use crate::tls::files::Files;
 use crate::tls::transport::{over_tcp, over_tls};
 
-/// Tag by which policies about protocols name TLS. Its profiles have that of IIOP.
+/// Tag of TLS in protocol policies. Its profiles have the tag of IIOP.
 pub const TAG: u32 = profile_tag::OXORB_TLS;
 
-/// IIOP profiles with components that tell of TLS: TAG_SSL_SEC_TRANS, which has the port at the profile's host, and the TLS
-/// addresses of CSIv2, which have hosts of their own. Lanes are told as TAO tells them.
+/// IIOP profiles with components for TLS: TAG_SSL_SEC_TRANS with the port at the profile's host,
+/// and the TLS addresses of CSIv2 with hosts of their own. Lanes are encoded as in TAO.
 ///
-/// Where the object has no plain address the port of the profile is 0.
+/// The port of the profile is 0 if the object has no plain address.
 #[derive(Clone)]
 pub struct Ssliop {
     files: Arc<Files>,
@@ -40,16 +40,18 @@ const SUPPORTS: u16 = options::INTEGRITY
     | options::DETECT_MISORDERING
     | options::ESTABLISH_TRUST_IN_TARGET;
 
-/// Association options of a server that takes no plain requests.
+/// Association options of a server that accepts no plain requests.
 const PROTECTION: u16 = options::INTEGRITY | options::CONFIDENTIALITY;
 
 impl Ssliop {
-    /// Returns the kind of profile for a transport, whose settings say what clients have to show.
+    /// Returns the kind of profile for a transport, whose settings define the requirements on
+    /// clients.
     pub fn new(transport: &Tls) -> Self {
         Self { files: Arc::clone(&transport.files) }
     }
 
-    /// Returns what is supported and what is required, of an object that has plain addresses, too, or none.
+    /// Returns the supported and the required association options of an object with or without
+    /// plain addresses.
     fn association(&self, plain: bool) -> (u16, u16) {
         let security = self.files.security();
         let asks = security.clients != ClientCertificates::Ignored && security.roots.is_some();
@@ -89,7 +91,7 @@ impl ProfileKind for Ssliop {
         &["ssliop"]
     }
 
-    /// Reads an IIOP profile, whose components tell of TLS, or not.
+    /// Parses an IIOP profile, with or without components for TLS.
     fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed> {
         let iiop = IiopProfile::parse(profile)?;
         let found = told(&iiop);
@@ -107,7 +109,7 @@ impl ProfileKind for Ssliop {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let endpoints: Vec<_> = profile.addresses.iter().map(endpoint).collect();
         let host = endpoints.first().map_or("", |at| &at.host);
-        // GIOP 1.0 has no room for the port.
+        // GIOP 1.0 profiles cannot hold the port.
         let version = profile.version.max(Version::V1_1);
         let mut iiop = IiopProfile::new(version, host, 0, &profile.key);
         iiop.components.clone_from(&profile.components);
@@ -131,7 +133,8 @@ impl ProfileKind for Ssliop {
         iiop.to_profile()
     }
 
-    /// Clients that know the port alone miss nothing where that is the same.
+    /// Reports whether the address has the port of the profile's own: clients that only know the
+    /// port then miss nothing.
     fn joins(&self, profile: &Profile, address: &Address) -> bool {
         let port =
             |address: &Address| over_tcp(address).and_then(|at| Some(tcp::host_and_port(&at)?.1));
@@ -160,7 +163,7 @@ impl ProfileKind for Ssliop {
     }
 }
 
-/// Returns the addresses over TLS that a profile tells of.
+/// Returns the addresses over TLS in a profile.
 fn told(iiop: &IiopProfile) -> Within {
     let mut found = Within::default();
     let mut add = |host: &str, port: u16, lane: i16| {
@@ -180,7 +183,8 @@ fn told(iiop: &IiopProfile) -> Within {
     match lanes.is_empty() {
         false => lanes.iter().for_each(|(host, port, lane)| add(host, *port, *lane)),
         true => {
-            // Hosts of its own come before the port of a host that may be another's.
+            // Addresses with hosts of their own come before the bare port, whose host may be
+            // another's.
             for at in csi.iter().flat_map(|it| &it.addresses) {
                 add(&at.host, at.port, -1);
             }
@@ -194,7 +198,8 @@ fn told(iiop: &IiopProfile) -> Within {
     found
 }
 
-/// Returns hosts, TLS ports and priorities of lanes, as TAO tells them: the port of the first is that of the profile.
+/// Returns hosts, TLS ports and priorities of lanes in TAO's encoding: the first port is that of
+/// the profile.
 fn lanes(iiop: &IiopProfile, first: u16) -> Vec<(String, u16, i16)> {
     let component = |tag| iiop.component(tag);
     let endpoints = component(tag::TAO_ENDPOINTS).and_then(|it| it.decode().ok());
@@ -208,7 +213,7 @@ fn lanes(iiop: &IiopProfile, first: u16) -> Vec<(String, u16, i16)> {
     lanes.filter(|(_, port, priority)| *port != 0 && *priority >= 0).collect()
 }
 
-/// Returns host and port of an address of TLS.
+/// Returns host and port of a TLS address.
 fn endpoint(address: &Address) -> IiopEndpoint {
     let plain = over_tcp(address);
     let parts = plain.as_ref().and_then(tcp::host_and_port);

@@ -1,4 +1,4 @@
-//! The cryptography that the build chose.
+//! Cryptography provider chosen by the build.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +13,7 @@ use rustls::crypto::ring as chosen;
 #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
 compile_error!("`tls` needs one of the features ring and aws-lc-rs");
 
-/// Name of the library that does the cryptography: `ring` or `aws-lc-rs`.
+/// Name of the cryptography library: `ring` or `aws-lc-rs`.
 pub const PROVIDER: &str = match cfg!(feature = "aws-lc-rs") {
     true => "aws-lc-rs",
     false => "ring",
@@ -22,17 +22,17 @@ pub const PROVIDER: &str = match cfg!(feature = "aws-lc-rs") {
 static CHOSEN: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(chosen::default_provider()));
 
-/// Returns the cryptography, one value for the whole process.
+/// Returns the cryptography provider, one value for the whole process.
 pub fn provider() -> &'static Arc<CryptoProvider> {
     &CHOSEN
 }
 
-/// Returns keys for tickets by which clients resume sessions: made now, and new ones every few hours.
+/// Returns a generator of session tickets with fresh keys, which are replaced every few hours.
 pub(crate) fn tickets() -> Result<Arc<dyn ProducesTickets>, rustls::Error> {
     chosen::Ticketer::new()
 }
 
-/// Returns SHA-256 of some octets.
+/// Returns the SHA-256 of octets.
 pub(crate) fn sha256(octets: &[u8]) -> [u8; 32] {
     let suite = chosen::cipher_suite::TLS13_AES_128_GCM_SHA256;
     let suite = suite.tls13().expect("it is one of TLS 1.3");

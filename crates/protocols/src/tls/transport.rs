@@ -1,4 +1,4 @@
-//! The transport.
+//! Transport of TLS.
 
 use std::fmt;
 use std::io;
@@ -23,14 +23,14 @@ use crate::tls::{SCHEME, TlsAcceptor};
 
 /// TLS over TCP: endpoints, options and addresses are those of TCP.
 ///
-/// It belongs to one ORB, whose certificates it holds.
+/// It belongs to one ORB and holds that ORB's certificates.
 #[derive(Clone, Default)]
 pub struct Tls {
     pub(crate) files: Arc<Files>,
 }
 
 impl Tls {
-    /// Returns a transport that knows no certificates before it is [prepared](Transport::prepare).
+    /// Returns a transport without certificates, to be [prepared](Transport::prepare).
     pub fn new() -> Self {
         Self::default()
     }
@@ -110,7 +110,8 @@ impl Transport for Tls {
         true
     }
 
-    /// Returns addresses that say which name the server's certificate must have, if they say another host than `to`.
+    /// Returns addresses that carry the name required in the server's certificate, if their host
+    /// differs from that of `to`.
     fn resolve(&self, to: &Address) -> io::Result<Resolve> {
         let plain = over_tcp(to).ok_or_else(|| foreign(to))?;
         Ok(match Tcp.resolve(&plain)? {
@@ -132,7 +133,8 @@ impl Transport for Tls {
         Tcp.listen_point(&over_tcp(address)?)
     }
 
-    /// Takes those for which the client has shown the certificate that it would have to show as a server there.
+    /// Accepts addresses for which the client has presented the certificate that it would need as a
+    /// server there.
     fn verify_point(
         &self,
         host: &str,
@@ -187,7 +189,7 @@ impl Tls {
             ClientConnection::new(config, name).map_err(|error| refused(error.to_string()))?;
         let at: SocketAddr = match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as a resolver says it.
+            // With a zone, as resolvers return it.
             Err(_) => plain.place().parse().map_err(|_| foreign(to))?,
         };
         let connecting = socket::Connecting::start_marked(at, dscp)?;
@@ -195,12 +197,12 @@ impl Tls {
     }
 }
 
-/// Returns the address of TLS at the place of one of TCP.
+/// Returns the TLS address at the place of a TCP address.
 pub(crate) fn over_tls(address: &Address) -> Address {
     Address::new(SCHEME, address.place())
 }
 
-/// Returns the address of TCP at the place of one of TLS.
+/// Returns the TCP address at the place of a TLS address.
 pub(crate) fn over_tcp(address: &Address) -> Option<Address> {
     address.of(SCHEME)?;
     Some(Address::new(tcp::SCHEME, address.name()))
@@ -211,7 +213,7 @@ fn foreign(to: &Address) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
-/// A connection that is made.
+/// Connection in progress.
 enum Attempt {
     Tcp(socket::Connecting, Box<ClientConnection>),
     Tls(Box<Half>, Step),
@@ -235,7 +237,7 @@ impl Connecting for Attempt {
         let mut half = match std::mem::replace(self, Self::Over) {
             Self::Tcp(connecting, tls) => {
                 let tcp = connecting.finish().and_then(TcpLink::new)?;
-                // Where nobody listens on a port of this host, TCP may join a socket to itself.
+                // If no process listens on a port of this host, TCP may connect a socket to itself.
                 if tcp.local_address() == tcp.peer_address() {
                     return Err(io::ErrorKind::ConnectionRefused.into());
                 }

@@ -1,4 +1,4 @@
-//! Verification of servers: whom a client takes for the server that it wants.
+//! Verification of servers by clients.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, Signatu
 
 use crate::tls::provider::{provider, sha256};
 
-/// Verifies chain, revocation, name and pinned key of a server, in this order.
+/// Verifier of chain, revocation, name and pinned key of a server, in this order.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    /// Chain, revocation and name; `None`: the pinned keys alone decide.
+    /// Chain, revocation and name; `None`: only the pinned keys are checked.
     pub(crate) chain: Option<Arc<WebPkiServerVerifier>>,
     pub(crate) pins: Vec<[u8; 32]>,
     pub(crate) wanted: Wanted,
@@ -33,7 +33,7 @@ impl ServerCertVerifier for Verifier {
         if let Some(chain) = &self.chain {
             match chain.verify_server_cert(certificate, between, name, ocsp, now) {
                 Ok(_) => {}
-                // The last thing that is verified: all else is as it should be.
+                // The name is verified last, so all else is valid.
                 Err(Error::InvalidCertificate(
                     CertificateError::NotValidForName
                     | CertificateError::NotValidForNameContext { .. },
@@ -77,7 +77,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// A key that is none of those pinned.
+/// Error for a key that is not pinned.
 struct NotPinned([u8; 32]);
 
 impl fmt::Display for NotPinned {

@@ -1,9 +1,9 @@
-//! Errors of TLS, in words that say what to do.
+//! Messages for TLS errors, with advice.
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 
-/// Returns why a handshake or a connection failed, as the rest of a sentence. `peer` is what the other end is: `client` or
-/// `server`.
+/// Returns the reason why a handshake or a connection failed, as the rest of a sentence. `peer` is
+/// the word for the other end: `client` or `server`.
 pub(crate) fn why(error: &Error, peer: &str) -> String {
     match error {
         Error::InvalidCertificate(fault) => format!("the {peer}'s certificate {}", fault_of(fault)),
@@ -105,7 +105,7 @@ fn alert_of(alert: AlertDescription) -> String {
     format!("{what} (alert {})", u8::from(alert))
 }
 
-/// Reports whether an alert says that the server did not accept the client's part of the handshake.
+/// Reports whether an alert means that the server rejected the client's part of the handshake.
 pub(crate) fn is_refusal(alert: AlertDescription) -> bool {
     use AlertDescription as Alert;
     matches!(

@@ -1,4 +1,4 @@
-//! Listening.
+//! Acceptor of UNIX sockets.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,25 +13,25 @@ use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Scheme};
 use crate::unix::file::{self, Rights, SocketFile};
 use crate::unix::{Name, Place, SCHEME, UnixLink};
 
-/// A listening UNIX socket, whatever is spoken there. Its file is removed when it is closed or dropped.
+/// Listening UNIX socket for any protocol. Its file is removed when it is closed or dropped.
 #[derive(Debug)]
 pub struct Listening {
-    /// Dropped before the socket: a file on which nobody listens would be taken over.
+    /// Dropped before the socket: otherwise another process would take over the file.
     file: Option<SocketFile>,
     socket: OwnedFd,
     endpoint: Endpoint,
-    /// The address, for people.
+    /// Address, for users.
     address: Arc<str>,
     closed: AtomicBool,
 }
 
 impl Listening {
-    /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
-    /// `scheme` is that of the addresses. Clients of UNIX sockets cannot send descriptors, where the system refuses them
-    /// (Linux 6.16); those of other schemes can.
+    /// Listens on the place of `endpoint`. First removes a file without a listener. `scheme` is
+    /// that of the addresses. Clients of UNIX sockets cannot send descriptors if the system can
+    /// refuse them (Linux 6.16); those of other schemes can.
     ///
     /// # Errors
-    /// [`ListenError`], which says what to do.
+    /// [`ListenError`] with advice.
     pub fn new(endpoint: &Endpoint, scheme: Scheme) -> Result<Self, ListenError> {
         let mut place = Place::of(endpoint);
         if let Name::Abstract(name) = &mut place.name
@@ -64,15 +64,15 @@ impl Listening {
         })
     }
 
-    /// Waits for a client, as [`Acceptor::accept`] does. Of a socket that was told not to wait:
-    /// [`io::ErrorKind::WouldBlock`].
+    /// Waits for a client, as [`Acceptor::accept`] does. Returns [`io::ErrorKind::WouldBlock`] for
+    /// a non-blocking socket without clients.
     ///
     /// # Errors
     /// Those of [`Acceptor::accept`].
     pub fn accept(&self) -> io::Result<OwnedFd> {
         loop {
-            // Also once it is closed: whoever had connected by then is told so, instead of losing a request. Then the system
-            // has no more, and does not wait.
+            // Also after closing: clients that connected before are notified instead of losing a
+            // request. After them the system returns an error and does not wait.
             match socket::accept(&self.socket) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) if self.is_closed() => return Err(io::ErrorKind::NotConnected.into()),
@@ -81,7 +81,7 @@ impl Listening {
         }
     }
 
-    /// Closes as [`Acceptor::close`].
+    /// Closes the socket as [`Acceptor::close`] does.
     pub fn close(&self) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -92,38 +92,38 @@ impl Listening {
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
-    /// Whether it was closed.
+    /// Reports whether the socket was closed.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Returns the endpoint as [`Acceptor::endpoint`].
+    /// Returns the endpoint as [`Acceptor::endpoint`] does.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Returns the address, for people.
+    /// Returns the address, for users.
     pub fn address(&self) -> &Arc<str> {
         &self.address
     }
 }
 
-/// The socket: readable when a client waits.
+/// Listening socket, readable when a client waits.
 impl AsFd for Listening {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// A listening UNIX socket whose clients are links.
+/// Acceptor of links over a listening UNIX socket.
 #[derive(Debug)]
 pub struct UnixAcceptor(Listening);
 
 impl UnixAcceptor {
-    /// Listens as [`Listening::new`].
+    /// Listens as [`Listening::new`] does.
     ///
     /// # Errors
-    /// [`ListenError`], which says what to do.
+    /// [`ListenError`] with advice.
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
         Listening::new(endpoint, SCHEME).map(Self)
     }
@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use crate::unix::place;
 
-    /// Descriptors are refused at both ends: a receiver would not take them, and closing those of
-    /// others may take as long as they like. Linux 6.16.
+    /// Descriptors are refused at both ends: they would never be received, and closing those of a
+    /// peer may take as long as the peer likes. Linux 6.16.
     #[test]
     fn neither_end_can_send_descriptors() {
         let endpoint = place::url(oxorb_transport::Part::new("@")).unwrap();

@@ -1,4 +1,4 @@
-//! Files of listening sockets: made, taken over from processes that are gone, removed.
+//! Files of listening sockets: creation, takeover from processes that are gone, and removal.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,42 +9,41 @@ use std::time::{Duration, Instant};
 
 use oxorb_sys::unix::{self, MAX_PATH, Name};
 
-/// Number of clients that may wait to be accepted: what Linux allows unless told otherwise
-/// (`net.core.somaxconn`).
+/// Largest number of clients that wait to be accepted: Linux's default (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 
-/// Longest wait for other processes that listen on, or take over, files of the same directory.
+/// Longest wait for other processes that create or take over files in the same directory.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time between two attempts to lock a directory.
 const LOCK_TICK: Duration = Duration::from_millis(2);
 
-/// Attempts to listen on a file: one more than another process may thwart by taking its own away
-/// meanwhile.
+/// Number of attempts to listen on a file, each of which another process may thwart by removing its
+/// own file meanwhile.
 const MAX_ATTEMPTS: usize = 4;
 
-/// The file of a listening socket, which is removed with this value.
+/// File of a listening socket, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    /// Device and inode: a file of somebody else at this path has others.
+    /// Device and inode: another process's file at this path has others.
     identity: (u64, u64),
 }
 
-/// Rights of clients at a listening socket.
+/// Permissions of clients at a listening socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rights {
-    /// Permissions of the file; `None`: those that the umask leaves.
+    /// Permissions of the file; `None`: set by the umask.
     pub(crate) mode: Option<u32>,
-    /// Clients may send descriptors.
+    /// Whether clients may send descriptors.
     pub(crate) descriptors: bool,
 }
 
 impl Rights {
-    /// Begins to take clients, once the rights are right.
+    /// Starts listening; to be called after the file mode was set.
     pub(crate) fn listen(self, socket: &OwnedFd) -> io::Result<()> {
         if !self.descriptors {
-            // Where the system does not have it, descriptors are closed unseen.
+            // Without support by the system, descriptors are closed unread.
             let _ = unix::refuse_descriptors(socket);
         }
         unix::listen(socket, BACKLOG)
@@ -57,11 +56,11 @@ impl From<Option<u32>> for Rights {
     }
 }
 
-/// Listens on a file with these rights, and removes a file on which nobody listens any more. Nobody can connect before the
-/// rights are right.
+/// Listens on a file with these permissions, and first removes a file without a listener. No client
+/// can connect before the permissions are set.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] when a process listens there; other kinds say in words what is wrong.
+/// [`io::ErrorKind::AddrInUse`] if a process listens there; other errors with a text.
 pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(OwnedFd, SocketFile)> {
     let rights = rights.into();
     let directory = directory_of(path);
@@ -87,7 +86,7 @@ pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(Owne
     ))
 }
 
-/// Returns the directory for temporary sockets: that for temporary files, or `/tmp` where its path
+/// Returns the directory for temporary sockets: that for temporary files, or `/tmp` if its path
 /// leaves too few octets for the name of a socket.
 fn temporary_directory(temporary: PathBuf) -> PathBuf {
     match temporary.join(temporary_name()).as_os_str().len() > MAX_PATH {
@@ -96,11 +95,11 @@ fn temporary_directory(temporary: PathBuf) -> PathBuf {
     }
 }
 
-/// Listens on a new file in a directory for temporary ones, and removes those that processes
-/// of this user have left behind.
+/// Listens on a new file in the directory for temporary ones, and removes those that processes of
+/// this user have left behind.
 ///
 /// # Errors
-/// As [`listen`].
+/// As for [`listen`].
 pub(crate) fn listen_temporary(rights: Rights) -> io::Result<(OwnedFd, SocketFile)> {
     let directory = temporary_directory(std::env::temp_dir());
     check(&directory)?;
@@ -120,11 +119,12 @@ impl SocketFile {
         &self.path
     }
 
-    /// Removes the file, unless somebody else's is there by now. To be called while the socket still
-    /// listens: until then no process takes the file over.
+    /// Removes the file, unless it belongs to another socket by now. To be called while the socket
+    /// still listens: until then no process takes the file over.
     pub(crate) fn remove(&self) {
         if identity(&self.path).is_ok_and(|it| it == self.identity) {
-            // Rights may have been taken away; then it stays, and the next server takes it over.
+            // Permissions may have been removed; then the file stays, and the next server takes it
+            // over.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -136,7 +136,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Removes the file of a socket on which nobody listens.
+/// Removes the file of a socket without a listener.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let before = match fs::symlink_metadata(path) {
         Ok(there) => there,
@@ -163,7 +163,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a directory in which everybody may replace the files of others.
+/// Refuses a directory in which all users may replace the files of others.
 fn check(directory: &Path) -> io::Result<()> {
     const WRITABLE_BY_ALL: u32 = 0o002;
     const STICKY: u32 = 0o1000;
@@ -196,16 +196,16 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((there.dev(), there.ino()))
 }
 
-/// A lock on a directory, so that of two processes that find the same stale file only one removes
-/// it, and not the other's new one. Goes with its process.
+/// Lock on a directory, so that of two processes that find the same stale file only one removes it,
+/// and not the other's new one. Ends with its process.
 struct Guard {
     _directory: Option<File>,
 }
 
 impl Guard {
     fn of(directory: &Path) -> io::Result<Self> {
-        // Without the right to read the directory, or on a file system without locks, the two
-        // processes had better not start in the same moment.
+        // Without permission to read the directory, or on a file system without locks, two
+        // processes may race.
         let Ok(file) = File::open(directory) else {
             return Ok(Self { _directory: None });
         };
@@ -235,14 +235,15 @@ impl Guard {
 /// Prefix of temporary names.
 const TEMPORARY: &str = "oxorb-";
 
-/// Returns a name that nobody has.
+/// Returns an unused name.
 pub(crate) fn temporary_name() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     let random = RandomState::new().hash_one(Instant::now());
     format!("{TEMPORARY}{}-{random:016x}", std::process::id())
 }
 
-/// Reports whether a name is one of [`temporary_name`]: others that begin alike somebody has chosen.
+/// Reports whether a name was made by [`temporary_name`]: users may have chosen others with the
+/// same prefix.
 fn is_temporary(name: &str) -> bool {
     let Some((process, random)) = name.strip_prefix(TEMPORARY).and_then(|it| it.split_once('-'))
     else {
@@ -251,10 +252,10 @@ fn is_temporary(name: &str) -> bool {
     process.parse::<u32>().is_ok() && random.len() == 16 && u64::from_str_radix(random, 16).is_ok()
 }
 
-/// Entries of a directory that are looked at.
+/// Largest number of directory entries checked.
 const MAX_SWEPT: usize = 10_000;
 
-/// Removes temporary files on which no process of this user listens any more.
+/// Removes temporary files without a listening process of this user.
 fn sweep(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
@@ -281,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of one test, removed with all in it.
+    /// Temporary directory of one test, removed with its contents.
     struct Directory(PathBuf);
 
     impl Directory {

@@ -1,5 +1,5 @@
-//! Entry point of the fuzz target of profiles and names: whatever the octets are, nothing may panic, hang, or change what
-//! was read when it is written and read again.
+//! Entry point of the fuzz target of profiles and names: no input may cause a panic, a hang, or a
+//! change when it is written and read again.
 
 use core::str;
 
@@ -10,8 +10,8 @@ use oxorb_transport::{Notation, Part, Transport, tcp};
 use crate::unix::known::Known;
 use crate::unix::{SCHEME, Uiop, Unix};
 
-/// Reads `data`, behind the octet that chooses a kind of profile, as the octets of one, as an address of a URL, and as
-/// an endpoint of UNIX sockets.
+/// Parses `data`, after an octet that selects a kind of profile, as such a profile, as an address
+/// of a URL, and as an endpoint of UNIX sockets.
 pub fn profiles(data: &[u8]) {
     let Some((&kind, octets)) = data.split_first() else {
         return;

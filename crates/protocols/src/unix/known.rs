@@ -1,4 +1,4 @@
-//! Identification of the server's socket among others of the same name, by a client.
+//! Identification by a client of a server's socket among others of the same name.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,15 @@ use oxorb_transport::{Address, Scheme};
 
 use crate::unix::{Name, SCHEME};
 
-/// Socket to be reached by an address, behind the `|` of its text. Transports that meet at UNIX sockets verify by it
-/// whom they have reached.
+/// Identification of a socket, after the `|` of an address. Transports over UNIX sockets verify by
+/// it whom they have reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Whichever has the name.
+    /// Any socket with the name.
     ByName,
-    /// Any socket of this process's user, or of root: all that is known of sockets of omniORB.
+    /// Any socket of this process's user, or of root: omniORB's references identify no more.
     Trusted,
-    /// The one of this identity.
+    /// Socket with this identity.
     By(SocketIdentity),
 }
 
@@ -28,10 +28,10 @@ pub enum Known {
 const TRUSTED: &str = "trusted";
 
 impl Known {
-    /// Reads the name and the rest of an address.
+    /// Parses the name and the identification of an address.
     ///
     /// # Errors
-    /// A sentence, when the address is not of a UNIX socket.
+    /// Sentence about an address that is not of a UNIX socket.
     pub(crate) fn read(address: &Address) -> Result<(Name, Known), String> {
         if address.of(SCHEME).is_none() {
             return Err(format!("{address} is no address of a UNIX socket"));
@@ -39,10 +39,10 @@ impl Known {
         Ok((Name::read(address.name())?, Self::of(address)?))
     }
 
-    /// Reads how an address of any transport says that the socket is known.
+    /// Parses the identification in an address of any transport.
     ///
     /// # Errors
-    /// A sentence, when that cannot be read.
+    /// Sentence about an invalid one.
     pub fn of(address: &Address) -> Result<Known, String> {
         Ok(match address.verified() {
             None => Known::ByName,
@@ -51,25 +51,26 @@ impl Known {
         })
     }
 
-    /// Returns how a socket of this process is known by its clients: by its identity where the system tells it.
+    /// Returns the identification of a socket of this process: its identity if the system reports
+    /// it.
     pub fn own(name: &Name) -> Known {
         own(name).map_or(Known::ByName, Known::By)
     }
 
-    /// Returns how the socket of an identity is known, if it is one of this host.
+    /// Returns the identification of a socket with this identity, if it is of this host.
     ///
     /// # Errors
-    /// The difference between the server's host and this one, as a sentence.
+    /// Sentence about the difference between the server's host and this one.
     pub fn on_this_host(identity: SocketIdentity) -> Result<Known, String> {
         same_host(&identity).map(|()| Known::By(identity))
     }
 
-    /// Returns the address of a socket of this name that is known so.
+    /// Returns the address of a socket with this name and identification.
     pub(crate) fn address(&self, name: &Name) -> Address {
         self.address_at(SCHEME, &name.to_string())
     }
 
-    /// Returns the address of a place of another transport that meets at a socket which is known so.
+    /// Returns the address of a place of another transport over a socket with this identification.
     pub fn address_at(&self, scheme: Scheme, place: &str) -> Address {
         match self {
             Known::ByName => Address::new(scheme, place),
@@ -78,10 +79,10 @@ impl Known {
         }
     }
 
-    /// Verifies, before connecting, that the name means here what it means to the server.
+    /// Verifies, before connecting, that the name has the same meaning here as for the server.
     ///
     /// # Errors
-    /// The difference.
+    /// Description of the difference.
     pub fn verify_name(&self, name: &Name) -> io::Result<()> {
         let Known::By(identity) = self else {
             return Ok(());
@@ -101,10 +102,10 @@ impl Known {
         Ok(())
     }
 
-    /// Verifies by the connection itself that the user at its other end is the server's.
+    /// Verifies on the connection that the user at its other end is the server's.
     ///
     /// # Errors
-    /// The difference.
+    /// Description of the difference.
     pub fn verify_user(&self, listening: Credentials) -> io::Result<()> {
         let uid = listening.uid;
         let refused = |text| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
@@ -122,18 +123,18 @@ impl Known {
     }
 }
 
-/// Returns what tells a socket of this name, of this process, from others. `None` where the system
-/// does not.
+/// Returns the identity of this process's socket of this name; `None` if the system does not report
+/// it.
 fn own(name: &Name) -> Option<SocketIdentity> {
     let (host, users) = (*here())?;
     let (device, inode) = within(name).ok()?;
     Some(SocketIdentity { host, users, uid: unix::own_credentials().uid, device, inode })
 }
 
-/// Reports whether a server is where this process is.
+/// Checks that a server is on this process's host and in its user namespace.
 ///
 /// # Errors
-/// The difference, as a sentence.
+/// Sentence about the difference.
 fn same_host(server: &SocketIdentity) -> Result<(), String> {
     let Some((host, users)) = *here() else {
         return Err("the system does not tell the identity of this host (boot_id)".to_owned());
@@ -150,8 +151,7 @@ fn same_host(server: &SocketIdentity) -> Result<(), String> {
     }
 }
 
-/// Returns the identity of the host since its last start, and the number of the user namespace of
-/// this process. Read once.
+/// Returns the boot id of the host and the number of this process's user namespace. Read once.
 fn here() -> &'static Option<([u8; 16], u64)> {
     static HERE: OnceLock<Option<([u8; 16], u64)>> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -163,7 +163,7 @@ fn here() -> &'static Option<([u8; 16], u64)> {
     })
 }
 
-/// Returns device and inode of what a name is in: a directory, or the network namespace.
+/// Returns device and inode of the scope of a name: a directory, or the network namespace.
 fn within(name: &Name) -> io::Result<(u64, u64)> {
     let there = match name {
         Name::Path(path) => {

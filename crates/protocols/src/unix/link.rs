@@ -1,4 +1,4 @@
-//! Connections.
+//! Links over UNIX sockets.
 
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -11,22 +11,22 @@ use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
 
 use crate::unix::known::Known;
 
-/// Octets that one system call which waits is given to write, at most.
+/// Largest number of octets passed to one blocking system call of a write.
 ///
-/// The kernel copies them into one piece of memory of its own, and waits for room once. A larger
-/// write would wait for room piece by piece, each as long as the time-out allows.
+/// The kernel copies them into one piece of its memory, and waits for space once. A larger write
+/// would wait for space piece by piece, each for up to the time-out.
 const PIECE: usize = 32 << 10;
 
-/// A connection over a UNIX stream socket.
+/// Connection over a UNIX stream socket.
 ///
-/// [`Stream`] says what a read and a write cost, and how exact time-outs are. The kernel holds at
-/// most a send buffer of octets that the peer has not read; the size of the receive buffer means
-/// nothing.
+/// See [`Stream`] for the costs of reads and writes and the precision of time-outs. The kernel
+/// holds at most a send buffer of octets that the peer has not read; the size of the receive buffer
+/// has no effect.
 #[derive(Debug)]
 pub struct UnixLink {
     stream: Stream<PIECE>,
     peer: PeerId,
-    /// Address where the server listens, for people.
+    /// Address of the server, for users.
     server: Arc<str>,
     side: Side,
 }
@@ -38,20 +38,20 @@ enum Side {
 }
 
 impl UnixLink {
-    /// Takes over a blocking socket that has connected to `server`.
+    /// Wraps a blocking socket that is connected to `server`.
     ///
     /// # Errors
-    /// When the system does not tell who listens there, or another user than the server's does.
+    /// The system does not report who listens there, or it is another user than the server's.
     pub(crate) fn connected(socket: OwnedFd, server: Arc<str>, known: Known) -> io::Result<Self> {
         let listening = unix::peer_credentials(&socket)?;
         known.verify_user(listening)?;
         Ok(Self::new(socket, identity(listening), server, Side::Client))
     }
 
-    /// Takes over a blocking socket that was accepted by `server`.
+    /// Wraps a blocking socket accepted by `server`.
     ///
     /// # Errors
-    /// When the system does not tell who connected.
+    /// The system does not report who connected.
     pub(crate) fn accepted(socket: OwnedFd, server: Arc<str>) -> io::Result<Self> {
         let client = identity(unix::peer_credentials(&socket)?);
         Ok(Self::new(socket, client, server, Side::Server))
@@ -85,8 +85,8 @@ impl Link for UnixLink {
         self.peer.clone()
     }
 
-    /// Sets the size of the send buffer, at least what one system call writes. There is no network
-    /// for the other properties.
+    /// Sets the size of the send buffer, at least to that of one system call's write. The other
+    /// properties need a network.
     fn apply(&self, properties: &Properties) -> io::Result<()> {
         if properties.send_buffer.is_some() {
             socket::set_buffers(self.stream.socket(), properties.send_buffer, None)?;

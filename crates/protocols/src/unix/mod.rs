@@ -1,7 +1,7 @@
 //! GIOP over UNIX sockets: the transport, and the profile by which references name it (TAO's UIOP).
 //!
-//! A connection within a host that no network stack carries: less work for each message than TCP
-//! over loopback, file rights say who may connect, and the kernel vouches for who did.
+//! Connections within a host without a network stack: less work for each message than TCP over
+//! loopback, file permissions decide who may connect, and the kernel reports who did.
 //!
 //! ```
 //! use std::io::IoSlice;
@@ -45,7 +45,7 @@ pub use place::{Name, OwnOption, Place, read_urls};
 pub use profile::Uiop;
 pub use transport::{Unix, connect};
 
-/// The scheme of addresses of UNIX sockets: `unix:/run/bank`, `unix:@abstract`.
+/// Scheme of addresses of UNIX sockets: `unix:/run/bank`, `unix:@abstract`.
 pub const SCHEME: Scheme = Scheme::new("unix");
 
 /// Returns the protocol: GIOP over UNIX sockets, under the name `uiop`.

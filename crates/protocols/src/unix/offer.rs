@@ -1,4 +1,4 @@
-//! Whether a client may be called back over its connection at the address of a UNIX socket (bidirectional GIOP).
+//! Verification of callback addresses at UNIX sockets that clients offer (bidirectional GIOP).
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,17 +10,18 @@ use oxorb_transport::{Address, PeerId};
 use crate::unix::known::Known;
 use crate::unix::{Name, connect};
 
-/// Ways in which references name a socket that a client was found to listen at.
+/// Result of verifying a socket that a client claims to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// The identity alone decides.
+    /// Socket known by its identity only.
     ByIdentity,
-    /// The name decides, too, which means this socket here.
+    /// Socket also known by its name, which means this socket here.
     ByName,
 }
 
 impl Offered {
-    /// Returns the addresses that lead to the client: that which it named, and the one without the identity.
+    /// Returns the addresses that lead to the client: the offered one, and if possible that without
+    /// the identity.
     pub fn addresses(self, named: &Address) -> Vec<Address> {
         match self {
             Self::ByIdentity => vec![named.clone()],
@@ -29,17 +30,18 @@ impl Offered {
     }
 }
 
-/// Verifies that the client at the other end of a connection listens at a socket, which it names.
+/// Verifies that the client at the other end of a connection listens at the named socket.
 ///
-/// The address has to carry the identity of the socket, as references do that have other addresses, and to be of this host
-/// and of the client's user. A client of a PID namespace that cannot be seen from here has no address: all processes there
-/// look alike (process 0). If somebody listens there now, it must be the client's process. A socket that this process
-/// cannot reach (no longer there, another container's, no right to connect) is believed to be the client's: processes of
-/// one user are trusted alike. Connects to a socket that is there, and sends nothing: the process that listens accepts a
-/// connection which has ended.
+/// The address must carry the identity of the socket, as references with other addresses do, and be
+/// of this host and of the client's user. A client in a PID namespace invisible from here has no
+/// address: all processes there look alike (process 0). If a process listens there now, it must be
+/// the client's. A socket that this process cannot reach (removed, in another container, without
+/// permission to connect) is accepted as the client's: processes of one user are trusted alike.
+/// Connects to an existing socket and sends nothing: the listening process accepts a connection
+/// that has ended.
 ///
 /// # Errors
-/// The reason why the address is not the client's, as a sentence.
+/// Sentence about why the address is not the client's.
 pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered, String> {
     let PeerId::User { uid, pid, .. } = client else {
         return Err(format!("{client} is no process of this host"));
@@ -56,7 +58,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     if identity.uid != uid {
         return of_another("socket", identity.uid);
     }
-    // The name means something else here.
+    // The name has another meaning here.
     if known.verify_name(name).is_err() {
         return Ok(Offered::ByIdentity);
     }
@@ -70,7 +72,8 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         return of_another("file", owner);
     }
     let trusted = uid == 0 || uid == unix::own_credentials().uid;
-    // Nobody says whose the socket is but who listens there, and no other user has this process connect to anybody.
+    // Only the listener tells who owns such a socket, and no other user may make this process
+    // connect to arbitrary sockets.
     if matches!(name, Name::Abstract(_)) && !trusted {
         return Err(
             "abstract names are taken from root and the user of this process alone".to_owned()
@@ -80,7 +83,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         Ok(None) => Err("the socket is busy: whose it is cannot be seen".to_owned()),
         Ok(Some(socket)) => {
             let listening = unix::peer_credentials(&socket).map_err(|error| error.to_string())?;
-            // Process 0 is any that cannot be seen from here, and so not the client.
+            // Process 0 is any process invisible from here, and so not proved to be the client.
             match (listening.uid, listening.pid) == (uid, pid) {
                 true => Ok(Offered::ByName),
                 false => Err(format!(
@@ -89,7 +92,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
                 )),
             }
         }
-        // Anybody could name what is not there.
+        // Any client could name a socket that does not exist.
         Err(error) if nobody_is_there(&error) => Ok(match owner.is_some() || trusted {
             true => Offered::ByName,
             false => Offered::ByIdentity,
@@ -98,7 +101,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     }
 }
 
-/// Returns the user of a file; `None`: this process sees none.
+/// Returns the owner of a file; `None` if this process cannot see it.
 fn owner(path: &Path) -> Result<Option<u32>, String> {
     match std::fs::symlink_metadata(path) {
         Ok(file) if file.file_type().is_symlink() => {
@@ -110,7 +113,7 @@ fn owner(path: &Path) -> Result<Option<u32>, String> {
     }
 }
 
-/// Whether a socket is not there, or not for this process.
+/// Reports whether a socket does not exist, or is not accessible to this process.
 fn nobody_is_there(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
     matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
@@ -136,7 +139,7 @@ mod tests {
         PeerId::User { uid, gid, pid }
     }
 
-    /// A client that names the socket of a process which lives, of its own user or of another one.
+    /// A client names the socket of another live process, of its own user or of another one.
     #[test]
     fn the_socket_of_another_process_cannot_be_claimed() {
         let refused = |acceptor: &UnixAcceptor, client: PeerId| {
@@ -153,7 +156,7 @@ mod tests {
             assert!(why.contains("listens there"), "{why}");
             let why = refused(&acceptor, other(|uid, _| *uid += 1)).unwrap();
             assert!(why.contains("of user"), "{why}");
-            // Of another PID namespace: so is every other process there.
+            // Of another PID namespace, as is every other process there.
             let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
             assert!(why.contains("PID namespace"), "{why}");
             for stranger in [PeerId::Process, PeerId::Unknown, PeerId::Ip([127, 0, 0, 1].into())] {
@@ -163,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A client cannot make this process connect to the sockets of others.
+    /// A client cannot make this process connect to other users' sockets.
     #[test]
     fn an_abstract_name_of_another_user_is_not_looked_at() {
         let endpoint = crate::unix::place::url(oxorb_transport::Part::new("@")).unwrap();
@@ -178,7 +181,7 @@ mod tests {
         assert!(why.contains("abstract names"), "{why}");
     }
 
-    /// A client that cannot be connected to: what offers are for.
+    /// A client that cannot be connected to: the purpose of offers.
     #[test]
     fn a_socket_that_cannot_be_reached_is_the_clients_if_the_user_is() {
         let path =
@@ -192,7 +195,7 @@ mod tests {
             Known::By(identity) => identity,
             known => panic!("{known:?}"),
         };
-        // A user who is not this process's names what is not there.
+        // Another user than this process's names a socket that does not exist.
         let theirs = SocketIdentity { uid: elsewhere.uid + 1, ..elsewhere };
         let another_user = other(|uid, _| *uid += 1);
         let offered = verify_offer(&name, Known::By(theirs), another_user);
@@ -203,7 +206,7 @@ mod tests {
         verify_offer(&name, Known::By(elsewhere), other(|_, pid| *pid = 0)).unwrap_err();
         elsewhere.host[0] ^= 1;
         verify_offer(&name, Known::By(elsewhere), own()).unwrap_err();
-        // A link in a directory of everybody's would lead to somebody else's socket.
+        // A link in a world-writable directory could lead to another user's socket.
         std::os::unix::fs::symlink("/nowhere", &path).unwrap();
         let why = verify_offer(&name, known, own()).unwrap_err();
         std::fs::remove_file(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Names of sockets, endpoints, and their grammar.
+//! Names of sockets, endpoints of UNIX sockets, and their grammar.
 
 use std::fmt;
 
@@ -7,24 +7,25 @@ use oxorb_transport::{Address, Endpoint, EndpointError, Part, Scheme};
 
 use crate::unix::SCHEME;
 
-/// Name of a UNIX socket, in one form.
+/// Canonical name of a UNIX socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// A file that the server makes in the directory for temporary ones.
+    /// New file that the server creates in the directory for temporary ones.
     Temporary,
-    /// The path of a file.
+    /// Path of a file.
     Path(String),
-    /// A name without a file (Linux), written `@NAME`; an empty one: the server makes one.
+    /// Abstract name without a file (Linux), written `@NAME`; an empty one: the server chooses it.
     Abstract(String),
 }
 
 impl Name {
-    /// Reads a name as addresses and profiles have it: a path, or `@` and an abstract name.
+    /// Parses a name in addresses and profiles: a path, or `@` and an abstract name.
     ///
-    /// Repeated slashes and steps to `.` are left out of a path, so that equal paths are equal text.
+    /// Repeated slashes and `.` steps are removed from a path, so that equal paths have equal
+    /// texts.
     ///
     /// # Errors
-    /// A sentence, when the system takes no such name.
+    /// Sentence about a name that the system does not accept.
     pub fn read(text: &str) -> Result<Self, String> {
         if text.contains('\0') {
             return Err("the name of a UNIX socket holds no octet 0".to_owned());
@@ -52,7 +53,7 @@ impl Name {
         }
     }
 
-    /// Whether the server makes a name.
+    /// Reports whether the server chooses the name.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Temporary => true,
@@ -61,14 +62,13 @@ impl Name {
         }
     }
 
-    /// Returns the address of a socket with this name, in one of the schemes whose places are such
-    /// names.
+    /// Returns the address of a socket with this name, in a scheme whose places are such names.
     pub fn address(&self, scheme: Scheme) -> Address {
         Address::new(scheme, &self.to_string())
     }
 }
 
-/// Writes what [`Name::read`] reads; nothing for a temporary one.
+/// Formats the name as [`Name::read`] parses it; a temporary one is empty.
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -79,7 +79,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Leaves out what changes nothing about a path. `..` stays: behind a symbolic link it does.
+/// Removes redundant steps from a path. `..` stays, as it is significant after a symbolic link.
 fn canonical(path: &str) -> String {
     let steps = path.split('/');
     let steps: Vec<_> = steps.filter(|step| !matches!(*step, "" | ".")).collect();
@@ -87,12 +87,12 @@ fn canonical(path: &str) -> String {
     format!("{root}{}", steps.join("/"))
 }
 
-/// The part of an [`Endpoint`] that UNIX sockets understand.
+/// Place of an [`Endpoint`] of UNIX sockets.
 ///
 /// # Grammar
 ///
 /// TAO's notation and, in the second line, omniORB's. The words before it (`uiop://`, `giop:unix:`)
-/// are a protocol's.
+/// belong to the protocol.
 ///
 /// ```text
 /// url       = [ address *( "," address ) ] [ "|" option *( "&" option ) ]
@@ -102,9 +102,9 @@ fn canonical(path: &str) -> String {
 /// who       = "uid:" number | "gid:" number | "all"
 /// ```
 ///
-/// A path is absolute; an empty one is a new file in the directory for temporary ones. `@name` is an
-/// abstract name (Linux): no file, and therefore no rights but those of `allow` and `deny`. `@` alone is
-/// an abstract name that nobody has.
+/// A path is absolute; an empty one is a new file in the directory for temporary ones. `@name` is
+/// an abstract name (Linux): without a file, and so without permissions except `allow` and `deny`.
+/// `@` alone is an unused abstract name.
 ///
 /// ```
 /// use oxorb_transport::{Notation, Part, Transport};
@@ -125,20 +125,20 @@ fn canonical(path: &str) -> String {
 pub struct Place {
     /// Name of the socket.
     pub name: Name,
-    /// Rights of the file; `None`: those that the umask leaves.
+    /// Permissions of the file; `None`: set by the umask.
     pub mode: Option<u32>,
 }
 
 const MODE: &str = "mode";
 
 impl Place {
-    /// A place with nothing special about it.
+    /// Returns a place with default permissions.
     pub fn new(name: Name) -> Self {
         Self { name, mode: None }
     }
 
-    /// Reads the part of UNIX sockets out of an endpoint that they made. One that they did not make
-    /// is taken for a path, on which nobody can listen.
+    /// Returns the place of an endpoint of UNIX sockets. Any other endpoint is treated as a path on
+    /// which nobody can listen.
     pub fn of(endpoint: &Endpoint) -> Self {
         let name = match endpoint.place.as_str() {
             "" => Name::Temporary,
@@ -148,7 +148,8 @@ impl Place {
         Self { name, mode: mode.and_then(|(_, value)| u32::from_str_radix(value, 8).ok()) }
     }
 
-    /// Writes it as an endpoint; version, protocol, access and options of others are those of `like`.
+    /// Returns it as an endpoint; version, protocol, access rules and other options are those of
+    /// `like`.
     pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mode = self.mode.map(|mode| (MODE, format!("{mode:04o}")));
         let others = like.options.iter().filter(|(name, _)| *name != MODE);
@@ -161,25 +162,25 @@ impl Place {
     }
 }
 
-/// An option that endpoints of another transport over UNIX sockets have.
+/// Endpoint option of another transport over UNIX sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnOption {
     /// Name of the option.
     pub name: &'static str,
-    /// Reads the value and returns it in its canonical form; `None`: it is the default.
+    /// Parser of the value, which returns its canonical form; `None` for the default.
     pub read: fn(Part<'_>) -> Result<Option<String>, EndpointError>,
 }
 
-/// Reads TAO's notation, behind `uiop://`.
+/// Parses TAO's notation, after `uiop://`.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     read_urls(text, SCHEME, &[], "the options are mode, allow and deny")
 }
 
-/// Reads what stands behind `PROTOCOL://` as [`Place`] says, for a transport with a scheme and options
-/// of its own. `all` names all options there are, for who uses another.
+/// Parses the text after `PROTOCOL://` as described for [`Place`], for a transport with its own
+/// scheme and options. `all` lists all options, for the error about an unknown one.
 ///
 /// # Errors
-/// [`EndpointError`]: the place in the text, and what is wrong there.
+/// [`EndpointError`] with the position in the text and the fault.
 pub fn read_urls(
     text: Part<'_>,
     scheme: Scheme,
@@ -211,7 +212,7 @@ pub fn read_urls(
     while let Some(part) = rest {
         let (one, more) = part.split(',');
         rest = more;
-        // A path may hold an @, and an abstract name begins with one.
+        // A path may contain an @, and an abstract name begins with one.
         let (version, address) = match one.text().starts_with(['/', '@']) {
             true => (None, one),
             false => one.version()?,
@@ -225,7 +226,7 @@ pub fn read_urls(
     Ok(endpoints)
 }
 
-/// Reads omniORB's notation, behind `giop:unix:`.
+/// Parses omniORB's notation, after `giop:unix:`.
 pub(crate) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
     if text.text().contains(',') {
         return Err(
@@ -242,7 +243,7 @@ fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
     }
     match Name::read(text.text()) {
         Ok(Name::Path(path)) if !path.starts_with('/') => {
-            // TAO's word for the protocol, which is not that of the addresses.
+            // TAO's name of the protocol, which is not that of the addresses.
             let word = if scheme == SCHEME { "uiop" } else { scheme.as_str() };
             Err(text.error(format!(
                 "the path is absolute and therefore written with three slashes, as in {word}:///{path}"

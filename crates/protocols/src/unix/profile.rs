@@ -1,4 +1,4 @@
-//! Profiles.
+//! Profiles of UNIX sockets.
 
 use oxorb_core::protocol::{Located, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
@@ -11,16 +11,16 @@ use oxorb_transport::Address;
 use crate::unix::known::Known;
 use crate::unix::{Name, SCHEME};
 
-/// Profiles of GIOP over UNIX sockets, as TAO writes them: a path in place of host and port, and
-/// TAO's component for lanes.
+/// Profiles of GIOP over UNIX sockets in TAO's form: a path in place of host and port, and TAO's
+/// component for lanes.
 ///
-/// A path does not name its host: to a client on another one it means a file of its own, if it has
-/// one there. So OxORB adds a component with the identity of the socket, where the reference has
-/// other addresses besides.
+/// A path does not name its host: on another host it may be a file of that host. So OxORB adds a
+/// component with the identity of the socket if the reference has other addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uiop;
 
-/// Most sockets of one profile that are looked at, as many as a call tries addresses: each is held against all others.
+/// Largest number of sockets of a profile that are checked, equal to the addresses that a call
+/// tries: each is compared with all others.
 const MAX_PLACES: usize = 64;
 
 impl ProfileKind for Uiop {
@@ -40,7 +40,7 @@ impl ProfileKind for Uiop {
         let addresses = endpoints.iter().take(MAX_PLACES);
         let addresses: Vec<_> =
             addresses.filter_map(|(path, priority)| Some((address(path)?, *priority))).collect();
-        // TAO writes -1 where there is no lane.
+        // TAO writes -1 without a lane.
         let lanes = addresses.iter().any(|(_, priority)| *priority >= 0);
         let (lanes, more): (Vec<_>, Vec<_>) = match lanes {
             true => (addresses, Vec::new()),
@@ -69,13 +69,13 @@ impl ProfileKind for Uiop {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut components = profile.components.clone();
         let place = |address: &Address| address.name().to_owned();
-        // GIOP 1.0 profiles have no room for components.
+        // GIOP 1.0 profiles cannot hold components.
         if profile.version >= Version::V1_1 {
             let lanes = profile.lanes.iter();
             if !profile.lanes.is_empty() {
                 let named = lanes.clone();
                 let named = named.map(|(address, priority)| (address.name(), *priority));
-                // That which it was read from.
+                // Replaces the component that the addresses were read from.
                 components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
                 components.push(TaggedComponent::tao_sockets(named));
             }
@@ -99,8 +99,8 @@ impl ProfileKind for Uiop {
         format!("uiop:{version}@{}|", address.name())
     }
 
-    /// Returns omniORB's component, which knows paths only, and our own. omniORB prefers the socket to
-    /// TCP on the host of this name.
+    /// Returns omniORB's component, which supports paths only, and OxORB's own. omniORB prefers the
+    /// socket to TCP on the host of this name.
     fn beside(&self, address: &Address) -> Vec<TaggedComponent> {
         let omniorb = || match Known::read(address).ok()? {
             (Name::Path(path), _) => Some(TaggedComponent::omniorb_unix(&host_name()?, &path)),
@@ -113,8 +113,8 @@ impl ProfileKind for Uiop {
         matches!(Known::of(address), Ok(Known::By(identity)) if Known::on_this_host(identity).is_ok())
     }
 
-    /// Goes by our own component where there is one. omniORB's names the host alone: its socket has to
-    /// be of this process's user or of root, unless the profile has no other address.
+    /// Finds a socket by OxORB's component if there is one. omniORB's names only the host: its
+    /// socket must be of this process's user or of root, unless the profile has no other address.
     fn found_beside(&self, profile: &Profile) -> Option<Result<Address, String>> {
         let mut ours = sockets(profile).peekable();
         if ours.peek().is_some() {
@@ -155,7 +155,7 @@ impl ProfileKind for Uiop {
         let (place, rest) = text.split_at(end);
         let address = address(place)
             .ok_or("a UNIX socket has a path, or @ and a name, of 1 to 107 octets")?;
-        // Another address may follow the bar.
+        // Another address may follow the `|`.
         let rest = match rest.strip_prefix("|,") {
             Some(_) => &rest[1..],
             None => rest,
@@ -164,12 +164,12 @@ impl ProfileKind for Uiop {
     }
 }
 
-/// Returns the name of this host, if the system tells it.
+/// Returns the name of this host, if the system reports it.
 fn host_name() -> Option<String> {
     interface::host_name().ok()
 }
 
-/// Returns the component that tells of a socket that is known by more than its name.
+/// Returns the component of a socket with a known identity.
 fn identity(address: &Address) -> Option<TaggedComponent> {
     match Known::read(address).ok()? {
         (_, Known::By(identity)) => Some(TaggedComponent::oxorb_socket(address.name(), &identity)),
@@ -177,7 +177,7 @@ fn identity(address: &Address) -> Option<TaggedComponent> {
     }
 }
 
-/// Iterates over the sockets of which our own components tell.
+/// Iterates over the sockets in OxORB's components.
 fn sockets(profile: &Profile) -> impl Iterator<Item = (Name, SocketIdentity)> {
     let ours = profile.components.iter();
     let ours = ours.filter(|component| component.tag == tag::OXORB_SOCKET);
@@ -210,8 +210,8 @@ fn address(place: &str) -> Option<Address> {
     (!name.is_temporary()).then(|| name.address(SCHEME))
 }
 
-/// Reads a `MAJOR.MINOR@` at the beginning; TAO's default is 1.2. A path may hold an `@`, and an
-/// abstract name begins with one.
+/// Parses a `MAJOR.MINOR@` at the beginning; TAO's default is 1.2. A path may contain an `@`, and
+/// an abstract name begins with one.
 fn version(text: &str) -> Result<(Version, &str), &'static str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let version = &text[..text.len() - rest.len()];

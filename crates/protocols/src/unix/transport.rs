@@ -1,4 +1,4 @@
-//! The transport.
+//! Transport of UNIX sockets.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -14,7 +14,7 @@ use oxorb_transport::{
 use crate::unix::known::Known;
 use crate::unix::{Name, Place, SCHEME, UnixAcceptor, UnixLink, offer, place};
 
-/// The transport over UNIX sockets.
+/// UNIX-socket transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Unix;
 
@@ -42,8 +42,7 @@ impl Transport for Unix {
         Ok(Box::new(UnixAcceptor::listen(at)?))
     }
 
-    /// Returns the one address that there is, with what tells the socket from others of its name:
-    /// rules are about networks.
+    /// Returns the only address, with the identity of the socket: rules concern networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
         let name = Place::of(at).name;
         Ok(vec![Known::own(&name).address(&name)])
@@ -61,7 +60,7 @@ impl Transport for Unix {
         true
     }
 
-    /// Returns an endpoint whose name has `.NUMBER` behind it; any number of temporary ones.
+    /// Returns an endpoint with `.NUMBER` appended to its name, or another temporary one.
     fn following(&self, at: &Endpoint, number: u32) -> Option<Endpoint> {
         let place = Place::of(at);
         let name = match place.name {
@@ -86,7 +85,7 @@ impl Transport for Unix {
     }
 }
 
-/// An attempt to connect. Only a server at which too many clients wait takes it more than once.
+/// Attempt to connect. It takes more than one step only if too many clients wait at the server.
 struct Attempt {
     name: Name,
     known: Known,
@@ -103,7 +102,7 @@ impl Attempt {
 }
 
 impl Connecting for Attempt {
-    /// Returns none: the system tells nobody when a client less waits.
+    /// Returns `None`: the system does not report that fewer clients wait.
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -119,10 +118,11 @@ impl Connecting for Attempt {
     }
 }
 
-/// Connects to a name, and does not wait. `None`: as many clients as may wait there to be accepted.
+/// Connects to a name, without waiting. Returns `None` if the largest number of clients waits there
+/// to be accepted.
 ///
 /// # Errors
-/// When nobody listens there, or this process may not connect.
+/// No process listens there, or this process may not connect.
 pub fn connect(name: &Name) -> io::Result<Option<OwnedFd>> {
     let name = match name {
         Name::Path(path) => unix::Name::Path(Path::new(path)),

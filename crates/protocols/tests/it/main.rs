@@ -1,4 +1,4 @@
-//! The protocols and their transports, a module for each.
+//! Tests of the protocols and their transports, a module for each.
 
 #[cfg(feature = "datagrams")]
 mod datagram;

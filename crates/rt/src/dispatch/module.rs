@@ -17,13 +17,15 @@ use oxorb_sys::thread::Purpose;
 use crate::dispatch::queue::Queue;
 use crate::dispatch::{Plan, StartError, Threads};
 
-/// A thread that has nothing to do looks so often whether it was forgotten.
+/// Interval at which an idle thread rechecks its queue.
 const TICK: Duration = Duration::from_millis(500);
 
-/// A queue and the threads that serve it; see the [crate]. Ends when it is dropped: what waits is given to nobody.
+/// Queue and the threads that serve it; see the [crate]. Dropping it ends the threads and discards
+/// waiting requests.
 ///
-/// **Real-time cost.** [`dispatch`](Self::dispatch) and each turn of a thread take one lock, whose holder inherits the
-/// priority of who waits for it, and one system call where a thread sleeps or is woken. Nothing is allocated.
+/// **Real-time cost.** [`dispatch`](Self::dispatch) and each turn of a thread take one lock, whose
+/// holder inherits the priority of its waiters, and one system call if a thread sleeps or is woken.
+/// Nothing is allocated.
 pub struct Module<T: Send + 'static> {
     shared: Arc<Shared<T>>,
     plan: Plan,
@@ -32,7 +34,7 @@ pub struct Module<T: Send + 'static> {
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// Threads by their numbers; set before the first request.
+    /// Threads by number; set before the first request.
     threads: Box<[OnceLock<thread::Thread>]>,
     real_time: AtomicBool,
     dispatched: AtomicU64,
@@ -41,10 +43,10 @@ struct Shared<T> {
 
 struct State<T> {
     queue: Queue<T>,
-    /// Numbers of threads that sleep, or are about to.
+    /// Numbers of threads that sleep or are about to.
     idle: Vec<usize>,
     alive: usize,
-    /// Threads that were ever started.
+    /// Number of threads ever started.
     begun: usize,
     stopping: bool,
 }
@@ -52,22 +54,22 @@ struct State<T> {
 /// Counts of a module since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Requests that were taken into the queue.
+    /// Number of accepted requests.
     pub dispatched: u64,
-    /// Requests for which there was no room.
+    /// Number of requests rejected because the queue was full.
     pub refused: u64,
-    /// Requests that could not be in time any more when they would have run.
+    /// Number of requests that were late when dequeued.
     pub missed: u64,
-    /// Requests that wait now.
+    /// Number of requests waiting now.
     pub waiting: usize,
 }
 
 impl<T: Send + 'static> Module<T> {
-    /// Starts the threads, which call `run` for each request until the module is dropped. A panic in `run` costs the one
-    /// request. Allocates all the room there will be.
+    /// Starts the threads, which call `run` for each request until the module is dropped. A panic
+    /// in `run` affects only its request. Allocates all memory of the queue.
     ///
     /// # Errors
-    /// [`StartError`]; nothing has been started then.
+    /// [`StartError`]; no thread runs then.
     pub fn start(
         plan: Plan,
         run: impl Fn(Taken<T>) + Send + Sync + 'static,
@@ -95,16 +97,17 @@ impl<T: Send + 'static> Module<T> {
             run: Arc::new(run),
         };
         while module.shared.lock().begun < module.plan.threads {
-            // Dropping the module ends those that were started before.
+            // Dropping the module ends the threads started before.
             module.spawn()?;
         }
         Ok(module)
     }
 
-    /// Starts one of the spare threads, which stays; reports whether there was one left. Allocates.
+    /// Starts one of the spare threads, which runs until the module ends; reports whether one was
+    /// left. Allocates.
     ///
     /// # Errors
-    /// [`StartError`] when the system gives no thread, or not as the others are.
+    /// [`StartError`] if the system provides no thread, or not with the planned schedule.
     pub fn reinforce(&self) -> Result<bool, StartError> {
         {
             let state = self.shared.lock();
@@ -115,7 +118,7 @@ impl<T: Send + 'static> Module<T> {
         self.spawn()
     }
 
-    /// Starts the next thread; reports whether there was one left.
+    /// Starts the next thread; reports whether one was left.
     fn spawn(&self) -> Result<bool, StartError> {
         let plan = &self.plan;
         let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
@@ -162,10 +165,10 @@ impl<T: Send + 'static> Module<T> {
         ready.recv().map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?.map(|()| true)
     }
 
-    /// Puts a request into the queue and wakes a thread for it, if one sleeps.
+    /// Enqueues a request and wakes a sleeping thread, if any.
     ///
     /// # Errors
-    /// Gives the request back if the queue is full, or the module is ending.
+    /// [`Full`] with the request if the queue is full or the module is stopping.
     pub fn dispatch(&self, request: T, timing: Timing) -> Result<(), Full<T>> {
         let shared = &*self.shared;
         let mut state = shared.lock();
@@ -186,7 +189,7 @@ impl<T: Send + 'static> Module<T> {
         Ok(())
     }
 
-    /// Whether all its threads have the class, priority or reservation that they were to have.
+    /// Reports whether all threads got their planned class, priority or reservation.
     pub fn is_real_time(&self) -> bool {
         self.shared.real_time.load(Ordering::Relaxed)
     }
@@ -202,7 +205,8 @@ impl<T: Send + 'static> Module<T> {
         }
     }
 
-    /// Takes no further request and asks the threads to end after those they run; gives back what waited.
+    /// Stops the module: rejects further requests, asks the threads to end after their current
+    /// requests, and returns the waiting requests.
     pub fn stop(&self) -> Vec<T> {
         let mut state = self.shared.lock();
         state.stopping = true;
@@ -219,7 +223,8 @@ impl<T: Send + 'static> Module<T> {
         waiting
     }
 
-    /// Waits until all threads have ended, after [`stop`](Self::stop); false when `until` came first.
+    /// Waits until all threads have ended, after [`stop`](Self::stop); returns false if `until` was
+    /// reached first.
     pub fn wait_ended(&self, until: Instant) -> bool {
         while self.shared.lock().alive > 0 {
             if Instant::now() >= until {
@@ -258,7 +263,8 @@ impl<T> Shared<T> {
             }
             state.idle.push(number);
             drop(state);
-            // Whoever takes the number off the list leaves a token, so no request is slept through.
+            // The thread that removes the number from the list leaves a token, so no request is
+            // missed while sleeping.
             thread::park_timeout(TICK);
             state = self.lock();
             state.idle.retain(|&idle| idle != number);
@@ -282,19 +288,20 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The lock is held for a few instructions and inherits priority; it cannot be held by the calling thread.
+    /// Takes the lock, which is held for a few instructions and inherits priority; the calling
+    /// thread never holds it already.
     fn lock(&self) -> Guard<'_, State<T>> {
         loop {
             match self.state.lock() {
                 Ok(guard) => return guard,
-                // A kernel without priority inheritance: whoever has it is soon done.
+                // A kernel without priority inheritance: the holder releases the lock soon.
                 Err(_) => thread::yield_now(),
             }
         }
     }
 }
 
-/// A thread of the module.
+/// Running thread of the module.
 struct Alive<'s, T>(&'s Shared<T>);
 
 impl<T> Drop for Alive<'_, T> {

@@ -23,37 +23,38 @@ use oxorb_sys::thread::Registry;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Name of the module's threads, for tools.
+    /// Name of the module's threads, shown by tools.
     pub name: String,
-    /// The order of its queue.
+    /// Order of the queue.
     pub dispatching: Dispatching,
-    /// Treatment of requests that cannot be in time any more.
+    /// Treatment of late requests.
     pub missed: Missed,
     /// Data structure of the queue.
     pub storage: Storage,
-    /// Most requests that wait; from 1. All their room is allocated at the start.
+    /// Capacity of the queue, in requests; from 1. Its memory is allocated at the start.
     pub capacity: usize,
-    /// Number of threads; from 1. Several serve one queue side by side, which analysis of one
-    /// processor does not know.
+    /// Number of threads; from 1. Several threads serve one queue in parallel, which analysis of
+    /// one processor does not cover.
     pub threads: usize,
-    /// Most threads that [`Module::reinforce`](crate::dispatch::Module::reinforce) adds. Default 0.
+    /// Largest number of threads that [`Module::reinforce`](crate::dispatch::Module::reinforce)
+    /// adds. Default 0.
     pub spares: usize,
     /// Schedule of the threads.
     pub scheduling: Threads,
-    /// The only processor of its threads; `None`: those in `cpus`.
+    /// Single processor of the threads; `None`: those in `cpus`.
     pub cpu: Option<usize>,
-    /// The processors of its threads; empty: those of the thread that starts the module.
+    /// Processors of the threads; empty: those of the thread that starts the module.
     pub cpus: Vec<usize>,
-    /// The list that its threads are in while they run.
+    /// Registry that lists the threads while they run.
     pub listed: Option<Arc<Registry>>,
 }
 
 /// Data structure of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Storage {
-    /// A sorted list: quickest for a few requests, or for those that come in order.
+    /// Sorted list: fastest for a few requests, or for requests that arrive in order.
     List,
-    /// A heap: O(log n) for any number.
+    /// Heap: O(log n) for any number of requests.
     #[default]
     Heap,
 }
@@ -64,34 +65,34 @@ pub enum Threads {
     /// Schedule of the thread that starts the module.
     #[default]
     Inherit,
-    /// A class and a priority; where the process may not have them, threads stay as they are, and
-    /// [`Module::is_real_time`] says so.
+    /// Scheduling class and priority; if the process may not set them, threads keep their schedule,
+    /// and [`Module::is_real_time`] returns false.
     ///
     /// [`Module::is_real_time`]: crate::dispatch::Module::is_real_time
     At(Schedule),
-    /// Processor time of its own (SCHED_DEADLINE) for each thread; a module that cannot have it
-    /// does not start.
+    /// Reserved processor time (SCHED_DEADLINE) for each thread; the module does not start without
+    /// it.
     Reserved(Reservation),
 }
 
-/// Why a module does not start.
+/// Reason why a module does not start.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The plan has no room for a request, or no thread.
+    /// The plan has a capacity or a number of threads of 0.
     #[error("a dispatching module has room for a request and a thread at least")]
     Nothing,
-    /// The system gives no thread, or no such processor or priority.
+    /// The system provides no thread, or not on this processor or at this priority.
     #[error("the threads of a dispatching module cannot be had: {0}")]
     Threads(#[source] io::Error),
-    /// The kernel cannot keep what was to be reserved: says how much was asked for and how much there is.
+    /// The kernel rejects the reservation; the error names the requested and the available time.
     #[error("{0}")]
     Reservation(#[source] ReservationError),
 }
 
 impl Plan {
-    /// Returns a plan with a thread as it comes, and a heap for 256 requests, which run even if
-    /// they are late.
+    /// Returns a plan with one thread of inherited schedule and a heap for 256 requests, which run
+    /// even if late.
     pub fn new(name: impl Into<String>, dispatching: Dispatching) -> Plan {
         Plan {
             name: name.into(),

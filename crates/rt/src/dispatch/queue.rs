@@ -1,4 +1,4 @@
-//! A queue whose kind is chosen at run time.
+//! Queue with storage chosen at run time.
 
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Full, Heap, List, Missed, Taken, Timing};

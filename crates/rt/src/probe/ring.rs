@@ -1,4 +1,4 @@
-//! The ring of one thread: one writer that waits for nobody, readers that see whole records or none.
+//! Ring of one thread: one writer that never waits, and readers that see only whole records.
 #![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
 
 use std::time::Duration;
@@ -10,31 +10,32 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Stage;
 
-/// Number of records that a thread keeps: some two hundred calls.
+/// Number of records in a ring: about two hundred calls.
 #[cfg(not(all(test, loom)))]
 pub const RECORDS: usize = 1 << 12;
-/// Number of records that a model fills.
+/// Number of records in a ring under the model checker.
 #[cfg(all(test, loom))]
 pub const RECORDS: usize = 2;
 
-/// Record that a thread came to the end of a stage.
+/// Record of the end of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Time by the monotonic clock of this host.
+    /// Time of this host's monotonic clock.
     pub at: Duration,
     /// Stage that ended.
     pub stage: Stage,
 }
 
-/// Written by the thread that owns it, without a lock.
+/// Ring of records, written without a lock by the thread that owns it.
 ///
-/// The writer announces a record, writes it, and then says that it is there. A reader copies what is there and afterwards
-/// looks how much was announced meanwhile: what that may have overwritten it drops.
+/// The writer announces a record, writes it, and then publishes it. A reader copies the published
+/// records, then checks which records were announced meanwhile, and drops those that may have been
+/// overwritten.
 pub(super) struct Ring {
     records: Box<[Slot]>,
-    /// Number of records that were begun.
+    /// Number of announced records.
     begun: AtomicU64,
-    /// Number of records that are complete.
+    /// Number of published records.
     done: AtomicU64,
 }
 
@@ -53,7 +54,7 @@ impl Ring {
         }
     }
 
-    /// Adds a record; only for the thread that owns the ring.
+    /// Adds a record; to be called only by the thread that owns the ring.
     #[inline]
     pub(super) fn push(&self, stage: Stage) {
         self.push_at(oxorb_sys::clock::monotonic_nanoseconds(), stage);
@@ -70,7 +71,8 @@ impl Ring {
         self.done.store(number + 1, Ordering::Release);
     }
 
-    /// The records from number `first` on, how many of those are gone, and the number of the next one.
+    /// Returns the records from number `first` on, the number of lost records, and the number of
+    /// the next one.
     pub(super) fn since(&self, first: u64) -> (Vec<Record>, u64, u64) {
         let end = self.done.load(Ordering::Acquire);
         let start = first.max(end.saturating_sub(RECORDS as u64));
@@ -92,7 +94,8 @@ impl Ring {
     }
 }
 
-/// Every order of steps, and every value that a load may see: a writer that laps its reader.
+/// Model of a writer that laps its reader, under every order of steps and every value that a load
+/// may see.
 #[cfg(all(test, loom))]
 mod model {
     use loom::sync::Arc;
@@ -110,7 +113,7 @@ mod model {
                     written.push_at(number, Stage::ALL[number as usize]);
                 }
             });
-            // In a thread of its own: loom interrupts the first one less.
+            // In its own thread: loom preempts the first thread less.
             let read = Arc::clone(&ring);
             let reader = thread::spawn(move || {
                 let (records, lost, next) = read.since(0);
@@ -126,7 +129,7 @@ mod model {
         });
     }
 
-    /// Each is the one of its number, both halves of it.
+    /// Checks that both halves of each record belong to its number.
     fn check(records: &[Record], first: u64) {
         for (number, record) in (first..).zip(records) {
             assert_eq!(record.at, Duration::from_nanos(number));
@@ -156,8 +159,8 @@ mod tests {
         assert_eq!((records.len(), lost), (1, 0), "each record is taken once");
     }
 
-    /// The writer laps the reader all the time: what the reader gets is in order all the same, and nothing is counted
-    /// twice or forgotten.
+    /// The writer laps the reader all the time: the records read are still in order, and none is
+    /// counted twice or forgotten.
     #[test]
     fn a_reader_sees_whole_records_or_none() {
         const PUSHED: u64 = 40 * RECORDS as u64;

@@ -1,22 +1,22 @@
-//! The stages of a request, in the order in which they end.
+//! Stages of a request, in the order in which they end.
 
 use std::fmt;
 
 /// Half of a request that a stage belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The caller's.
+    /// Client's half.
     Client,
-    /// The servant's.
+    /// Server's half.
     Server,
 }
 
 macro_rules! stages {
     ($($(#[$doc:meta])* $stage:ident $side:ident $name:literal;)*) => {
-        /// A stage of a request; a stamp says that it has ended.
+        /// Stage of a request; a stamp records its end.
         ///
-        /// What the two sides of a call go through, in this order (DESIGN: one request as data; the steps of
-        /// "pluggable protocols", Tables 1 and 2).
+        /// The stages of both sides of a call, in this order (after the steps of "pluggable
+        /// protocols", Tables 1 and 2).
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Stage {
@@ -24,7 +24,7 @@ macro_rules! stages {
         }
 
         impl Stage {
-            /// All of them, in order, the client's first.
+            /// All stages in order, the client's first.
             pub const ALL: &[Stage] = &[$(Stage::$stage,)*];
 
             /// Returns the half of a request that the stage belongs to.
@@ -34,7 +34,7 @@ macro_rules! stages {
                 }
             }
 
-            /// Returns what has been done when the stage ends, in a few words.
+            /// Returns a short description of the work done when the stage ends.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Stage::$stage => $name,)*
@@ -45,54 +45,55 @@ macro_rules! stages {
 }
 
 stages! {
-    /// The first of a call: its policies are known. What lies before the stamp is not measured.
+    /// Policies determined: the first stamp of a call. Work before it is not measured.
     CallBegun Client "call begun";
-    /// Time limits are known, and where the reference leads.
+    /// Time limits and route determined.
     RouteFound Client "route found";
-    /// A connection was taken.
+    /// Connection taken.
     LinkTaken Client "connection taken";
-    /// The GIOP and request headers are written.
+    /// GIOP and request headers written.
     HeaderWritten Client "header written";
-    /// The arguments are marshalled.
+    /// Arguments marshalled.
     ArgumentsWritten Client "arguments marshalled";
-    /// The message is complete.
+    /// Message complete.
     RequestFramed Client "request framed";
-    /// The transport has taken it.
+    /// Message accepted by the transport.
     RequestSent Client "request sent";
-    /// Octets of the reply were read: the way to the server, its work and the way back lie before.
+    /// Octets of the reply read: this stage contains the way to the server, its work and the way
+    /// back.
     ReplyArrived Client "reply arrived";
-    /// The header of the reply is read, and it is ours.
+    /// Header of the reply parsed and matched to this call.
     ReplyParsed Client "reply parsed";
-    /// The results are unmarshalled.
+    /// Results unmarshalled.
     ResultsRead Client "results unmarshalled";
-    /// The connection is back in its place.
+    /// Connection returned.
     CallEnded Client "connection given back";
-    /// Octets of a request were read: the first of a request. What lies before the stamp is waiting.
+    /// Octets of a request read: the first stamp of a request. Time before it is waiting.
     RequestArrived Server "request arrived";
-    /// The headers are read.
+    /// Headers parsed.
     RequestParsed Server "request parsed";
-    /// Code sets, time limits and other service contexts are looked at; the object adapter is next.
+    /// Code sets, time limits and other service contexts processed; the object adapter is next.
     RequestAdmitted Server "request admitted";
-    /// The object key is taken apart.
+    /// Object key parsed.
     KeyParsed Server "object key parsed";
-    /// POA and servant are found.
+    /// POA and servant found.
     ServantFound Server "servant found";
-    /// The operation is found.
+    /// Operation found.
     OperationFound Server "operation found";
-    /// The arguments are unmarshalled.
+    /// Arguments unmarshalled.
     ArgumentsRead Server "arguments unmarshalled";
-    /// The servant has done it.
+    /// Servant returned.
     ServantReturned Server "servant returned";
-    /// The results are marshalled, after the reply's header.
+    /// Results marshalled, after the reply's header.
     ResultsWritten Server "results marshalled";
-    /// The message is complete.
+    /// Reply complete.
     ReplyFramed Server "reply framed";
-    /// The transport has taken it.
+    /// Reply accepted by the transport.
     ReplySent Server "reply sent";
 }
 
 impl Stage {
-    /// The stage of a number that `as` gave.
+    /// Returns the stage with the number that `as` returned.
     pub(super) fn of(number: u64) -> Option<Stage> {
         Stage::ALL.get(usize::try_from(number).ok()?).copied()
     }

@@ -1,4 +1,4 @@
-//! What the steady path shares, a module for each part.
+//! Tools of the steady path, a module for each.
 
 mod dispatch;
 

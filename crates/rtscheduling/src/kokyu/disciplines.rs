@@ -1,4 +1,4 @@
-//! Scheduling parameters of each discipline, and their order.
+//! Disciplines: scheduling parameters, and their order.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,41 +8,42 @@ use oxorb::Priority;
 use super::Band;
 use crate::{BadContext, DsrtQos, Grant};
 
-/// Place of a thread in the order of a discipline: larger goes first, by the first number and then by the second.
+/// Urgency of a thread under a discipline: larger goes first, compared by the first number and then
+/// by the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Urgency(pub i64, pub i128);
 
-/// An order of distributable threads, and how its parameters travel in a [`DsrtQos`].
+/// Order of distributable threads, and the encoding of its parameters in a [`DsrtQos`].
 pub trait Discipline: Send + Sync + 'static {
     /// Scheduling parameter.
     type Parameter: Copy + fmt::Debug + Send + Sync + 'static;
 
-    /// Name.
+    /// Name of the discipline.
     const NAME: &'static str;
 
-    /// Returns the place of a thread among others.
+    /// Returns the urgency of a thread.
     fn urgency(parameter: &Self::Parameter) -> Urgency;
 
-    /// Returns the CORBA priority within a band that stands for that place now.
+    /// Returns the CORBA priority within a band for the thread's current urgency.
     fn priority(parameter: &Self::Parameter, band: Band) -> Priority;
 
-    /// Returns the CORBA priority that the parameter names, where it does.
+    /// Returns the CORBA priority named by the parameter, if it names one.
     fn corba_priority(parameter: &Self::Parameter) -> Grant {
         let _ = parameter;
         None
     }
 
-    /// Writes what travels.
+    /// Stores the parameter in `qos`.
     fn write(parameter: &Self::Parameter, qos: &mut DsrtQos);
 
-    /// Reads what has travelled.
+    /// Returns the parameter in `qos`.
     ///
     /// # Errors
-    /// Values that are none of the discipline.
+    /// Values outside the discipline.
     fn read(qos: &DsrtQos) -> Result<Self::Parameter, BadContext>;
 }
 
-/// Fixed priority: the thread with the highest priority first.
+/// Fixed priority (FP): the thread with the highest priority first.
 #[derive(Debug, Clone, Copy)]
 pub enum Fp {}
 
@@ -62,7 +63,7 @@ impl Discipline for Fp {
         Urgency(parameter.priority.get().into(), 0)
     }
 
-    /// The priority itself, or the end of the band that is nearer.
+    /// Returns the priority, clamped to the band.
     fn priority(parameter: &FpParameter, band: Band) -> Priority {
         parameter.priority.clamp(band.low(), band.high())
     }
@@ -83,18 +84,18 @@ impl Discipline for Fp {
     }
 }
 
-/// Most important first.
+/// Most important first (MIF).
 #[derive(Debug, Clone, Copy)]
 pub enum Mif {}
 
 /// Parameter of [`Mif`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MifParameter {
-    /// Importance; larger goes first. By native priorities, 0 to 99 differ.
+    /// Importance; larger goes first. Native priorities distinguish 0 to 99.
     pub importance: i32,
 }
 
-/// Importances that native priorities tell apart.
+/// Number of importances that native priorities distinguish.
 const IMPORTANCES: i32 = 100;
 
 impl Discipline for Mif {
@@ -106,7 +107,7 @@ impl Discipline for Mif {
         Urgency(parameter.importance.into(), 0)
     }
 
-    /// Maps importances in proportion; those below 0 as 0, above 99 as 99.
+    /// Returns a priority in proportion to the importance; below 0 as 0, above 99 as 99.
     fn priority(parameter: &MifParameter, band: Band) -> Priority {
         let importance = parameter.importance.clamp(0, IMPORTANCES - 1);
         band.at(importance, IMPORTANCES - 1)
@@ -121,33 +122,35 @@ impl Discipline for Mif {
     }
 }
 
-/// Maximum urgency first: the thread with the highest criticality, and among those the one with the least laxity, the time that
-/// is left until its deadline less its execution time.
+/// Maximum urgency first (MUF): the thread with the highest criticality, and among equals the one
+/// with the least laxity, the time to its deadline minus its execution time.
 #[derive(Debug, Clone, Copy)]
 pub enum Muf {}
 
-/// Parameter of [`Muf`]. Times are in units of 100 ns; clocks of hosts that a thread visits have to agree.
+/// Parameter of [`Muf`]. Times are in units of 100 ns; the clocks of the hosts that a thread visits
+/// must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MufParameter {
-    /// Criticality; larger goes first. By native priorities, 0 to 4 differ.
+    /// Criticality; larger goes first. Native priorities distinguish 0 to 4.
     pub criticality: i32,
     /// Deadline since the beginning of 1970 (UTC).
     pub deadline: u64,
-    /// Execution time until then.
+    /// Execution time until the deadline.
     pub execution_time: u64,
 }
 
-/// Criticalities that native priorities tell apart: those of the scheduling service.
+/// Number of criticalities that native priorities distinguish: those of the scheduling service.
 const CRITICALITIES: i32 = 5;
 
-/// Laxities that native priorities tell apart, each twice the one before.
+/// Number of laxities that native priorities distinguish, each twice the previous one.
 const LAXITIES: i32 = 24;
 
-/// Least laxity that is told apart from none, in units of 100 ns: 100 microseconds.
+/// Least laxity distinguished from none, in units of 100 ns: 100 microseconds.
 const LEAST: i128 = 1_000;
 
 impl MufParameter {
-    /// Returns the parameter of a thread that has to be done so long after now, and computes for `execution`.
+    /// Returns the parameter of a thread with a deadline at `limit` from now and an execution time
+    /// of `execution`.
     pub fn within(criticality: i32, limit: Duration, execution: Duration) -> MufParameter {
         MufParameter {
             criticality,
@@ -156,7 +159,7 @@ impl MufParameter {
         }
     }
 
-    /// Returns the time that it may lose from now on without missing its deadline, in units of 100 ns; negative: it is late.
+    /// Returns the laxity from now on, in units of 100 ns; negative if late.
     pub fn laxity(&self) -> i128 {
         self.latest_start() - i128::from(now())
     }
@@ -171,16 +174,18 @@ impl Discipline for Muf {
 
     const NAME: &'static str = "MUF";
 
-    /// All laxities shrink alike while threads wait, so the latest start is their order at any time.
+    /// Returns the criticality and the latest start: laxities of waiting threads shrink alike, so
+    /// the latest start orders them at any time.
     fn urgency(parameter: &MufParameter) -> Urgency {
         Urgency(parameter.criticality.into(), -parameter.latest_start())
     }
 
-    /// A fifth of the band for each criticality, in which the priority rises by one step each time that the laxity halves.
+    /// Returns a priority in the fifth of the band that belongs to the criticality; it rises by one
+    /// step with each halving of the laxity.
     fn priority(parameter: &MufParameter, band: Band) -> Priority {
         let criticality = parameter.criticality.clamp(0, CRITICALITIES - 1);
         let laxity = (parameter.laxity() / LEAST).clamp(0, (1 << (LAXITIES - 1)) - 1);
-        // 0 for none, then one more for each doubling.
+        // 0 for no laxity, then one more for each doubling.
         let slack = (i128::BITS - laxity.leading_zeros()) as i32;
         let step = criticality * LAXITIES + (LAXITIES - 1 - slack);
         band.at(step, CRITICALITIES * LAXITIES - 1)

@@ -1,4 +1,4 @@
-//! Enforcement of an order of threads.
+//! Enforcement of the order of threads.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use oxorb::Priority;
 /// Enforcement of the order of a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforcement {
-    /// Priorities of native threads (`DSRT_OS_BASED`), by which the kernel preempts. Needs an ORB
-    /// that schedules threads in real time (option `SchedulingClass`), and the privilege for that;
-    /// without, priorities only travel, as the ORB logs once. Threads share nothing.
+    /// Native thread priorities (`DSRT_OS_BASED`): the kernel preempts. Requires an ORB that
+    /// schedules threads in real time (option `SchedulingClass`), and the privilege for that;
+    /// otherwise priorities only travel with requests, which the ORB logs once. Threads share no
+    /// state.
     Priorities(Band),
     /// Mutual exclusion (`DSRT_CV_BASED`): as many threads run as there are processors, and the
-    /// others wait. A thread gives way at the points of its scheduler alone; it needs no privilege.
-    /// All threads share one lock.
+    /// others wait. A thread yields only at the points of its scheduler; it needs no privilege. All
+    /// threads share one lock.
     Exclusive(Exclusive),
 }
 
@@ -27,16 +28,16 @@ pub struct Band {
 /// Bounds of [`Enforcement::Exclusive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exclusive {
-    /// Threads that run at a time; 1 unless it is set, as 0 counts.
+    /// Number of threads that run at a time; 0 counts as 1, the default.
     pub processors: usize,
-    /// Most threads that wait, 256 unless it is set: further ones get TRANSIENT.
+    /// Largest number of waiting threads, 256 by default: further ones get TRANSIENT.
     pub waiting: usize,
-    /// Longest wait, 30 seconds unless it is set: then a thread gets TRANSIENT.
+    /// Longest wait, 30 seconds by default: after it a thread gets TRANSIENT.
     pub longest: Duration,
 }
 
 impl Default for Enforcement {
-    /// Priorities of the whole range.
+    /// Returns native priorities over the whole range.
     fn default() -> Self {
         Enforcement::Priorities(Band::default())
     }
@@ -58,7 +59,7 @@ impl Band {
         self.high
     }
 
-    /// Returns the priority of a step out of so many, from low to high.
+    /// Returns the priority of step `step` of `last`, from low to high.
     pub(crate) fn at(self, step: i32, last: i32) -> Priority {
         let (low, high) = (i32::from(self.low.get()), i32::from(self.high.get()));
         let priority = low + (high - low) * step / last.max(1);
@@ -68,7 +69,7 @@ impl Band {
 }
 
 impl Default for Band {
-    /// All priorities.
+    /// Returns the band of all priorities.
     fn default() -> Self {
         Band::new(Priority::MIN, Priority::MAX)
     }

@@ -1,4 +1,4 @@
-//! The disciplines of Kokyu: fixed priority, most important first, maximum urgency first.
+//! Schedulers of Kokyu's disciplines: fixed priority, most important first, maximum urgency first.
 
 mod disciplines;
 mod enforcement;
@@ -20,7 +20,8 @@ use run_queue::RunQueue;
 
 use crate::{BadContext, DsrtQos, Grant, Id, Scheduler, Segment, SegmentError};
 
-/// A scheduler of one of Kokyu's [disciplines](Discipline), which speaks with TAO's over service context 30.
+/// Scheduler of one of Kokyu's [disciplines](Discipline), compatible with TAO's schedulers over
+/// service context 30.
 ///
 /// ```
 /// use oxorb_rtscheduling::{Enforcement, Exclusive, Kokyu, Mif, Muf, RtScheduling};
@@ -41,7 +42,7 @@ enum Enforced {
 }
 
 impl<D: Discipline> Kokyu<D> {
-    /// Makes a scheduler whose order is enforced so.
+    /// Returns a scheduler with this enforcement.
     pub fn new(enforcement: Enforcement) -> Kokyu<D> {
         Kokyu {
             enforced: match enforcement {
@@ -54,7 +55,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// Returns the number of threads that wait for others at the moment; 0 where native priorities decide.
+    /// Returns the number of threads waiting for their turn; 0 with native priorities.
     pub fn waiting(&self) -> usize {
         match &self.enforced {
             Enforced::Priorities(_) => 0,
@@ -62,7 +63,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// Lets the thread go on when it is its turn.
+    /// Waits until it is the thread's turn.
     fn begin(&self, id: &Id, parameter: &D::Parameter) -> Result<Grant, SystemException> {
         match &self.enforced {
             Enforced::Priorities(band) => Ok(Some(D::priority(parameter, *band))),
@@ -73,7 +74,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// Lets a thread that goes on with other parameters wait for those that are more urgent now.
+    /// Makes a thread with changed parameters wait for those that are more urgent now.
     fn change(&self, id: &Id, parameter: &D::Parameter) -> Result<Grant, SystemException> {
         match &self.enforced {
             Enforced::Priorities(_) => self.begin(id, parameter),
@@ -84,7 +85,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// The thread needs no processor any more.
+    /// Releases the thread's processor.
     fn end(&self) {
         if let Enforced::Exclusive(queue) = &self.enforced {
             queue.release();
@@ -122,7 +123,8 @@ impl<D: Discipline> Scheduler for Kokyu<D> {
         _: &Segment<'_, D::Parameter>,
         outer: &Segment<'_, D::Parameter>,
     ) {
-        // The native priority comes back by itself. Who waits too long goes on, as it did before.
+        // The native priority is restored elsewhere. A thread whose wait times out continues with
+        // its turn.
         if let Enforced::Exclusive(_) = self.enforced {
             let _ = self.change(outer.id, outer.parameter);
         }

@@ -1,4 +1,4 @@
-//! A few threads run, the others wait in the order of their urgency.
+//! Run queue: a few threads run, the others wait in order of urgency.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,18 +19,19 @@ pub(crate) struct RunQueue {
 }
 
 struct State {
-    /// Threads that run: at most as many as processors, and those that go on after they have waited too long.
+    /// Running threads: at most as many as processors, plus those that continue after their wait
+    /// has timed out.
     running: Vec<Running>,
-    /// Threads that are away with a call and had several admissions, which they have again when they are back.
+    /// Threads away with a call that had several nested admissions, restored on return.
     away: Vec<Running>,
     waiting: Vec<Waiter>,
-    /// Order of arrival.
+    /// Number of the next arrival.
     arrivals: u64,
 }
 
 struct Running {
     thread: u64,
-    /// Admissions within each other: a thread may serve a request of its own process while it runs.
+    /// Number of nested admissions: a thread may serve a request of its own process while it runs.
     times: usize,
 }
 
@@ -60,10 +61,10 @@ impl RunQueue {
         self.state.lock().waiting.len()
     }
 
-    /// Waits until the calling thread is among those that may run. One that runs already goes on.
+    /// Waits until the calling thread may run; returns at once if it runs already.
     ///
     /// # Errors
-    /// TRANSIENT: as many wait as may, or it has waited for too long; THREAD_CANCELLED.
+    /// TRANSIENT if the queue is full or the wait times out; THREAD_CANCELLED.
     pub(crate) fn acquire(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         let thread = turn::own().number();
         let mut state = self.state.lock();
@@ -72,7 +73,7 @@ impl RunQueue {
             return Ok(());
         }
         let free = state.running.len() < self.bounds.processors;
-        // Those that wait while a processor is free are on their way to it.
+        // Threads that wait while a processor is free have been admitted already.
         if free && state.waiting.is_empty() {
             state.running.push(Running { thread, times: 1 });
             return Ok(());
@@ -80,10 +81,10 @@ impl RunQueue {
         self.wait(state, id, thread, urgency)
     }
 
-    /// Lets a running thread whose urgency has changed wait where others are more urgent.
+    /// Makes a running thread with changed urgency wait if others are more urgent.
     ///
     /// # Errors
-    /// Those of [`acquire`](Self::acquire); the thread goes on then as it did.
+    /// Those of [`acquire`](Self::acquire); the thread continues then.
     pub(crate) fn change(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         let thread = turn::own().number();
         let mut state = self.state.lock();
@@ -101,13 +102,15 @@ impl RunQueue {
         let mut state = self.state.lock();
         match state.running.iter_mut().find(|it| it.thread == thread) {
             Some(running) => running.times = times,
-            // One too many for a while; or else it would be released without having been admitted.
+            // One running thread too many for a while; otherwise it would be released without an
+            // admission.
             None => state.running.push(Running { thread, times }),
         }
         waited
     }
 
-    /// The calling thread needs no processor until it is back from a call, whatever it does besides.
+    /// Releases the calling thread's processor until it returns from a call, whatever it does
+    /// meanwhile.
     pub(crate) fn go(&self) {
         let thread = turn::own().number();
         let mut state = self.state.lock();
@@ -121,10 +124,10 @@ impl RunQueue {
         self.admit(&mut state);
     }
 
-    /// Waits as [`acquire`](Self::acquire) does, in a thread that is back from a call.
+    /// Waits as [`acquire`](Self::acquire) does, in a thread that returns from a call.
     ///
     /// # Errors
-    /// As there. The thread goes on then without having been admitted.
+    /// As for [`acquire`](Self::acquire). The thread continues then without an admission.
     pub(crate) fn come_back(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         self.acquire(id, urgency)?;
         let thread = turn::own().number();
@@ -138,7 +141,7 @@ impl RunQueue {
         Ok(())
     }
 
-    /// The calling thread ends one of its admissions, if it has one.
+    /// Ends one of the calling thread's admissions, if it has one.
     pub(crate) fn release(&self) {
         let thread = turn::own().number();
         let mut state = self.state.lock();
@@ -150,7 +153,7 @@ impl RunQueue {
             }
             return;
         }
-        // It has waited in vain when it came back.
+        // The thread had waited in vain on its return.
         if let Some(at) = state.away.iter().rposition(|it| it.thread == thread) {
             state.away[at].times -= 1;
             if state.away[at].times <= 1 {
@@ -195,7 +198,7 @@ impl RunQueue {
                         state.waiting.swap_remove(at);
                         return Err(RUN_QUEUE);
                     }
-                    // Its turn came just now.
+                    // The turn came just now.
                     None => turn.told().unwrap_or(Told::Run),
                 }
             }
@@ -206,7 +209,8 @@ impl RunQueue {
         }
     }
 
-    /// Lets the most urgent threads run that wait while a processor is free; of equals the one that came first.
+    /// Admits the most urgent waiting threads while a processor is free; among equals the one that
+    /// came first.
     fn admit(&self, state: &mut State) {
         while state.running.len() < self.bounds.processors {
             let most = state.waiting.iter().enumerate().max_by(|(_, a), (_, b)| {

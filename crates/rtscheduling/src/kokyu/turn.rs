@@ -1,4 +1,4 @@
-//! Place at which a native thread waits for its turn, kept for as long as the thread lives.
+//! Waiting primitive of a native thread, kept for the lifetime of the thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ pub(crate) enum Told {
     Cancelled,
 }
 
-/// Place at which one thread waits.
+/// Waiting primitive of one thread.
 pub(super) struct Turn {
-    /// Number of the thread, which no other has.
+    /// Unique number of the thread.
     number: u64,
     told: Mutex<Option<Told>>,
     changed: Condvar,
@@ -26,7 +26,7 @@ crate::sync::thread_local! {
     static OWN: RefCell<Option<Arc<Turn>>> = const { RefCell::new(None) };
 }
 
-/// Returns the place of the calling thread. Allocates the first time.
+/// Returns the turn of the calling thread. Allocates the first time.
 pub(super) fn own() -> Arc<Turn> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     OWN.with(|own| {
@@ -48,23 +48,23 @@ impl Turn {
         self.number
     }
 
-    /// Forgets what it was told.
+    /// Clears the message.
     pub(super) fn reset(&self) {
         *self.told.lock() = None;
     }
 
-    /// Tells the thread to go on.
+    /// Sends a message and wakes the thread.
     pub(super) fn tell(&self, what: Told) {
         *self.told.lock() = Some(what);
         self.changed.notify_one();
     }
 
-    /// Returns what it was told.
+    /// Returns the message, if any.
     pub(super) fn told(&self) -> Option<Told> {
         *self.told.lock()
     }
 
-    /// Waits until it is told something, at most until then.
+    /// Waits for a message, at most until `until`.
     pub(super) fn wait(&self, until: Option<Instant>) -> Option<Told> {
         let mut told = self.told.lock();
         while told.is_none() {

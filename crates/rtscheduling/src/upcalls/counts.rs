@@ -4,20 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb::Histogram;
 
-/// Counters of an upcall, as of now.
+/// Snapshot of an upcall's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UpcallCounts {
-    /// Calls that have ended.
+    /// Number of completed calls.
     pub runs: u64,
-    /// Calls that have ended after their deadline.
+    /// Number of calls that ended after their deadlines.
     pub misses: u64,
-    /// Calls that had not ended when the next one was released.
+    /// Number of calls that had not ended at the next release.
     pub overruns: u64,
-    /// Releases that were dropped.
+    /// Number of skipped releases.
     pub skipped: u64,
-    /// Calls that were made at a lower priority than the upcall's.
+    /// Number of calls at a lower priority than the upcall's.
     pub demoted: u64,
-    /// Calls that have ended with an exception or a panic.
+    /// Number of calls that ended with an exception or a panic.
     pub failures: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A thread that makes the upcalls of one priority, in the order of their releases.
+//! Thread that makes the upcalls of one priority, in the order of their releases.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -14,7 +14,7 @@ use super::periodic::{Missed, Overrun, Periodic};
 
 type Call = Box<dyn FnMut() -> Result<(), SystemException> + Send>;
 
-/// Longest sleep without a look: an executive without upcalls.
+/// Longest sleep of an executive without upcalls.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Upcall with its timing.
@@ -26,7 +26,7 @@ pub(super) struct Job {
     call: Option<Call>,
     /// Release of the next call.
     release: Instant,
-    /// Whether calls are made at the lower priority of the job's policy.
+    /// Whether calls are made at the lower priority of the job's overrun policy.
     demoted: bool,
 }
 
@@ -46,7 +46,8 @@ impl Job {
         self.periodic.deadline.unwrap_or(self.periodic.period)
     }
 
-    /// Counts a call, and finds the next release. Returns how many have passed already.
+    /// Counts a call, computes the next release, and returns the number of releases that have
+    /// passed already.
     fn ended(&mut self, begun: Instant, ended: Instant, done: bool) -> u64 {
         let measured = &self.measured;
         let since = |then: Instant| then.saturating_duration_since(self.release);
@@ -65,10 +66,10 @@ impl Job {
         };
         add(&measured.skipped, skipped);
         self.demoted = behind > 0 && matches!(self.periodic.overrun, Overrun::Demote(_));
-        // The releases that are skipped have passed, so this is no later than one period from now.
+        // Skipped releases have passed, so this is at most one period from now.
         let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
         self.release += period + period.saturating_mul(skipped);
-        // Who sees this number of calls sees all else of them, too.
+        // Incremented last: a reader that sees this number of calls sees their other counts, too.
         add(&measured.runs, 1);
         behind
     }
@@ -83,7 +84,7 @@ pub(super) struct Executive {
 #[derive(Default)]
 struct State {
     jobs: Vec<Job>,
-    /// Number of the upcall that runs.
+    /// Number of the running upcall.
     running: Option<u64>,
     thread: Option<ThreadId>,
     stop: bool,
@@ -99,7 +100,7 @@ impl Executive {
             let _stopped = Stopped(&own);
             own.lock().thread = Some(thread::current().id());
             if let Some(orb) = orb.upgrade() {
-                // Where it has no native one, the ORB's log says so, and the thread runs as it is.
+                // The ORB logs a missing native priority; the thread then keeps its own.
                 let _ = orb.set_thread_priority(priority);
             }
             own.run(&|priority: Priority, call: &mut dyn FnMut()| {
@@ -116,7 +117,8 @@ impl Executive {
         self.changed.notify_all();
     }
 
-    /// Removes an upcall; waits for a call that is under way until then. Returns whether none is.
+    /// Removes an upcall and waits for its current call, at most until `until`. Reports whether no
+    /// call runs.
     pub(super) fn remove(&self, number: u64, until: Option<Instant>) -> bool {
         let mut state = self.lock();
         let removed = state.jobs.iter().position(|job| job.number == number);
@@ -131,7 +133,7 @@ impl Executive {
         }
         let ended = state.running != Some(number);
         drop(state);
-        // What the call holds may take locks when it goes.
+        // Dropping the call's captures may take locks.
         drop(removed);
         ended
     }
@@ -191,7 +193,8 @@ impl Executive {
         }
     }
 
-    /// Puts an upcall back that has run, unless it was removed meanwhile or its object is gone.
+    /// Puts an upcall back after its call, unless it was removed meanwhile or its object does not
+    /// exist any more.
     fn after(
         &self,
         number: u64,
@@ -226,7 +229,7 @@ impl Executive {
             return state;
         }
         let (tell, measured) = (Arc::clone(tell), Arc::clone(&job.measured));
-        // The name stays where it is for as long as the upcall does; the function must not hold the lock.
+        // The name is shared with the upcall; the callback must run without the lock.
         let name = job.periodic.name.clone();
         drop(state);
         let missed = Missed {
@@ -249,7 +252,7 @@ impl Executive {
     }
 }
 
-/// Says that the thread has ended, and drops its upcalls.
+/// Guard that marks the thread as ended, and drops its upcalls.
 struct Stopped<'e>(&'e Executive);
 
 impl Drop for Stopped<'_> {
@@ -275,7 +278,8 @@ mod tests {
         Job::new(1, periodic, Arc::default(), Box::new(|| Ok(())))
     }
 
-    /// Ends a call so many periods after its release; returns the time from then to the next release, in periods.
+    /// Ends a call `periods` periods after its release; returns the time from that release to the
+    /// next one, in periods.
     fn ends_after(job: &mut Job, periods: f64) -> f64 {
         let (begun, release) = (job.release, job.release);
         job.ended(begun, begun + PERIOD.mul_f64(periods), true);

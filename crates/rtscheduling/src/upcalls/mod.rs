@@ -1,11 +1,13 @@
-//! Real-time upcalls: work of servants that is done periodically, without a client that asks for it.
+//! Real-time upcalls: periodic work of servants that no client requests.
 //!
-//! An upcall is registered with a reference to an object of this process, a period, a deadline, an offset and what happens when
-//! it overruns. One thread for each priority makes the calls, in the order of their releases, each to its end: so upcalls of one
-//! priority do not preempt each other, and need no locks against each other. The calls go through the object adapter as any
-//! other call does: at the priority of the object's lane, only while the object is active, seen by interceptors.
+//! An upcall is registered with a reference to an object of this process, a period, a deadline, an
+//! offset and an overrun policy. One thread for each priority makes the calls, in the order of
+//! their releases, each to its end: so upcalls of one priority do not preempt each other, and need
+//! no locks against each other. The calls go through the object adapter as any other call does: at
+//! the priority of the object's lane, only while the object is active, and through interceptors.
 //!
-//! Each upcall is an operation of the [schedule](RealTimeUpcalls::repository), to be analysed with everything else.
+//! Each upcall is an operation of the [schedule](RealTimeUpcalls::repository), for analysis with
+//! all other operations.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -77,14 +79,14 @@ use oxorb_sys::sync::Mutex;
 use self::counts::Measured;
 use self::executive::{Executive, Job};
 
-/// Most upcalls of one ORB, unless others are set.
+/// Default limit on the upcalls of one ORB.
 const MOST: usize = 256;
 
-/// Longest wait for upcalls that run when the ORB ends.
+/// Longest wait for running upcalls when the ORB ends.
 const END: Duration = Duration::from_secs(5);
 
-/// The real-time upcalls of an ORB. Cheap to clone. Ends with its ORB: no upcall begins then, and those that run are waited for,
-/// five seconds at most.
+/// Real-time upcalls of an ORB. Cheap to clone. Ends with its ORB: no further upcall begins then,
+/// and running ones are waited for, for at most five seconds.
 #[derive(Clone)]
 pub struct RealTimeUpcalls {
     inner: Arc<Inner>,
@@ -111,12 +113,12 @@ struct Registered {
 }
 
 impl RealTimeUpcalls {
-    /// Makes the upcalls of an ORB, of which there is none yet.
+    /// Returns an empty set of upcalls of an ORB.
     pub fn new(orb: &Orb) -> RealTimeUpcalls {
         RealTimeUpcalls::with_limit(orb, MOST)
     }
 
-    /// Makes the upcalls of an ORB, at most so many at a time; 256 unless it is set.
+    /// Returns an empty set of upcalls of an ORB, with a limit on their number; 256 by default.
     pub fn with_limit(orb: &Orb, most: usize) -> RealTimeUpcalls {
         let upcalls = RealTimeUpcalls {
             inner: Arc::new(Inner { orb: orb.clone(), most, state: Mutex::default() }),
@@ -130,11 +132,12 @@ impl RealTimeUpcalls {
         upcalls
     }
 
-    /// Makes `call` with `object` once in each period from now on, in a thread of this priority, until the
-    /// [`Registration`] goes, the object answers OBJECT_NOT_EXIST, or the ORB ends.
+    /// Calls `call` with `object` once in each period from now on, in a thread of this priority,
+    /// until the [`Registration`] is dropped, the object answers OBJECT_NOT_EXIST, or the ORB ends.
     ///
-    /// **Real-time cost.** An upcall allocates nothing itself, and takes a lock that upcalls of the same priority take besides.
-    /// Registering allocates, and starts a thread for the first upcall of a priority.
+    /// **Real-time cost.** An upcall allocates nothing itself, and takes a lock that it shares with
+    /// upcalls of the same priority. Registering allocates, and starts a thread for the first
+    /// upcall of a priority.
     ///
     /// # Errors
     /// [`UpcallError`].
@@ -155,11 +158,12 @@ impl RealTimeUpcalls {
         Ok(Registration { number, executive, measured, upcalls: self.clone() })
     }
 
-    /// Registers an upcall at the priority that a computed schedule gives to the operation of its name. Otherwise as
-    /// [`register`](Self::register).
+    /// Registers an upcall as [`register`](Self::register) does, at the priority that a computed
+    /// schedule assigns to the operation of its name.
     ///
     /// # Errors
-    /// [`UpcallError`], also where the schedule has no priority for it, or the ORB's mapping none that stands for it.
+    /// [`UpcallError`], also if the schedule has no priority for it, or the ORB's mapping has no
+    /// CORBA priority for that one.
     pub fn register_scheduled<I: Interface>(
         &self,
         object: &I,
@@ -173,11 +177,12 @@ impl RealTimeUpcalls {
         self.register(object, periodic, priority, call)
     }
 
-    /// Returns the registered upcalls as operations of the scheduling service (`RT_Info`), to be analysed with everything else:
-    /// for [`Service::merge`], or for a service elsewhere. An upcall has a thread of its own there, as its priority has here.
+    /// Returns the registered upcalls as operations of the scheduling service (`RT_Info`), for
+    /// analysis with all other operations: for [`Service::merge`], or for a remote service. Each
+    /// upcall has one thread there, as its priority has here.
     ///
     /// # Errors
-    /// A time that is longer than schedules compute with.
+    /// A time that is too long for schedules.
     pub fn repository(&self) -> Result<Repository, ScheduleError> {
         let state = self.inner.lock();
         let mut repository = Repository::new();
@@ -213,8 +218,9 @@ impl Inner {
         self.state.lock()
     }
 
-    /// Returns the CORBA priority that stands for a native one. Where the ORB's threads have no native ones, that of the real-time
-    /// classes of Linux, 1 to 99, in proportion: there it decides the order of travelling priorities alone.
+    /// Returns the CORBA priority of a native one. If the ORB's threads have no native priorities,
+    /// maps those of the real-time classes of Linux, 1 to 99, in proportion: then it only orders
+    /// travelling priorities.
     fn priority(&self, native: i32) -> Option<Priority> {
         let realtime = &self.orb.options().realtime;
         if realtime.class == SchedulingClass::Other {
@@ -226,7 +232,7 @@ impl Inner {
         realtime.mapping().to_corba(native)
     }
 
-    /// Takes an upcall on, and returns its number and who calls it.
+    /// Adds an upcall, and returns its number and its executive.
     fn add(
         &self,
         periodic: &Periodic,
@@ -290,7 +296,7 @@ impl fmt::Debug for RealTimeUpcalls {
     }
 }
 
-/// An upcall, which is made for as long as this lives.
+/// Registered upcall, called until this is dropped.
 #[must_use = "no call is made once it is gone"]
 pub struct Registration {
     number: u64,
@@ -300,23 +306,24 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Returns what was counted so far.
+    /// Returns the current counters.
     pub fn counts(&self) -> UpcallCounts {
         self.measured.counts()
     }
 
-    /// Returns the times from releases to the beginnings of calls: the jitter of the upcall. Allocates.
+    /// Returns the distribution of times from releases to the beginnings of calls: the jitter of
+    /// the upcall. Allocates.
     pub fn start_latency(&self) -> Distribution {
         self.measured.latency.read()
     }
 
-    /// Returns the times from releases to the ends of calls. Allocates.
+    /// Returns the distribution of times from releases to the ends of calls. Allocates.
     pub fn response(&self) -> Distribution {
         self.measured.response.read()
     }
 
-    /// Ends the upcall, and waits for a call that is under way, at most so long. Returns whether none is any more. Called from
-    /// within the upcall itself it does not wait.
+    /// Ends the upcall and waits for a running call, for at most `limit`. Reports whether none
+    /// runs. Does not wait if called from within the upcall itself.
     pub fn end(self, limit: Duration) -> bool {
         let now = Instant::now();
         let until = now.checked_add(limit).unwrap_or(now + END);
@@ -338,5 +345,5 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Weights of upcalls: how bad it is when one is late.
+/// Weights of upcalls in the analysis.
 pub use level::{Criticality, Importance};

@@ -16,11 +16,12 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Timing of an upcall.
 #[derive(Debug, Clone)]
 pub struct Periodic {
-    /// Name of the operation in the schedule: by custom its scoped name. Differs among the upcalls of an ORB.
+    /// Name of the operation in the schedule: by convention its scoped name. Unique among the
+    /// upcalls of an ORB.
     pub name: String,
     /// Time between releases, from 1 microsecond to a day.
     pub period: Duration,
-    /// Time from a release until the call must have ended, at least 1 microsecond; `None`: the period.
+    /// Time from a release to the end of the call, at least 1 microsecond; `None`: the period.
     pub deadline: Option<Duration>,
     /// Time from the registration to the first release.
     pub offset: Duration,
@@ -28,14 +29,15 @@ pub struct Periodic {
     pub worst_case: Duration,
     /// Cost of being late, for the analysis.
     pub criticality: Criticality,
-    /// Decides between equals, for the analysis.
+    /// Order among equals, for the analysis.
     pub importance: Importance,
     /// Policy for calls that have not ended when the next one is released.
     pub overrun: Overrun,
 }
 
 impl Periodic {
-    /// Returns the timing of an upcall with a deadline at the end of its period, and releases skipped where it overruns.
+    /// Returns the timing of an upcall whose deadline is its period, and whose overruns skip
+    /// releases.
     pub fn new(name: impl Into<String>, period: Duration) -> Periodic {
         Periodic {
             name: name.into(),
@@ -68,16 +70,16 @@ impl Periodic {
 /// Policy for a call that has not ended when the next one is released.
 #[derive(Clone)]
 pub enum Overrun {
-    /// Releases that have passed meanwhile are dropped: the next call is made at the next release.
+    /// Drops the releases that passed meanwhile: the next call is made at the next release.
     Skip,
-    /// Calls are made one after another until they have caught up. Of more than this number that are behind, the oldest are
-    /// dropped.
+    /// Makes the missed calls one after another. If more than this number are behind, the oldest
+    /// are dropped.
     CatchUp(u32),
-    /// Skips like `Skip`, and makes calls at this priority, a lower one, until one has ended before
+    /// Skips releases as `Skip` does, and makes calls at this lower priority until one ends before
     /// the next release.
     Demote(Priority),
-    /// Skips like `Skip`, and calls the function in the thread of the upcalls, which it is to leave
-    /// soon.
+    /// Skips releases as `Skip` does, and calls the function in the thread of the upcalls; it
+    /// should return soon.
     Callback(Arc<dyn Fn(&Missed<'_>) + Send + Sync>),
 }
 
@@ -92,18 +94,18 @@ impl fmt::Debug for Overrun {
     }
 }
 
-/// Call that has not ended when the next one was released.
+/// Call that had not ended when the next one was released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missed<'m> {
     /// Name of the upcall.
     pub name: &'m str,
     /// Time from its release to its end.
     pub response: Duration,
-    /// Number of releases that have passed meanwhile.
+    /// Number of releases that passed meanwhile.
     pub releases: u64,
 }
 
-/// Upcall that cannot be registered.
+/// Reason why an upcall cannot be registered.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum UpcallError {
@@ -116,16 +118,16 @@ pub enum UpcallError {
         what: &'static str,
         /// Value of the time.
         time: Duration,
-        /// Least value that it may have.
+        /// Least allowed value.
         least: Duration,
     },
-    /// The number of upcalls is the largest allowed: this one.
+    /// The limit on upcalls is reached.
     #[error("the ORB has {0} upcalls, as many as it may have")]
     TooMany(usize),
     /// An upcall of this name exists.
     #[error("there is an upcall named {0:?}")]
     DuplicateName(String),
-    /// The system gives no thread.
+    /// The system provides no thread.
     #[error("no thread for upcalls of this priority can be started: {0}")]
     Thread(#[source] io::Error),
     /// The schedule has no priority for the operation.

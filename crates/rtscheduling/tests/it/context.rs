@@ -1,4 +1,4 @@
-//! Octets of service context 30, written down by another program from the rules of CDR and TAO's IDL.
+//! Octets of service context 30, produced by another program from the rules of CDR and TAO's IDL.
 
 use oxorb::Priority;
 use oxorb_rtscheduling::{

@@ -1,4 +1,4 @@
-//! Distributable threads, a module for each subject.
+//! Tests of distributable threads, a module for each subject.
 
 mod common;
 mod context;

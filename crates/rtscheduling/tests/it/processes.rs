@@ -1,4 +1,4 @@
-//! One distributable thread in three processes, cancelled in each of them.
+//! A distributable thread in three processes, cancelled in each of them.
 
 use std::env;
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,12 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Set in the processes that [`serve`].
+/// Environment variable of the processes that [`serve`].
 const ROLE: &str = "OXORB_TEST_ROLE";
-/// Reference to the object of the next process.
+/// Environment variable with the reference to the object of the next process.
 const NEXT: &str = "OXORB_TEST_NEXT";
 
-/// A process that runs a server, and its object.
+/// Server process, with its object.
 struct Child {
     process: Process,
     ior: String,
@@ -38,7 +38,7 @@ impl Child {
     }
 }
 
-/// A server in a process of its own; nothing in the process of the tests.
+/// Server in a process of its own; does nothing in the process of the tests.
 #[test]
 fn serving() {
     let Ok(role) = env::var(ROLE) else {
@@ -54,7 +54,7 @@ fn serving() {
         "run" => {
             *here.lock().unwrap() = current.id();
             let segment = current.begin_scheduling_segment(&role, 7, None).unwrap();
-            // From here on it may be cancelled.
+            // It may be cancelled from here on.
             println!("{role} runs {}", current.id().unwrap());
             let ended = match &next {
                 Some(next) => run(next),
@@ -75,7 +75,8 @@ fn serving() {
     orb.run();
 }
 
-/// Starts the thread in a native thread of its own; returns how its call ended and what is left of it.
+/// Starts the thread in a native thread of its own; returns the result of its call, and its state
+/// afterwards.
 fn begin(
     orb: &Orb,
     scheduling: &RtScheduling<Notes>,
@@ -108,9 +109,9 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
                 let id = Id::from_octets(&octets).unwrap();
                 let thread = scheduling.lookup(&id).unwrap();
                 assert_eq!(thread.cancel(), Ok(true), "the next process has answered");
-                // It may have come back already, and ended.
+                // It may have returned already, and ended.
                 assert_ne!(thread.state(), DtState::Active);
-                // Once more: nobody is told again.
+                // Cancelled again: no further notifications are sent.
                 let again = thread.cancel().or_else(|error| match error.kind {
                     SystemExceptionKind::ObjectNotExist => Ok(true),
                     _ => Err(error),
@@ -120,7 +121,7 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
             "middle" => tell_at(&objects[0]),
             _ => tell_at(&objects[1]),
         }
-        // It was interrupted where it waits, not found to be cancelled when it came back.
+        // The wait was interrupted; the cancellation was not just noticed on return.
         assert!(last.says("last ended").contains("THREAD_CANCELLED"));
         assert!(middle.says("middle ended").contains("THREAD_CANCELLED"));
         let (called, ended) = head.join().unwrap();
@@ -130,7 +131,7 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
     orb.shutdown(true).unwrap();
 }
 
-/// Has the process of an object cancel the thread that was there last.
+/// Makes the process of an object cancel the last thread that was there.
 fn tell_at(object: &ObjectRef) {
     static CANCEL: oxorb::__gen::Op = oxorb::__gen::Op::twoway("cancel");
     let told: Result<(), SystemException> =

@@ -95,7 +95,7 @@ fn an_outer_segment_takes_those_within_it_along() {
     orb.shutdown(true).unwrap();
 }
 
-/// Where the object of a nested call is.
+/// Location of the object of a nested call.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Elsewhere,
@@ -142,7 +142,7 @@ fn a_thread_goes_through_nested_calls_and_comes_back() {
         segment.end().unwrap();
         assert_eq!(see.recv().unwrap(), (id, Some(5)));
         assert_eq!(see.recv().unwrap(), (id, Some(6)));
-        // A server leaves the request while its reply is under way.
+        // A server leaves the request while its reply is being sent.
         let before_leaving = |notes: &Notes| {
             let mut all = notes.take();
             all.retain(|note| !note.starts_with("leave_request"));
@@ -196,7 +196,7 @@ fn a_oneway_begins_a_new_thread_with_the_implicit_parameter() {
         let (_, other, parameter) = see.recv().unwrap();
         assert!(other.is_some() && other != id);
         assert_eq!(parameter, Some(2));
-        // Of the object's own, which it was never told.
+        // Its own thread id, which it was never given.
         let asynchronous =
             object.reference().invoke_async::<(), SystemException>(&RUN, |_| Ok(()), |_| Ok(()));
         let (_, another, parameter) = see.recv().unwrap();
@@ -332,7 +332,7 @@ fn a_servant_that_answers_later_lets_its_thread_go() {
     assert_eq!((count("send_reply"), count("receive_reply None")), (0, 3));
 }
 
-/// Adds a context 30 that is none.
+/// Adds an invalid context 30.
 struct Bad(Mutex<Vec<u8>>);
 
 impl ClientInterceptor for Bad {
@@ -428,7 +428,7 @@ fn a_scheduler_without_a_place_refuses_a_request_and_the_thread_lives_on() {
     go.send(()).unwrap();
     assert!(thread.wait_ended(LONG));
     go.send(()).unwrap();
-    // The first request leaves while its reply is under way.
+    // The first request leaves while its reply is being sent.
     wait_until(|| run(&object) == Ok(()));
     segment.end().unwrap();
     home.shutdown(true).unwrap();
@@ -579,7 +579,7 @@ fn a_thread_that_waits_for_its_turn_can_be_cancelled() {
     let options = SpawnOptions::default();
     let waits = current.spawn("waits", parameter, None, options, act.clone()).unwrap();
     wait_until(|| scheduling.scheduler().waiting() == 1);
-    // There is no place for another one: it does not run.
+    // The queue is full: a further thread does not run.
     let refused = current.spawn("refused", parameter, None, options, act).unwrap();
     assert!(refused.wait_ended(LONG));
     waits.cancel().unwrap();
@@ -644,12 +644,12 @@ fn a_cancelled_thread_gets_no_further_and_ends() {
     near.shutdown(true).unwrap();
 }
 
-/// What a thread may do with segments.
+/// Actions of a thread on segments.
 #[derive(Debug, Clone)]
 enum Step {
     Begin(i32),
     Update(i32),
-    /// Ends the segment that so many lie within.
+    /// Ends the segment with this many segments nested in it.
     End(usize),
 }
 
@@ -685,7 +685,7 @@ proptest! {
                 }
                 Step::End(within) => {
                     if let Some(at) = open.len().checked_sub(within + 1) {
-                        // Those within it end with it, and their guards do nothing afterwards.
+                        // Nested segments end with it, and their guards do nothing afterwards.
                         let (segment, _) = open.remove(at);
                         let inner = open.split_off(at);
                         segment.end().unwrap();

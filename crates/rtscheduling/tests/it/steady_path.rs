@@ -1,4 +1,5 @@
-//! What a call of a distributable thread costs once everything is warm: no allocation and no lock that another thread takes.
+//! Cost of a distributable thread's call after warm-up: no allocation and no lock shared with
+//! another thread.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::common::*;
 const WARM_UP: usize = 200;
 const CALLS: usize = 200;
 
-/// What the serving thread had used when it came by: allocations, and locks of the ORB.
+/// Counts of the serving thread at the last call: allocations, and locks of the ORB.
 type Used = (u64, u64);
 
 fn used() -> Used {
@@ -24,7 +25,7 @@ fn used() -> Used {
     (alloc::local().count, locks)
 }
 
-/// Makes calls in a segment; returns what client and server have used for them.
+/// Makes calls in a segment; returns the counts of client and server for them.
 fn calls<S: Scheduler>(scheduling: &RtScheduling<S>, parameter: S::Parameter) -> [Used; 2] {
     let busy = Duration::from_secs(20);
     let near = Orb::builder()

@@ -165,7 +165,7 @@ fn an_upcall_that_overruns_is_demoted_until_it_is_in_time() {
         }
         Ok(())
     };
-    // Loaded as the machine may be, a call in a period of a second is in time.
+    // On any machine, however loaded, a call with a period of a second is in time.
     let named = Periodic {
         period: Duration::from_millis(5),
         ..every("slow", Overrun::Demote(priority(3)))
@@ -199,7 +199,7 @@ fn calls_that_are_behind_catch_up_as_far_as_they_may() {
     wait_until(|| registration.counts().runs >= 5);
     let counts = registration.counts();
     assert!(counts.skipped >= 7, "{counts:?}");
-    // Those that caught up were late themselves.
+    // The calls that caught up were late themselves.
     assert!(counts.misses >= 3, "{counts:?}");
     drop(registration);
     orb.shutdown(true).unwrap();
@@ -292,7 +292,7 @@ fn upcalls_are_operations_of_the_scheduling_service() {
     let operations = upcalls.repository().unwrap();
     drop(registered);
 
-    // Elsewhere, as `oxorb sched` and TAO's clients see them.
+    // In a remote service, as `oxorb sched` and TAO's clients see them.
     let new = || Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band));
     let served = oxorb_scheduler::serve(&orb, &Scheduling::new(new())).unwrap();
     let remote = Remote::new(served.scheduler().clone());
@@ -301,7 +301,7 @@ fn upcalls_are_operations_of_the_scheduling_service() {
     let assigned = |name| remote.priority(name).unwrap().unwrap().os_priority;
     assert!(assigned("fast") > assigned("slow"));
 
-    // And here, beside others.
+    // And in this process, together with others.
     let mut service = new();
     let mut others = Repository::new();
     let other = others.create("other").unwrap();

@@ -1,8 +1,10 @@
-//! Admission to a server that runs: who is there, who may join them, and what is left for the others.
+//! Admission control of a running server: its members, who may join, and the processor time left
+//! for latecomers.
 //!
-//! Whoever is admitted has a bound: the analysis ran over all that were admitted before, and it meets its deadline and takes
-//! none of theirs away. Who comes too late is refused, or has an equal share of what is left with the others that came too late
-//! (paper 0, 2.2: a video server prefers the first, a stock quote service the second).
+//! Each member with a guarantee has a proved bound: the analysis covered all members admitted
+//! before, the new member meets its deadline, and no earlier one misses its own. A latecomer is
+//! refused, or shares the remaining time equally with the other latecomers (paper 0, 2.2: a video
+//! server prefers the former, a stock quote service the latter).
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -12,88 +14,88 @@ use crate::analysis::{Outcome, Verdict, analyse_one};
 use crate::task::{Task, TaskSet, Utilization, WHOLE};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// Treatment of late comers, for whom a deadline cannot be guaranteed any more.
+/// Treatment of latecomers, whose deadlines can no longer be guaranteed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LateComers {
-    /// Refuses them, so that the others have all that they were promised (a video server).
+    /// Refusal: earlier members keep their full guarantees (a video server).
     #[default]
     Refuse,
-    /// Gives them equal shares of what is left (a stock quote service). A guarantee that is given
-    /// later takes its part of that, all of it if need be: see [`Controller::guarantee_at_most`].
+    /// Equal shares of the remaining time (a stock quote service). A later guarantee takes its part
+    /// of that time, if necessary all of it: see [`Controller::guarantee_at_most`].
     Share,
 }
 
-/// Order by which requests go first.
+/// Order in which requests run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Urgency {
-    /// The shorter deadline (deadline monotonic).
+    /// Shorter deadline first (deadline monotonic).
     #[default]
     Deadline,
-    /// The higher priority.
+    /// Higher priority first.
     Priority,
 }
 
-/// Request to be admitted: an operation, or a client with all that it calls.
+/// Request for admission: an operation, or a client with all its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Name; no two that are admitted have the same.
+    /// Name, unique among the members.
     pub name: String,
-    /// Longest processor time of one request; more than 0.
+    /// Longest processor time of one request, in ns; more than 0.
     pub worst_case: Nanos,
-    /// Shortest time between two requests; more than 0.
+    /// Shortest time between two requests, in ns; more than 0.
     pub period: Nanos,
-    /// Longest time from a request to its answer; more than 0.
+    /// Longest time from a request to its reply, in ns; more than 0.
     pub deadline: Nanos,
-    /// Priority at which it runs, where [`Urgency::Priority`] decides.
+    /// Priority at which it runs; used with [`Urgency::Priority`].
     pub priority: i16,
-    /// Whether an equal share with the others is wanted, rather than a deadline.
+    /// Whether it wants an equal share instead of a deadline.
     pub shares: bool,
 }
 
-/// Answer to somebody who wants to be admitted.
+/// Answer to a request for admission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Every request is answered within so much time, which is within its deadline.
+    /// Every request is answered within this bound, which is within its deadline.
     Guaranteed {
         /// Longest response.
         response: Nanos,
     },
-    /// The share holds as of now; others that come or go change it.
+    /// A share is granted; it changes as members join and leave.
     BestEffort {
-        /// Share of what is left.
+        /// Share of the remaining time.
         share: Share,
-        /// Why no deadline can be guaranteed; `None`: it wanted none.
+        /// Reason why no deadline can be guaranteed; `None`: none was wanted.
         late: Option<Late>,
     },
     /// The request is not admitted.
     Refused(Late),
 }
 
-/// An equal share of what is left.
+/// Equal share of the remaining time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// Processor time in each period.
     pub time: Nanos,
-    /// Period of the controller.
+    /// Period of the controller's shares.
     pub period: Nanos,
 }
 
-/// Why somebody has no guarantee.
+/// Reason why a member has no guarantee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
-    /// Name of the member that would miss a deadline: the one that asks, or one that is there.
+    /// Name of the member that would miss a deadline: the applicant, or an earlier one.
     pub who: String,
-    /// Time by which it would be late; `None`: there is no bound.
+    /// Time by which it would be late, in ns; `None`: unbounded.
     pub short: Option<Nanos>,
-    /// Explanation of the wait, a sentence.
+    /// Sentence that explains the wait.
     pub because: String,
 }
 
-/// Mistake in a request to be admitted.
+/// Mistake in a request for admission.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unacceptable {
-    /// The name is that of a member.
+    /// A member of this name exists already.
     #[error("{0} is admitted already")]
     Duplicate(String),
     /// A time is 0 or too long.
@@ -104,7 +106,7 @@ pub enum Unacceptable {
         /// Name of the time.
         what: &'static str,
     },
-    /// More would be members than may be.
+    /// The request would exceed the limit on members.
     #[error("at most {0} may be admitted at a time")]
     TooMany(usize),
 }
@@ -112,7 +114,7 @@ pub enum Unacceptable {
 /// Member of a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Request by which it was admitted.
+    /// Request that was admitted.
     pub wanted: Wanted,
     /// Guarantee or share.
     pub has: Has,
@@ -121,19 +123,20 @@ pub struct Member {
 /// Guarantee or share of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Has {
-    /// A bound, with all that are there now.
+    /// Response bound, with all current members.
     Guarantee {
         /// Longest response.
         response: Nanos,
     },
-    /// A share, as of now.
+    /// Current share.
     Share(Share),
 }
 
-/// Controller of the members that are admitted to a processor, in memory.
+/// Admission controller of one processor; keeps its members in memory.
 ///
-/// Guarantees hold for requests that run at priorities in the order of [`Urgency`], each by a thread that is free when it comes
-/// (a lane for each priority); among equals each is taken to go before the other. Those with a share are to run below them.
+/// Guarantees hold for requests that run at priorities in the order of [`Urgency`], each on a
+/// thread that is free when the request arrives (a lane for each priority); each member is analysed
+/// as if its equals ran before it. Members with a share must run at lower priorities.
 ///
 /// ```
 /// use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
@@ -161,14 +164,14 @@ pub enum Has {
 pub struct Controller {
     late_comers: LateComers,
     urgency: Urgency,
-    /// Most of the processor that guarantees may take.
+    /// Largest part of the processor that guarantees may take.
     guaranteed: Utilization,
     /// Period of shares.
     period: Nanos,
-    /// Threads that go before all members, and then those with a guarantee, the most urgent first. Equals have the same
-    /// level.
+    /// Threads that precede all members, then members with a guarantee, the most urgent first.
+    /// Equals have the same level.
     set: TaskSet,
-    /// Number of the threads that go before all members.
+    /// Number of threads that precede all members.
     ahead: usize,
     /// Members with a guarantee, in the order of their tasks.
     members: Vec<(Wanted, Nanos)>,
@@ -176,15 +179,15 @@ pub struct Controller {
     sharers: Vec<Wanted>,
 }
 
-/// Most that are admitted at a time.
+/// Largest number of members.
 const MOST: usize = 16_384;
 
-/// Order of a task that is looked at: behind its equals.
+/// Order of the task under analysis: behind its equals.
 const LAST: u32 = u32::MAX;
 
 impl Controller {
-    /// Returns a controller without members. Guarantees may take the whole processor; shares are of
-    /// 100 ms.
+    /// Returns a controller without members. Guarantees may take the whole processor; the period of
+    /// shares is 100 ms.
     pub fn new(late_comers: LateComers) -> Controller {
         Controller {
             late_comers,
@@ -198,14 +201,14 @@ impl Controller {
         }
     }
 
-    /// Sets what decides who goes first, before anybody is admitted.
+    /// Sets the order of urgency; to be called before anything is admitted.
     #[must_use]
     pub fn urgency(self, urgency: Urgency) -> Controller {
         debug_assert!(self.members.is_empty());
         Controller { urgency, ..self }
     }
 
-    /// Keeps part of the processor for those that share: guarantees take `most` at most.
+    /// Reserves part of the processor for shares: guarantees take at most `most`.
     #[must_use]
     pub fn guarantee_at_most(self, most: Utilization) -> Controller {
         let guaranteed = most.min(WHOLE);
@@ -219,8 +222,9 @@ impl Controller {
         Controller { period, ..self }
     }
 
-    /// Counts on a thread that goes before all who are admitted and is none of them, such as one that watches budgets: all
-    /// wait for it, and it leaves less to share. Before anybody is admitted.
+    /// Adds a thread that precedes all members and is none of them, such as one that watches
+    /// budgets: all members wait for it, and it reduces the time to share. To be called before
+    /// anything is admitted.
     #[must_use]
     pub fn behind(mut self, thread: Task) -> Controller {
         debug_assert!(self.members.is_empty());
@@ -230,15 +234,16 @@ impl Controller {
         self
     }
 
-    /// Returns what becomes of late comers.
+    /// Returns the treatment of latecomers.
     pub fn late_comers(&self) -> LateComers {
         self.late_comers
     }
 
-    /// Admits somebody, or says why not. Analyses those that are no more urgent, in O(n^2) at worst.
+    /// Admits a member, or answers why not. Analyses all members that are no more urgent, in O(n^2)
+    /// at worst.
     ///
     /// # Errors
-    /// [`Unacceptable`]; nobody is admitted.
+    /// [`Unacceptable`]; nothing is admitted.
     pub fn admit(&mut self, wanted: Wanted) -> Result<Answer, Unacceptable> {
         self.check(&wanted)?;
         if wanted.shares {
@@ -250,11 +255,11 @@ impl Controller {
         }
     }
 
-    /// Admits all of a schedule as they want, or none of them: with [`LateComers::Share`] all of them to shares, where something
-    /// is left for each.
+    /// Admits all members of a list as requested, or none. With [`LateComers::Share`] all of them
+    /// get shares instead, if time is left for each.
     ///
     /// # Errors
-    /// [`Unacceptable`] for the first that is; nobody is admitted.
+    /// [`Unacceptable`] for the first invalid request; nothing is admitted.
     pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
         self.check_all(&all)?;
         let before = self.clone();
@@ -281,7 +286,8 @@ impl Controller {
         })
     }
 
-    /// Lets somebody go; false: nobody of this name is admitted. The others keep what they have, with more left for shares.
+    /// Removes a member; returns false if the name is unknown. The others keep their guarantees,
+    /// and more time is left for shares.
     pub fn release(&mut self, name: &str) -> bool {
         let sharers = self.sharers.len();
         self.sharers.retain(|wanted| wanted.name != name);
@@ -294,7 +300,7 @@ impl Controller {
         self.members.remove(at);
         let level = self.set.tasks.remove(self.ahead + at).level;
         self.number();
-        // Whoever is no more urgent has to wait for less.
+        // Members that are no more urgent now wait for less.
         for place in self.ahead..self.set.tasks.len() {
             if self.set.tasks[place].level >= level
                 && let Some(response) = self.judge(place).response
@@ -305,7 +311,7 @@ impl Controller {
         true
     }
 
-    /// Returns all that are admitted: those with guarantees, the most urgent first, and then those with shares.
+    /// Returns all members: those with guarantees, the most urgent first, then those with shares.
     pub fn members(&self) -> Vec<Member> {
         let guaranteed = self.members.iter().map(|(wanted, response)| Member {
             wanted: wanted.clone(),
@@ -317,13 +323,13 @@ impl Controller {
         guaranteed.chain(sharing).collect()
     }
 
-    /// Returns what guarantees take of the processor.
+    /// Returns the utilisation of the guarantees.
     pub fn utilization(&self) -> Utilization {
         Utilization::of(&self.set.tasks[self.ahead..])
     }
 
-    /// Returns those with guarantees as a set to be analysed or simulated, the most urgent first, behind the threads that go
-    /// before all of them.
+    /// Returns the tasks with guarantees as a set for analysis or simulation, the most urgent
+    /// first, behind the threads that precede all members.
     pub fn tasks(&self) -> &TaskSet {
         &self.set
     }
@@ -351,7 +357,8 @@ impl Controller {
         }
     }
 
-    /// Looks at a whole schedule before the first of it is admitted: a mistake is one, however late those before it are.
+    /// Checks a whole list before the first member is admitted: a mistake is reported even if an
+    /// earlier request would be late.
     fn check_all(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
         let mut names = HashSet::with_capacity(all.len());
         for wanted in all {
@@ -366,7 +373,7 @@ impl Controller {
         }
     }
 
-    /// Adds somebody to those with guarantees, if all of them then keep theirs. Returns its response.
+    /// Adds a member with a guarantee if all members then keep theirs. Returns its response.
     fn guarantee(&mut self, wanted: Wanted) -> Result<Nanos, Late> {
         let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
         task.deadline = wanted.deadline;
@@ -391,10 +398,11 @@ impl Controller {
         }
     }
 
-    /// Finds the response of the one at `at` and of all that are no more urgent, and keeps them if all are in time.
+    /// Analyses the task at `at` and all that are no more urgent, and keeps their responses if all
+    /// are in time.
     fn settle(&mut self, at: usize, name: &str) -> Result<Nanos, Late> {
         let load = self.utilization();
-        // The analysis itself sees to the whole processor, and exactly.
+        // The analysis itself checks the limit of the whole processor, and exactly.
         if self.guaranteed < WHOLE && load > self.guaranteed {
             return Err(Late {
                 who: name.to_owned(),
@@ -408,7 +416,7 @@ impl Controller {
         let own = self.ahead + at;
         let level = self.set.tasks[own].level;
         let mut responses = Vec::new();
-        // The one who asks first: it is refused most often.
+        // The new member first: it is refused most often.
         let others = (self.ahead..self.set.tasks.len()).filter(|place| *place != own);
         for place in std::iter::once(own).chain(others) {
             if self.set.tasks[place].level < level {
@@ -433,7 +441,7 @@ impl Controller {
         Ok(self.members[at].1)
     }
 
-    /// Returns the verdict about one of the tasks, behind its equals.
+    /// Returns the verdict on one task, behind its equals.
     fn judge(&mut self, place: usize) -> Verdict {
         let order = std::mem::replace(&mut self.set.tasks[place].order, LAST);
         let verdict = analyse_one(&self.set, place);
@@ -441,7 +449,8 @@ impl Controller {
         verdict
     }
 
-    /// Numbers the tasks after one came or went: each its place, equals the level of the first.
+    /// Renumbers the tasks after one was added or removed: each gets its index, equals the level of
+    /// the first.
     fn number(&mut self) {
         let (urgency, ahead) = (self.urgency, self.ahead);
         let equal = |one: &Wanted, other: &Wanted| match urgency {
@@ -460,7 +469,7 @@ impl Controller {
         }
     }
 
-    /// Does with somebody who has no guarantee what becomes of late comers.
+    /// Treats a member without a guarantee as a latecomer.
     fn turn_away(&mut self, wanted: Wanted, late: Late) -> Answer {
         match self.late_comers {
             LateComers::Refuse => Answer::Refused(late),
@@ -468,7 +477,8 @@ impl Controller {
         }
     }
 
-    /// Admits one after the other until one is late, those that want a share behind the others: shares are of what is left.
+    /// Admits one after the other until one is late, requests for a share last: shares are parts of
+    /// the remaining time.
     fn admit_each(
         &mut self,
         all: &[Wanted],
@@ -484,7 +494,7 @@ impl Controller {
         Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
-    /// Brings answers up to date: those that came later made responses longer and shares smaller.
+    /// Updates answers: later members made responses longer and shares smaller.
     fn as_of_now(&self, mut answers: Vec<Answer>, all: &[Wanted]) -> Vec<Answer> {
         let current = self.share_of_each(self.sharers.len());
         let response_of = |name: &str| {
@@ -503,7 +513,7 @@ impl Controller {
         answers
     }
 
-    /// Adds somebody to those that share, if something is left. `late`: why it has no guarantee that it wanted.
+    /// Adds a member with a share, if time is left. `late`: why it has no guarantee that it wanted.
     fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Result<Answer, Late> {
         let share = self.share_of_each(self.sharers.len() + 1);
         if share.time == 0 {
@@ -515,9 +525,9 @@ impl Controller {
         Ok(Answer::BestEffort { share, late })
     }
 
-    /// Returns the share of each of so many.
+    /// Returns the share of each of `sharers` members.
     fn share_of_each(&self, sharers: usize) -> Share {
-        // What guarantees take is rounded up, so that the sum never exceeds the processor.
+        // The part of the guarantees is rounded up, so that the sum never exceeds the processor.
         let taken = Utilization::of(&self.set.tasks).0.saturating_add(1).min(WHOLE.0);
         let taken = if self.set.tasks.is_empty() { 0 } else { taken };
         let left = u128::from(WHOLE.0 - taken) * u128::from(self.period) / u128::from(WHOLE.0);

@@ -1,27 +1,29 @@
-//! Best-case responses: how soon a job may be done, and by how much its completion varies.
+//! Best-case responses: the earliest completion of a job, and the variation of its completion time.
 //!
-//! Always, a job takes at least the time that it takes [alone]. Once a system has come to rest after its start, what must run
-//! before the end of a job whatever the phases delays it, too: of a more urgent task that is released exactly each period, all
-//! releases but one in the time that the job takes (Redell and Sanfridson, "Exact Best-Case Response Time Analysis of Fixed
-//! Priority Scheduled Tasks", ECRTS 2002). Only tasks with a known offset are released like that: what else has a period may
-//! come later, and delays nothing at best.
+//! A job always takes at least its time [alone]. Once the start-up of a system has passed, work
+//! that must run before the end of a job whatever the phases delays it, too: all releases but one,
+//! within the response, of a more urgent task that is released exactly once a period (Redell and
+//! Sanfridson, "Exact Best-Case Response Time Analysis of Fixed Priority Scheduled Tasks", ECRTS
+//! 2002). Only tasks with a known offset are released that regularly: other tasks may be released
+//! later, and delay nothing in the best case.
 
 use crate::analysis::fixed::goes_first;
 use crate::strategy::Dispatching;
 use crate::task::{Task, TaskSet, WHOLE};
 use crate::time::{LONGEST, Nanos};
 
-/// Rounds before the time that a job takes alone is the bound.
+/// Number of rounds after which the time alone serves as the bound.
 const MOST_ROUNDS: u32 = 10_000;
 
 /// Returns the shortest time that a job of a task takes alone: a lower bound on its response, always.
 pub fn alone(task: &Task) -> Nanos {
-    // A job of several requests has them all done at its end.
+    // A job of several requests completes all of them at its end.
     task.bcet.saturating_mul(task.parts.max(1)).min(task.wcet)
 }
 
-/// Returns a lower bound on the response of each task of a set, counted from its release, for jobs that are released once all
-/// tasks have been and the processor was idle since. Holds where all deadlines are met and none is longer than its period.
+/// Returns a lower bound on the response of each task of a set, counted from its release, for jobs
+/// that are released after every task was released and the processor was idle once. Holds where all
+/// deadlines are met and none is longer than its period.
 ///
 /// Without declared best-case times all bounds are 0. Takes O(n^2) for n tasks and each round.
 ///
@@ -39,7 +41,7 @@ pub fn responses(set: &TaskSet) -> Vec<Nanos> {
     places.map(|place| response(set, place)).collect()
 }
 
-/// Returns the bound of [`responses`] for the task at `at`.
+/// Returns the bound of [`responses`] for the task at index `at`.
 pub fn response(set: &TaskSet, at: usize) -> Nanos {
     let own = &set.tasks[at];
     let alone = alone(own);
@@ -66,13 +68,13 @@ pub fn response(set: &TaskSet, at: usize) -> Nanos {
     let Some(rest) = u128::from(WHOLE.0).checked_sub(load).filter(|&rest| rest > 0) else {
         return alone;
     };
-    // The greatest fixed point, from above: no response that is a fixed point is longer than the time alone over what those
-    // above leave of the processor.
+    // The greatest fixed point, from above: no fixed point is longer than the time alone divided by
+    // the share of the processor that more urgent tasks leave.
     let most = (u128::from(alone) * u128::from(WHOLE.0)).div_ceil(rest);
     let mut response = u64::try_from(most).unwrap_or(LONGEST).min(LONGEST);
     for _ in 0..MOST_ROUNDS {
         let more = above.iter().map(|task| {
-            // A release that jitter delays may come after the end.
+            // A release delayed by jitter may come after the end.
             let window = response.saturating_sub(task.late());
             let releases = window.div_ceil(task.period).saturating_sub(1);
             u128::from(releases) * u128::from(task.bcet)

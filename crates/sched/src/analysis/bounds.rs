@@ -1,9 +1,9 @@
-//! Utilisation bounds: quick, sufficient, and what statically scheduled processors lose.
+//! Utilisation bounds: quick sufficient tests, and the capacity lost by static priorities.
 
 use crate::task::{Task, Utilization, WHOLE};
 
-/// Liu and Layland's bound for rate-monotonic priorities: n(2^(1/n) - 1), as a fraction. `n` counts distinct periods that
-/// are not harmonic (paper 3, 2.2); 1 for none.
+/// Returns Liu and Layland's bound for rate-monotonic priorities: n(2^(1/n) - 1), as a fraction.
+/// `n` counts distinct periods that are not harmonic (paper 3, 2.2); 1 for n = 0.
 ///
 /// ```
 /// use oxorb_sched::analysis::bounds::liu_layland;
@@ -19,21 +19,21 @@ pub fn liu_layland(n: usize) -> f64 {
     }
 }
 
-/// The product of (U + 1) over all tasks: rate-monotonic priorities meet all deadlines if it is at most 2 (hyperbolic
-/// bound). Less pessimistic than Liu and Layland's.
+/// Returns the product of (U + 1) over all tasks: rate-monotonic priorities meet all deadlines if
+/// it is at most 2 (hyperbolic bound, less pessimistic than Liu and Layland's).
 pub fn hyperbolic(tasks: &[Task]) -> f64 {
     let factors = tasks.iter().map(|task| Utilization::of_one(task).fraction() + 1.0);
     factors.product()
 }
 
-/// Periods that count for [`liu_layland`]: distinct ones, of which those that divide one another form one chain and
-/// count once. Tasks with one chain of periods can use the whole processor.
+/// Returns the number of periods for [`liu_layland`]: distinct periods that divide one another form
+/// a chain and count once. Tasks with a single chain can use the whole processor.
 pub fn distinct_chains(tasks: &[Task]) -> usize {
     let mut periods: Vec<u64> = tasks.iter().map(|task| task.period).collect();
     periods.sort_unstable();
     periods.dedup();
-    // The least number of chains that cover all periods: greedy from the shortest on, which is no less than the least
-    // and so stays on the safe side.
+    // Greedy cover of all periods by chains, shortest period first: it finds no fewer chains than
+    // the minimum, and so stays on the safe side.
     let mut ends: Vec<u64> = Vec::new();
     for period in periods {
         match ends.iter_mut().find(|end| period % **end == 0) {
@@ -51,11 +51,11 @@ pub struct Bounds {
     pub utilization: Utilization,
     /// Liu and Layland's bound as a fraction.
     pub liu_layland: f64,
-    /// Chains of harmonic periods.
+    /// Number of chains of harmonic periods.
     pub chains: usize,
-    /// The share that non-harmonic periods may cost: 1 less the bound (paper 3, 2.2).
+    /// Share of the processor lost to non-harmonic periods: 1 minus the bound (paper 3, 2.2).
     pub phasing_penalty: f64,
-    /// The product of the hyperbolic bound; at most 2 is enough.
+    /// Product of the hyperbolic bound; at most 2 is sufficient.
     pub hyperbolic: f64,
     /// Whether the bounds apply: deadlines at periods, no jitter, no blocking, no bursts.
     pub apply: bool,
@@ -81,7 +81,8 @@ impl Bounds {
         }
     }
 
-    /// Whether a bound alone shows that rate-monotonic, fully preemptive priorities meet all deadlines.
+    /// Reports whether a bound alone proves that rate-monotonic, fully preemptive priorities meet
+    /// all deadlines.
     pub fn suffice(&self) -> bool {
         let used = self.utilization.fraction();
         self.apply

@@ -1,18 +1,19 @@
-//! Bursts in queues by deadline or laxity: each is taken apart into streams of one job in a period.
+//! Bursts in queues by deadline or laxity: each burst is split into streams of one job per period.
 //!
-//! The k-th job of a burst of n comes at least a period after the k-th job of the burst before, as no window of a period has
-//! more than n. So n periodic streams release whatever the burst may, all at one moment at worst. What is lost is the
-//! distance between the jobs of a burst; static priorities, which are analysed without this, keep it.
+//! The k-th job of a burst of n comes at least a period after the k-th job of the previous burst,
+//! as no window of a period has more than n jobs. So n periodic streams cover all releases of the
+//! burst; in the worst case all of them release at one moment. The split loses the distance between
+//! the jobs of a burst; static priorities, which are analysed without it, keep that distance.
 
 use super::verdict::Verdict;
 use super::verdicts;
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 
-/// Streams that a set may be taken apart into; beyond it nothing is proved.
+/// Largest number of streams of a set; beyond it nothing is proved.
 const MOST_STREAMS: u64 = 20_000;
 
-/// A set with bursts, without them.
+/// Set of tasks whose bursts are split into streams.
 pub(super) struct Streams<'s> {
     whole: &'s TaskSet,
     set: TaskSet,
@@ -21,7 +22,7 @@ pub(super) struct Streams<'s> {
 }
 
 impl<'s> Streams<'s> {
-    /// Takes bursts apart; `None` where there are none, or all priorities are static.
+    /// Splits bursts; `None` if there are none or all priorities are static.
     pub(super) fn of(set: &'s TaskSet) -> Option<Streams<'s>> {
         let bursts = set.tasks.iter().any(|task| task.burst.is_some());
         let dynamic = |task: &crate::task::Task| task.dispatching != Dispatching::Static;
@@ -46,7 +47,8 @@ impl<'s> Streams<'s> {
         Some(streams)
     }
 
-    /// Returns a verdict for each task of the whole set. Those with static priority see the bursts themselves.
+    /// Returns a verdict for each task of the whole set. Tasks with static priority are analysed
+    /// with the bursts themselves.
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
         let load: Vec<_> = self.whole.tasks.iter().map(crate::Utilization::of_one).collect();
         let (apart, _) = verdicts(&self.set);
@@ -76,7 +78,8 @@ impl<'s> Streams<'s> {
                         None => verdict.waits.push(wait),
                     }
                 }
-                // The distance within a burst is not seen, so that a miss need not happen.
+                // The analysis ignores the distance within a burst, so that a miss is possible but
+                // not proved.
                 if verdict.outcome == super::Outcome::Misses
                     && self.whole.tasks.iter().any(|task| task.per_period() > 1)
                     && verdict.response.is_some()

@@ -1,9 +1,11 @@
-//! Chains on one processor: when a job that events release is done, counted from the moment at which time began its chain.
+//! Chains on one processor: the completion of a job that events release, counted from the release
+//! of its chain by time.
 //!
-//! All steps of a chain are looked at as one job as urgent as its least urgent step. From its release to its end there is
-//! always a step that runs or waits, so that only what may go before one of the steps delays it. Nothing that the chain
-//! sends events to in turn goes before it: such a job waits for the end of this one. That breaks the circle in which a
-//! sender waits for its receiver, whose release counts as late by what the sender waits.
+//! All steps of a chain are analysed as one job that is as urgent as its least urgent step. From
+//! the release of the chain to its end some step always runs or waits, so that only tasks that may
+//! precede one of the steps delay it. Receivers of the chain's own events do not precede it: their
+//! jobs wait for the end of this one. This breaks the circle in which a sender waits for its
+//! receiver, whose release counts as delayed by the sender's wait.
 
 use std::collections::HashSet;
 
@@ -13,26 +15,26 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, overloads};
 use crate::time::Nanos;
 
-/// Jobs of one chain in a busy period that are looked at.
+/// Largest number of jobs of one chain that are analysed in a busy period.
 const MOST_JOBS: u64 = 1_000;
 
-/// Task that events release, with all that comes before and after it.
+/// Task released by events, with its senders and receivers.
 pub(super) struct Chain {
     at: usize,
-    /// The steps that time releases, all with one period.
+    /// Steps released by time, all with one period.
     firsts: Vec<usize>,
-    /// Steps from the first one on, without the task itself.
+    /// Steps of the chain without the task itself.
     before: HashSet<usize>,
-    /// Tasks that receive events of the task, directly or over others.
+    /// Tasks that receive events of the task, directly or indirectly.
     later: HashSet<usize>,
 }
 
 /// All chains of a set.
 pub(super) struct Chains {
     causes: Vec<Vec<usize>>,
-    /// Places, senders before receivers.
+    /// Indices of the tasks, senders before receivers.
     order: Vec<usize>,
-    /// Chains by place; `None` for tasks that time releases.
+    /// Chains by task index; `None` for tasks released by time.
     chains: Vec<Option<Result<Chain, NoChain>>>,
 }
 
@@ -42,43 +44,44 @@ struct Around {
     blocking: Nanos,
 }
 
-/// Task that may go before a step of a chain, or is one.
+/// Task that may precede a step of a chain, or is a step.
 struct Member {
     wcet: Nanos,
     period: Nanos,
     /// Time by which two of its jobs may be closer than a period.
     late: Nanos,
     role: Role,
-    /// Jobs of an earlier instance that what blocks may release.
+    /// Jobs of an earlier instance that the blocking job may release.
     carried: u64,
     /// Whether it interrupts the last step.
     interrupts: bool,
 }
 
-/// Relation of a task to the job of a chain that is looked at.
+/// Relation of a task to the chain under analysis.
 #[derive(Clone, Copy)]
 enum Role {
     Other,
-    /// The last step.
+    /// Last step.
     Own,
-    /// Step of the chain before the last.
+    /// Step before the last one.
     Before,
-    /// Receives the events of the last step.
+    /// Receiver of the last step's events.
     Later,
 }
 
 impl Member {
-    /// Returns the jobs that arrive before `time`.
+    /// Returns the number of jobs that arrive before `time`.
     fn before(&self, time: Nanos) -> u64 {
         time.saturating_add(self.late).div_ceil(self.period)
     }
 
-    /// Returns the jobs that arrive by `time`.
+    /// Returns the number of jobs that arrive by `time`, inclusive.
     fn by(&self, time: Nanos) -> u64 {
         time.saturating_add(self.late) / self.period + 1
     }
 
-    /// Returns the jobs that may go before the last step of an instance if that begins at `time`, without its own.
+    /// Returns the number of jobs that may precede the last step of an instance if that step begins
+    /// at `time`, without its own.
     fn ahead(&self, time: Nanos, instance: u64) -> u64 {
         match self.role {
             Role::Other => self.by(time),
@@ -117,8 +120,8 @@ impl Chains {
         Chains { chains: chains.collect(), order: order(causes, &effects), causes: causes.to_vec() }
     }
 
-    /// Returns the steps of the chain that ends with a task, in order, the task included; and how many of them, at the
-    /// beginning, time releases.
+    /// Returns the steps of the chain that ends with the task at `at`, in order and including it,
+    /// and the number of leading steps that are released by time.
     pub(super) fn steps(&self, at: usize) -> Option<(Vec<usize>, usize)> {
         let chain = self.chain(at)?;
         let is_step = |place: &usize| *place == at || chain.before.contains(place);
@@ -130,19 +133,21 @@ impl Chains {
         self.chains[at].as_ref()?.as_ref().ok()
     }
 
-    /// Returns why a task that events release ends no chain; `None`: it does, or time releases it.
+    /// Returns the reason why a task released by events ends no chain; `None` if it ends one or is
+    /// released by time.
     pub(super) fn why_not(&self, at: usize) -> Option<&NoChain> {
         self.chains[at].as_ref()?.as_ref().err()
     }
 
-    /// Returns the time from the nominal release of the first step to the end of the task's job at worst; `None` where
-    /// this test does not tell: where several first steps meet, none of them need run or wait while the last one is awaited.
+    /// Returns the worst time from the nominal release of the first step to the end of the task's
+    /// job. `None` if there are several first steps, as all of them may be idle while the last one
+    /// is awaited, or if no bound is found.
     pub(super) fn bound(&self, set: &TaskSet, at: usize) -> Option<Nanos> {
         let chain = self.chain(at)?;
         let [first] = chain.firsts[..] else {
             return None;
         };
-        // Members count one job in a period.
+        // A member counts one job per period.
         if set.tasks.iter().any(|task| task.per_period() > 1) {
             return None;
         }
@@ -164,8 +169,8 @@ impl Chains {
             if instance > 0 && nominal.saturating_sub(first.jitter) >= busy {
                 return Some(worst);
             }
-            // The last part of its last step begins once all that may go before is done, what arrives at the very moment
-            // included; then only what interrupts delays it.
+            // The last part of the last step begins once all jobs that may precede it are done,
+            // including those that arrive at that moment; then only interrupting jobs delay it.
             began = settle(&steps, began, |time| {
                 let work = members.iter().map(|it| it.work(it.ahead(time, instance)));
                 u128::from(around.blocking) + u128::from(own.wcet - own.part()) + work.sum::<u128>()
@@ -183,13 +188,13 @@ impl Chains {
         None
     }
 
-    /// Finds what may go before a step; `None` if that never ends.
+    /// Collects the tasks that may precede a step; `None` if their work is unbounded.
     fn around(&self, set: &TaskSet, chain: &Chain) -> Option<Around> {
         let inside = members(set, chain);
         let tasks = || set.tasks.iter().zip(&inside);
         let members: Vec<&Task> = tasks().filter(|(_, is)| **is).map(|(it, _)| it).collect();
         let last_band = members.iter().map(|task| task.band).max().unwrap_or(0);
-        // It began at least one nanosecond before.
+        // The blocking job began at least one nanosecond before.
         let longest = tasks()
             .filter(|(task, is)| !**is && task.band <= last_band)
             .map(|(task, _)| task.part().saturating_sub(1))
@@ -202,9 +207,10 @@ impl Chains {
         if overloads(members) {
             return None;
         }
-        // Once none of them waits, jobs of a receiver come no faster than those of its senders.
+        // While no job waits, jobs of a receiver arrive no faster than those of its senders.
         let mut late: Vec<Nanos> = set.tasks.iter().map(Task::late).collect();
-        // What blocks has begun before, may end in between, and then releases a receiver of an earlier instance.
+        // The blocking job began earlier and may end within the window; it then releases a receiver
+        // of an earlier instance.
         let blocks = longest > 0 || resources > 0;
         let mut carried = vec![false; set.tasks.len()];
         let mut members = Vec::new();
@@ -231,11 +237,13 @@ impl Chains {
     }
 }
 
-/// Whether a job of a step may go before one of an earlier instance, so that only the end of the busy period is known.
+/// Reports whether a job of a step may precede a job of an earlier instance, so that only the end
+/// of the busy period is known.
 ///
-/// With full preemption a job loses no laxity while it runs, but later jobs of its task do. They become more urgent once it has
-/// run for longer than it was released before them, which needs two releases closer to each other than a job is long. Steps
-/// after it may then change their order, too.
+/// With full preemption a running job keeps its laxity, while later jobs of its task lose theirs.
+/// These become more urgent once it has run for longer than the distance of their releases, which
+/// requires two releases closer to each other than the length of a job. Later steps may then be
+/// reordered, too.
 fn overtakes(set: &TaskSet, chain: &Chain) -> bool {
     let mut steps = chain.before.iter().chain([&chain.at]);
     set.model == DispatchModel::Urgency
@@ -246,11 +254,12 @@ fn overtakes(set: &TaskSet, chain: &Chain) -> bool {
         })
 }
 
-/// Whether each task may go before a step of the chain, or is one.
+/// Returns a flag for each task: whether it may precede a step of the chain, or is a step.
 fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     let ordered = |task: &&Task| task.dispatching != Dispatching::Static;
     let dynamic: HashSet<u32> = set.tasks.iter().filter(ordered).map(|it| it.level).collect();
-    // The last place in the static order that may go before a task: levels may have an order of their own.
+    // Last index in the static order that may precede a task: levels may have an order of their
+    // own.
     let key = |task: &Task| match dynamic.contains(&task.level) {
         true => (task.level, u32::MAX),
         false => (task.level, task.order),
@@ -258,7 +267,8 @@ fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     let steps = chain.before.iter().chain([&chain.at]);
     let mut last = steps.map(|&step| key(&set.tasks[step])).max();
     let mut inside = vec![false; set.tasks.len()];
-    // Streams of one operation that share a thread go as they come, and take along what goes before them.
+    // Streams of one operation that share a thread run in order of arrival, and so does everything
+    // that precedes them.
     let mut threads = HashSet::new();
     loop {
         let mut changed = false;
@@ -280,7 +290,8 @@ fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     }
 }
 
-/// Returns the chain that ends with a task, or the reason for which there is none; `None`: time releases it.
+/// Returns the chain that ends with a task, or the reason why there is none; `None` if it is
+/// released by time.
 fn chain(
     set: &TaskSet,
     causes: &[Vec<usize>],
@@ -301,7 +312,7 @@ fn chain(
     if firsts.iter().any(|&step| set.tasks[step].period != period) {
         return Some(Err(NoChain::Periods(firsts)));
     }
-    // The chain never waits for anything but its own steps.
+    // The chain waits for nothing but its own steps.
     let flows = |step: usize| {
         let task = &set.tasks[step];
         task.period == period && task.jitter == 0 && task.offset.is_none()
@@ -313,7 +324,7 @@ fn chain(
     Some(Ok(Chain { at, firsts, before, later: reached(effects, at) }))
 }
 
-/// Returns all that can be reached from a place.
+/// Returns all nodes reachable from a node.
 fn reached(edges: &[Vec<usize>], from: usize) -> HashSet<usize> {
     let mut seen = HashSet::new();
     let mut next = edges[from].clone();
@@ -325,7 +336,7 @@ fn reached(edges: &[Vec<usize>], from: usize) -> HashSet<usize> {
     seen
 }
 
-/// Returns all places, senders before receivers. Rings are left out.
+/// Returns all indices, senders before receivers. Cycles are left out.
 fn order(causes: &[Vec<usize>], effects: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = causes.iter().map(Vec::len).collect();
     let places = 0..causes.len();

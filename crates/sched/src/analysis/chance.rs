@@ -1,17 +1,20 @@
-//! Probability that a deadline is missed, beside whether it can be: typical times put to use.
+//! Probability that a deadline is missed, for tasks with typical execution times.
 //!
-//! [`miss`] bounds the probability that one job is late from above, for jobs whose execution times are independent of each
-//! other and no longer, in distribution, than declared. Every rounding goes to the safe side: times up, windows down,
-//! probabilities up.
+//! [`miss`] returns an upper bound on the probability that one job is late, for jobs whose
+//! execution times are independent of each other and no longer, in distribution, than declared.
+//! Rounding is safe: times are rounded up, windows down, probabilities up.
 //!
-//! A job is late only if, at each moment t between its release and its deadline, more work was there than fits into t. What
-//! can be there at t is a known number of jobs: of a task with deadline D and period T those released from D before its
-//! release on until t, as none is pending beyond its deadline. So the probability that their times add up to more than t
-//! bounds that of a miss, for any t; the least over several t is taken. The jobs that are pending when it is released have to
-//! be counted: without them, with all released together, the bound would not be safe (Chen, Günzel, Bozhko, von der Brüggen
-//! and Chen, "Critical Instant for Probabilistic Timing Guarantees: Refuted and Revisited", RTSS 2022).
+//! A job is late only if, at each moment t between its release and its deadline, the pending work
+//! exceeds t. The number of jobs that may be pending at t is known: for a task with deadline D and
+//! period T, those released from D before the job's release until t, as none is pending beyond its
+//! deadline. So the probability that their times add up to more than t bounds that of a miss, for
+//! any t; the least bound over several t is used. Jobs already pending at the release must be
+//! counted: without them, with all tasks released together, the bound would not be safe (Chen,
+//! Günzel, Bozhko, von der Brüggen and Chen, "Critical Instant for Probabilistic Timing Guarantees:
+//! Refuted and Revisited", RTSS 2022).
 //!
-//! None is pending beyond its deadline where each job that interferes is proved to be in time or is given up when it is late.
+//! Jobs are never pending beyond their deadlines if each interfering job is proved to be in time or
+//! is dropped when late.
 
 use std::fmt;
 
@@ -20,26 +23,26 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet};
 use crate::time::{Nanos, Show};
 
-/// Points of time of one distribution of a sum.
+/// Number of points of the distribution of a sum.
 const RESOLUTION: u64 = 1_000;
 
-/// Moments that are tried for one task.
+/// Largest number of moments tried for one task.
 const MOST_MOMENTS: usize = 8;
 
-/// Jobs that are added up for one moment.
+/// Largest number of jobs added up for one moment.
 const MOST_JOBS: u64 = 20_000;
 
-/// Share of a probability that rounding of floating-point numbers may take away, by far.
+/// Relative error of a probability by floating-point rounding, generously.
 const ROUNDING: f64 = 1e-12;
 
 /// Execution times with their probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Shortest first; the probabilities add up to 1.
+    /// Times and probabilities, shortest first; the probabilities add up to 1.
     points: Vec<(Nanos, f64)>,
 }
 
-/// Times and probabilities that are no distribution.
+/// Error for times and probabilities that form no distribution.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoDistribution(String);
@@ -51,10 +54,10 @@ impl fmt::Debug for NoDistribution {
 }
 
 impl Distribution {
-    /// Most points.
+    /// Largest number of points.
     pub const MOST_POINTS: usize = 1_000;
 
-    /// Makes one of times and their probabilities, in any order.
+    /// Returns a distribution with these times and probabilities, in any order.
     ///
     /// # Errors
     /// The probabilities do not add up to 1, or are no probabilities; there are no points, or too many.
@@ -77,8 +80,8 @@ impl Distribution {
         Ok(Distribution { points })
     }
 
-    /// Makes the longest one, in distribution, of which so much is known: a share of executions takes no longer than `typical`,
-    /// and all others no longer than `worst`.
+    /// Returns the longest distribution in which a share of executions takes at most `typical`, and
+    /// all others at most `worst`.
     ///
     /// # Errors
     /// The share is no probability.
@@ -93,17 +96,17 @@ impl Distribution {
         Distribution::of(&[(typical.min(worst), share), (worst, 1.0 - share)])
     }
 
-    /// Makes one that always takes so long.
+    /// Returns the distribution of a constant time.
     pub fn always(time: Nanos) -> Distribution {
         Distribution { points: vec![(time, 1.0)] }
     }
 
-    /// Returns its longest time.
+    /// Returns the longest time of the distribution.
     pub fn longest(&self) -> Nanos {
         self.points.last().map_or(0, |(time, _)| *time)
     }
 
-    /// Returns one whose times are all longer by so much.
+    /// Returns a distribution with all times increased by `more`.
     pub fn longer_by(&self, more: Nanos) -> Distribution {
         let longer = |&(time, chance): &(Nanos, f64)| (time.saturating_add(more), chance);
         Distribution { points: self.points.iter().map(longer).collect() }
@@ -114,10 +117,12 @@ impl Distribution {
     }
 }
 
-/// Returns an upper bound on the probability that a job of the task at `at` is late, from 0 to 1.
+/// Returns an upper bound on the probability, from 0 to 1, that a job of the task at index `at` is
+/// late.
 ///
-/// `times` has the distribution of one request of each task, the costs of dispatching included; overheads of the set are not
-/// added. `None` where no bound is known: queues by laxity, or too many jobs.
+/// `times` has the distribution of one request of each task, including the costs of dispatching;
+/// overheads of the set are not added. Returns `None` if no bound is known: queues by laxity, or
+/// too many jobs.
 ///
 /// ```
 /// use oxorb_sched::analysis::chance::{Distribution, miss};
@@ -162,18 +167,18 @@ pub fn miss(set: &TaskSet, at: usize, times: &[Distribution]) -> Option<f64> {
     Some((least + ROUNDING).min(1.0))
 }
 
-/// Task whose jobs may go before a job.
+/// Task whose jobs may precede a job.
 #[derive(Clone, Copy)]
 struct Rival {
     task: usize,
-    /// Whether only jobs with no later deadline go first.
+    /// Whether only jobs with no later deadline precede it.
     by_deadline: bool,
 }
 
 impl Rival {
-    /// The most jobs that may be there between the release of a job and a moment so much later.
+    /// Returns the largest number of pending jobs from the release of a job to `moment` after it.
     fn jobs(&self, task: &Task, own: &Task, moment: Nanos) -> u64 {
-        // Jitter is part of the time to the deadline.
+        // The time to the deadline includes jitter.
         let nominal = Task { jitter: 0, ..task.clone() };
         let pending = nominal.released_within(moment.saturating_add(task.deadline));
         match self.by_deadline {
@@ -197,7 +202,7 @@ fn rivals(set: &TaskSet, at: usize) -> Vec<Rival> {
     tasks.filter_map(rival).collect()
 }
 
-/// The longest request of something less urgent that cannot be interrupted.
+/// Returns the longest request of a less urgent task that cannot be interrupted.
 fn in_progress(set: &TaskSet, at: usize) -> Nanos {
     let own = &set.tasks[at];
     if set.model == DispatchModel::Urgency {
@@ -211,7 +216,8 @@ fn in_progress(set: &TaskSet, at: usize) -> Nanos {
     others.map(|(_, other)| other.part()).max().unwrap_or(0)
 }
 
-/// Moments of which the least likely overload is the bound: the deadline, and those just before one job more comes.
+/// Returns the moments tried for the bound: the deadline, and those just before the arrival of one
+/// more job.
 fn moments(
     set: &TaskSet,
     own: &Task,
@@ -247,7 +253,7 @@ fn moments(
     found.into_iter().map(|(_, moment)| moment).take(MOST_MOMENTS).collect()
 }
 
-/// Distribution of a sum of times, in units, up to what there is room for.
+/// Distribution of a sum of times, in units, up to the capacity of `chances`.
 struct Sum {
     chances: Vec<f64>,
     beyond: f64,

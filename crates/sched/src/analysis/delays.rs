@@ -1,5 +1,5 @@
-//! Delays by which events release jobs late: the responses of what sends them, which depend on
-//! these delays in turn.
+//! Delays of jobs released by events: the responses of the senders, which depend on these delays in
+//! turn.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -12,23 +12,24 @@ use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// Rounds before giving up.
+/// Limit on rounds.
 const MOST_ROUNDS: u32 = 64;
 
-/// Periods by which events may be late before they count as having no bound.
+/// Largest delay of events, in periods; a longer one counts as unbounded.
 const MOST_PERIODS: u64 = 1_000;
 
-/// A set whose delays are known.
+/// Set with known delays.
 pub(super) struct Settled<'s> {
     /// Set with the delays of all that events release.
     pub(super) set: Cow<'s, TaskSet>,
-    /// Tasks that are not touched by a delay without a bound.
+    /// Tasks that no unbounded delay affects.
     pub(super) known: Vec<bool>,
-    /// `None` where no events are sent.
+    /// Chains; `None` if no events are sent.
     chains: Option<Chains>,
 }
 
-/// Finds the delays. They grow from round to round until none changes any more, as do responses with them.
+/// Computes the delays. Delays and responses grow from round to round until a fixed point is
+/// reached.
 pub(super) fn settle(set: &TaskSet) -> Settled<'_> {
     let causes = set.causes();
     let mut known = vec![true; set.tasks.len()];
@@ -64,7 +65,7 @@ pub(super) fn settle(set: &TaskSet) -> Settled<'_> {
 }
 
 impl Settled<'_> {
-    /// Returns the ends of chains, with the times by which they are done.
+    /// Returns the ends of chains, with their completion times.
     pub(super) fn ends(&self, verdicts: &[Verdict]) -> Vec<End> {
         let Some(chains) = &self.chains else {
             return Vec::new();
@@ -79,7 +80,7 @@ impl Settled<'_> {
         places.filter_map(end).collect()
     }
 
-    /// Returns the last tasks that end no chain.
+    /// Returns the last tasks that do not end a chain.
     pub(super) fn unchained(&self) -> Vec<Unchained> {
         let Some(chains) = &self.chains else {
             return Vec::new();
@@ -94,8 +95,7 @@ impl Settled<'_> {
     }
 }
 
-/// Returns when a job is done at the latest, from the moment at which time or the first of its
-/// causes would have released it.
+/// Returns the latest completion of a job, from the nominal release by time or by its first cause.
 fn by(set: &TaskSet, chains: &Chains, verdict: &Verdict) -> Option<Nanos> {
     let task = &set.tasks[verdict.task];
     let response = match verdict.outcome {
@@ -109,7 +109,8 @@ fn by(set: &TaskSet, chains: &Chains, verdict: &Verdict) -> Option<Nanos> {
     by.filter(|&by| by <= most)
 }
 
-/// A task whose events have no bound touches all that it may go before, and all that these send events to.
+/// Clears `known` for tasks released by unbounded events, for all tasks that they may precede, and
+/// for the receivers of their events.
 fn spread(
     set: &TaskSet,
     causes: &[Vec<usize>],

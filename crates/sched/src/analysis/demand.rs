@@ -1,7 +1,9 @@
-//! Processor-demand test for earliest deadline first, as quick processor-demand analysis walks it (Zhang and Burns).
+//! Processor-demand test for earliest deadline first: quick processor-demand analysis (Zhang and
+//! Burns).
 //!
-//! Exact for fully preemptive EDF. Fully preemptive MLF meets all deadlines whenever EDF does, provided that laxity is looked
-//! at continuously; where it is looked at each step, some time has to be left over: [`lost_by_steps`].
+//! Exact for fully preemptive EDF. Fully preemptive MLF meets all deadlines whenever EDF does,
+//! provided that laxity is evaluated continuously; if it is evaluated once a step, some time must
+//! be left over: [`lost_by_steps`].
 
 use super::fixed::task_jobs;
 use super::wait::{Steps, settle};
@@ -13,11 +15,11 @@ use crate::time::Nanos;
 pub enum Outcome {
     /// All deadlines are met.
     Meets,
-    /// The work due by `at` after the critical instant does not fit.
+    /// The work due by `at` after the critical instant exceeds that time.
     Short {
-        /// Nanoseconds after the critical instant.
+        /// Time after the critical instant, in ns.
         at: Nanos,
-        /// Demand that is too much.
+        /// Excess demand, in ns.
         by: Nanos,
     },
     /// The tasks need more than the processor.
@@ -26,7 +28,7 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Deadlines that are looked at before giving up.
+/// Limit on the number of deadlines tested.
 const MOST_STEPS: u32 = 1_000_000;
 
 /// Tests tasks that share a processor and are dispatched by deadline with full preemption.
@@ -34,16 +36,17 @@ pub fn test(tasks: &[&Task]) -> Outcome {
     test_with(tasks, 0)
 }
 
-/// Returns the time that has to be left over before each deadline, where laxity is looked at again each `step` while a job
-/// runs.
+/// Returns the time that must be left over before each deadline if laxity is evaluated once every
+/// `step` while a job runs.
 ///
-/// Take a deadline d that is missed, and call work urgent if it has to be done by d, so that its job is in time: all of a job
-/// due by d, and of a later job what does not fit between d and its own deadline. Since the last moment without urgent work,
-/// some was always waiting. The least laxity is that of a job with urgent work, as its latest moment to begin lies before d.
-/// So what runs is urgent, but for the end of a step in which a job with a later deadline runs out of urgent work; it is not
-/// chosen again before d. Only jobs with deadlines less than their execution time after d can do so, those of the late task
-/// included where events or jitter bring them so close, and each of them takes less than a step, and less than its execution
-/// time.
+/// Let d be a missed deadline, and call work urgent if it must be done by d for its job to be in
+/// time: all of a job due by d, and of a later job the part that does not fit between d and its own
+/// deadline. Since the last moment without urgent work, some was always waiting. The least laxity
+/// is that of a job with urgent work, as its latest start lies before d. So urgent work runs at all
+/// times, except at the end of a step in which a job with a later deadline runs out of urgent work;
+/// that job is not chosen again before d. Only jobs with deadlines less than their execution time
+/// after d can do so, including those of the late task where events or jitter bring them that
+/// close, and each of them uses less than a step, and less than its execution time.
 pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
     let (mut sum, mut least) = (0, u128::MAX);
     for task in tasks {
@@ -56,7 +59,7 @@ pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
     u64::try_from(sum - least.min(sum)).unwrap_or(Nanos::MAX)
 }
 
-/// [`test`] with so much time left over before each deadline.
+/// Runs [`test`] with `left_over` time left before each deadline.
 pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
     if overloads(tasks.to_vec()) {
         return Outcome::Overload;
@@ -76,7 +79,7 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
     let Some(busy) = busy else {
         return Outcome::Unknown;
     };
-    // Deadlines that lie before their release, by jitter, are due at once.
+    // Deadlines before their release, by jitter, are due at once.
     let shortest = tasks.iter().map(|task| due(task)).min().unwrap_or(0);
     let Some(mut time) = last_deadline_before(tasks, busy.saturating_add(1)) else {
         return Outcome::Meets;
@@ -110,13 +113,13 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
     Outcome::Unknown
 }
 
-/// Returns when the first job is due after the critical instant, at which it is released as late as
-/// it may.
+/// Returns the time when the first job is due after the critical instant, where it is released with
+/// its full jitter.
 fn due(task: &Task) -> Nanos {
     task.deadline.saturating_sub(task.jitter)
 }
 
-/// Work that is released from the critical instant on and due by `time`, with what may block it.
+/// Returns the work released from the critical instant on and due by `time`, plus blocking.
 fn demand(tasks: &[&Task], time: Nanos) -> u128 {
     let mut blocking = 0;
     let mut sum = 0u128;
@@ -136,7 +139,7 @@ fn last_deadline_before(tasks: &[&Task], time: Nanos) -> Option<Nanos> {
         let before = Some(time - 1).filter(|&before| before >= due(task))?;
         let after = before.saturating_add(task.late()).saturating_sub(task.deadline);
         let last = (after / task.period * task.period).saturating_add(task.deadline);
-        // No event comes before the critical instant, however many wait for it.
+        // Jobs that wait for events have no deadline before that of the first job.
         Some(last.saturating_sub(task.late()).max(due(task)))
     };
     match time {

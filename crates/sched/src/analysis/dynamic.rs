@@ -1,9 +1,10 @@
 //! Response times where a queue is ordered by deadline or laxity.
 //!
-//! Jobs that wait in such a queue never change places: by deadline because it is fixed, by laxity because the laxity of all
-//! that wait falls alike and none has begun. So both are orders by a fixed key, the deadline or the latest moment to begin,
-//! and the worst response is found by trying the arrivals at which keys meet (Spuri; George, Rivierre and Spuri). Only laxity
-//! with full preemption is no such order, as the laxity of the running job stays.
+//! Jobs that wait in such a queue never change their order: deadlines are fixed, and the laxities
+//! of waiting jobs, none of which has begun, fall alike. So both are orders by a fixed key, the
+//! deadline or the latest start, and the worst response is found by trying the arrivals at which
+//! keys meet (Spuri; George, Rivierre and Spuri). Only laxity with full preemption is no such
+//! order, as the laxity of the running job stays constant.
 
 use super::fixed::{arrived, task_jobs};
 use super::verdict::Method;
@@ -12,19 +13,20 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Steps of one analysis that may go into trying arrivals, over all tasks; beyond it the busy period alone is the bound.
+/// Limit on steps of trying arrivals in one analysis, over all tasks; beyond it the busy period
+/// alone is the bound.
 const MOST_WORK: u128 = 5_000_000;
 
-/// Relative key of a task's jobs: the smaller one goes first.
+/// Returns the relative key of a task's jobs: the smaller one goes first.
 fn key(task: &Task) -> i128 {
     match task.dispatching {
-        // Below 0 where the job cannot be in time even alone: its later jobs go all the sooner.
+        // Below 0 if the job cannot be in time even alone: its later jobs go even earlier.
         Dispatching::Laxity => i128::from(task.deadline) - i128::from(task.part()),
         _ => i128::from(task.deadline),
     }
 }
 
-/// Tasks that all tasks of a level see, by place.
+/// Tasks that all tasks of a level compete with, by index.
 pub(super) struct Level {
     /// Tasks of more urgent levels.
     above: Vec<usize>,
@@ -32,9 +34,9 @@ pub(super) struct Level {
     interrupting: Vec<usize>,
     /// Tasks of this level.
     peers: Vec<usize>,
-    /// The longest of less urgent levels that cannot be interrupted.
+    /// Task with the longest request of less urgent levels that cannot be interrupted.
     below: Option<usize>,
-    /// Time that that task and shared resources take before the first job.
+    /// Blocking by that task and by shared resources before the first job.
     blocking: Nanos,
     busy: Busy,
 }
@@ -48,7 +50,7 @@ enum Busy {
     Unknown,
 }
 
-/// Looks at the level of `own`.
+/// Analyses the level of `own`.
 pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
     let tasks = &set.tasks;
     let mut level = Level {
@@ -97,8 +99,9 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
     level
 }
 
-/// A bound on the response time of the task at `at`, and whether it is that of the keys or of the whole busy period. Exact
-/// for one level dispatched by deadline with full preemption, and never below the truth.
+/// Returns a bound on the response time of the task at `at`, and its method: by keys, or by the
+/// whole busy period. Exact for one level dispatched by deadline with full preemption, and safe
+/// otherwise.
 pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Method) {
     let own = &set.tasks[at];
     let tasks = &set.tasks;
@@ -115,7 +118,7 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     let too_many = candidates.sum::<u128>() > MOST_WORK / (many * many);
     let no_keys = own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency;
     if too_many || no_keys {
-        // Whatever the order, the job is done when everything is.
+        // In any order, the job is done by the end of the busy period.
         let members = level.above.iter().chain(&level.peers);
         let jobs = members.map(|&place| {
             let jobs = task_jobs(&tasks[place], busy);
@@ -155,13 +158,13 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     (worst, Method::Keys)
 }
 
-/// The level without one of its tasks.
+/// Returns the tasks of the level without the one at `at`.
 fn others(level: &Level, at: usize) -> impl Iterator<Item = usize> {
     level.peers.iter().copied().filter(move |&place| place != at)
 }
 
-/// Nominal arrivals of the task at which its key meets that of another job, or at which it arrives with all others. Those
-/// before 0 are jobs that jitter delayed.
+/// Returns the nominal arrivals of the task at which its key meets that of another job, or at which
+/// it arrives together with all others. Arrivals before 0 are jobs delayed by jitter.
 fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128> {
     let own = &tasks[at];
     let first = -i128::from(own.jitter);
@@ -183,7 +186,8 @@ fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128
     found
 }
 
-/// Jobs of a peer whose key is no later than that of the own job with this arrival.
+/// Returns the number of jobs of a peer whose key is no later than that of the own job with this
+/// arrival.
 fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
     let later = arrival + key(own) - key(peer) + i128::from(peer.late());
     match later {
@@ -192,7 +196,7 @@ fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
     }
 }
 
-/// Returns when the job with this arrival is done, which task blocked it, and for how long.
+/// Returns the completion of the job with this arrival, the task that blocked it, and for how long.
 fn run(
     set: &TaskSet,
     at: usize,

@@ -1,38 +1,41 @@
-//! Exact response times under fixed priorities, with jitter, blocking, and as little preemption as the model has.
+//! Exact response times under fixed priorities, with jitter, blocking, and the preemption of the
+//! dispatching model.
 //!
-//! The busy period of a task is played through, job by job: when it starts, which is when everything more urgent that had
-//! arrived is done, and when it ends, which only those delay that may interrupt it. With full preemption this is the
-//! analysis of Joseph and Pandya, with jitter and busy periods as Tindell has them; without, that of George, Rivierre and
-//! Spuri; between the two, that of preemption thresholds (Wang and Saksena).
+//! The analysis follows the busy period of a task job by job: a job starts when all more urgent
+//! work that has arrived is done; its end is delayed only by tasks that may interrupt it. With full
+//! preemption this is the analysis of Joseph and Pandya, with jitter and busy periods as by
+//! Tindell; without preemption, that of George, Rivierre and Spuri; between the two, that of
+//! preemption thresholds (Wang and Saksena).
 
 use super::wait::{Bound, Steps, Wait, interference, settle};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Jobs of one busy period that are looked at.
+/// Largest number of jobs analysed in one busy period.
 const MOST_JOBS: u64 = 100_000;
 
-/// The others as one task sees them.
+/// Competing tasks as seen by one task.
 pub(super) struct Around<'a> {
     own: &'a Task,
-    /// Go first, by place.
+    /// Tasks that go first, by index.
     pub(super) above: Vec<usize>,
     /// Tasks among them that may interrupt.
     interrupting: Vec<usize>,
-    /// Time of what may have begun just before and cannot be interrupted.
+    /// Longest request that may have begun just before and cannot be interrupted.
     pub(super) blocking: Nanos,
     pub(super) blocker: Option<usize>,
 }
 
 impl Around<'_> {
-    /// Reports whether what cannot be interrupted may push work into the next job; else a busy period ends with the first job
-    /// that is done before the next arrives.
+    /// Reports whether non-preemptive work may be pushed into the next job; otherwise a busy period
+    /// ends with the first job that is done before the next arrives.
     pub(super) fn is_pushed(&self) -> bool {
         self.interrupting.len() < self.above.len() || self.blocker.is_some()
     }
 }
 
-/// Reports whether `one` may go before `other` when both wait. Requests of one operation go as they come.
+/// Reports whether `one` may precede `other` when both wait. Requests of one operation run in order
+/// of arrival.
 pub(super) fn goes_first(one: &Task, other: &Task) -> bool {
     (one.level, one.order) < (other.level, other.order) || one.shares_thread(other)
 }
@@ -57,7 +60,7 @@ pub(super) fn around(set: &TaskSet, at: usize) -> Around<'_> {
                 found.interrupting.push(place);
             }
         } else if !set.interrupts(own, other) && other.part().saturating_sub(1) > longest {
-            // It began at least one nanosecond before.
+            // The blocking request began at least one nanosecond before.
             longest = other.part() - 1;
             found.blocker = Some(place);
         }
@@ -66,8 +69,8 @@ pub(super) fn around(set: &TaskSet, at: usize) -> Around<'_> {
     found
 }
 
-/// The worst response time of the task at `at`, measured from its nominal release. `load` has the utilisation of each
-/// task of the set.
+/// Returns the worst response time of the task at `at`, measured from its nominal release. `load`
+/// has the utilisation of each task of the set.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound {
     let around = around(set, at);
     let steps = Steps::of(set.tasks.len());
@@ -94,14 +97,14 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     };
     let mut worst = Bound::Unknown;
     let mut latest = 0;
-    // Whoever goes first may run before the last part of a job begins.
+    // More urgent tasks may run before the last part of a job begins.
     let earlier_parts = own.wcet - own.part();
     let mut start = blocking.saturating_add(earlier_parts);
     for job in 0..MOST_JOBS {
         let before = u128::from(job) * u128::from(own.wcet) + u128::from(earlier_parts);
         let began = settle(&steps, start, |time| {
             let above = around.above.iter().map(|&place| &tasks[place]);
-            // Whoever arrives at the very moment still goes first.
+            // A more urgent job that arrives at this very moment still goes first.
             let jobs = above.map(|task| u128::from(arrived(task, time)) * u128::from(task.wcet));
             u128::from(blocking) + before + jobs.sum::<u128>()
         });
@@ -157,7 +160,8 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     Bound::Unknown
 }
 
-/// Jobs of a task that arrive before `time` when one arrives at 0 as late as it may.
+/// Returns the number of jobs of a task that arrive before `time` when one arrives at 0 with its
+/// full jitter.
 pub(super) fn task_jobs(task: &Task, time: Nanos) -> u64 {
     task.released_within(time)
 }

@@ -1,16 +1,18 @@
-//! The generalised feasibility test of paper 3 (B.3), the same for all strategies.
+//! Generalised feasibility test of paper 3 (B.3), the same for all strategies.
 //!
-//! Within the time from its arrival to its deadline, an operation must find room for all deadlines of its own priority, for
-//! all arrivals of higher priority, and for the longest operation of its own priority that may have begun just before.
-//! It charges a whole period of interference, so it refuses sets that run well; and it counts only one operation
-//! with a later deadline, so that it accepts some sets that do not, where a queue is ordered by laxity or statically.
-//! [`analyse`](super::analyse) does neither.
+//! The time from the arrival of an operation to its deadline must suffice for all deadlines of its
+//! own priority, for all arrivals of higher priority, and for the longest operation of its own
+//! priority that may have begun just before. The test charges a whole period of interference, and
+//! so refuses sets that meet their deadlines; and it counts only one operation with a later
+//! deadline, and so accepts some sets that miss theirs, where a queue is ordered by laxity or
+//! statically. [`analyse`](super::analyse) does neither.
 
 use crate::strategy::DispatchModel;
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
 
-/// Arrivals of an operation of higher priority within a period of the current one (Figure 28).
+/// Returns the number of arrivals of an operation of higher priority within a period of the current
+/// one (Figure 28).
 ///
 /// ```
 /// use oxorb_sched::analysis::generalised::{arrivals, deadlines};
@@ -23,16 +25,17 @@ pub fn arrivals(current: Nanos, higher: Nanos) -> u64 {
     current.div_ceil(higher)
 }
 
-/// Deadlines of an operation of the same priority within a period of the current one (Figure 28).
+/// Returns the number of deadlines of an operation of the same priority within a period of the
+/// current one (Figure 28).
 pub fn deadlines(current: Nanos, same: Nanos) -> u64 {
     current / same
 }
 
-/// Time that an operation of higher priority takes within `window`: all of each execution whose period ends in it, and of
-/// the last one what fits.
+/// Returns the time that an operation of higher priority takes within `window`: each execution
+/// whose period ends in it, and the part of the last one that fits.
 ///
-/// Paper 3 gives this with ceilings first, which makes the last part negative, and with floors in its invariant, which is
-/// right.
+/// Paper 3 gives this with ceilings first, which makes the last part negative, and with floors in
+/// its invariant, which is correct.
 pub fn higher_demand(window: Nanos, period: Nanos, wcet: Nanos) -> u128 {
     let whole = window / period;
     let rest = window - whole * period;
@@ -42,16 +45,16 @@ pub fn higher_demand(window: Nanos, period: Nanos, wcet: Nanos) -> u128 {
 /// Result of the test for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    /// Time that has to run before its deadline.
+    /// Time that must run before its deadline, in ns.
     pub needed: u128,
-    /// The time there is for it.
+    /// Time available, in ns.
     pub window: Nanos,
     /// Worst-case preemption delay: the longest task of the same priority with a later deadline.
     pub delay: Nanos,
 }
 
 impl Demand {
-    /// Whether it fits.
+    /// Reports whether the demand fits.
     pub fn fits(&self) -> bool {
         self.needed <= u128::from(self.window)
     }
@@ -61,13 +64,14 @@ impl Demand {
 pub fn demand(set: &TaskSet, current: usize) -> Demand {
     let task = &set.tasks[current];
     let window = task.deadline;
-    // All of a burst at once.
+    // All jobs of a burst at once.
     let work = |task: &Task| task.wcet.saturating_mul(task.per_period());
     let mut demand =
         Demand { needed: u128::from(work(task)) + u128::from(task.blocking), window, delay: 0 };
     for (place, other) in set.tasks.iter().enumerate() {
         if place == current {
-            // Of itself, deadlines within its own window beyond the current one: none unless it is longer than a period.
+            // The task's own deadlines within its window beyond the current one: none unless the
+            // window exceeds a period.
             let further = (window / task.period).saturating_sub(1);
             demand.needed += u128::from(further) * u128::from(work(task));
         } else if rank(set, other) < rank(set, task) {
@@ -89,8 +93,8 @@ pub fn demand(set: &TaskSet, current: usize) -> Demand {
     demand
 }
 
-/// Returns the priority that the test uses: the dispatching priority, or the static one where
-/// urgency decides.
+/// Returns the priority that the test uses: the dispatching priority, or the static one in the
+/// urgency model.
 fn rank(set: &TaskSet, task: &Task) -> u32 {
     match set.model {
         DispatchModel::Urgency => task.level,
@@ -98,8 +102,8 @@ fn rank(set: &TaskSet, task: &Task) -> u32 {
     }
 }
 
-/// The minimum guaranteed priority (paper 3, B.2): the least urgent dispatching priority for which it and all above pass
-/// the test.
+/// Returns the minimum guaranteed priority (paper 3, B.2): the least urgent dispatching priority
+/// that passes the test with all above it.
 pub fn guaranteed(set: &TaskSet) -> Option<u32> {
     let mut bands: Vec<u32> = set.tasks.iter().map(|task| task.band).collect();
     bands.sort_unstable();
@@ -135,7 +139,8 @@ mod tests {
             _ => deadlines(current, task.period),
         });
         assert_eq!(counts.collect::<Vec<_>>(), [5, 1, 1, 1, 0]);
-        // 5 + 1 above, 1 + 1 beside, and 1 for the one with period 10 that may have begun.
+        // 5 + 1 above, 1 + 1 of equal priority, and 1 for the one with period 10 that may have
+        // begun.
         let demand = demand(&set, 3);
         assert_eq!((demand.needed, demand.delay, demand.window), (9, 1, 9));
         assert!(demand.fits());
@@ -143,9 +148,9 @@ mod tests {
 
     #[test]
     fn floors_and_not_ceilings() {
-        // A22.3: in 9 units, an operation of period 2 and time 1 takes 4 whole executions and one more.
+        // In 9 units, an operation of period 2 and time 1 takes 4 whole executions and one more.
         assert_eq!(higher_demand(9, 2, 1), 5);
-        // Of the last execution only what fits in: 9 = 1 * 7 + 2.
+        // Only the part of the last execution that fits: 9 = 1 * 7 + 2.
         assert_eq!(higher_demand(9, 7, 4), 6);
         assert_eq!(higher_demand(9, 15, 3), 3);
     }

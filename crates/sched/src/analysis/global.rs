@@ -1,19 +1,22 @@
-//! Several processors that share one queue: a job runs on whichever is free, and moves when it must.
+//! Several processors that share one queue: a job runs on any free processor, and migrates when
+//! preempted.
 //!
-//! The tests are sufficient and not exact: [`Outcome::Meets`] is a proof, anything else says nothing. No critical instant is
-//! known for several processors, and light tasks can make a heavy one late at any load above one processor (Dhall and Liu,
-//! "On a Real-Time Scheduling Problem", Operations Research 26(1), 1978). So a set that is refused here may fit where tasks
-//! are [assigned to processors](super::partition).
+//! The tests are sufficient and not exact: [`Outcome::Meets`] is a proof, any other outcome proves
+//! nothing. No critical instant is known for several processors, and light tasks can make a heavy
+//! one late at any load above one processor (Dhall and Liu, "On a Real-Time Scheduling Problem",
+//! Operations Research 26(1), 1978). So a set refused here may fit if tasks are [assigned to
+//! processors](super::partition).
 //!
-//! | test | for |
-//! |---|---|
-//! | density: the sum of C / min(D, T) is at most m - (m - 1) times the largest of them | EDF (Goossens, Funk and Baruah 2003) |
-//! | response times, with the slack of each task in the bound on what it carries in | both (Bertogna and Cirinei 2007) |
+//! - The density test proves EDF: the sum of C / min(D, T) is at most m - (m - 1) times the
+//!   largest of them (Goossens, Funk and Baruah 2003).
+//! - The response-time test proves both policies; it uses the slack of each task in the bound on
+//!   its carry-in (Bertogna and Cirinei 2007).
 //!
-//! The second contains the test of Bertogna, Cirinei and Lipari (2005), which is its first round. In full: Goossens, Funk and
-//! Baruah, "Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors", Real-Time Systems 25(2-3), 2003;
-//! Bertogna, Cirinei and Lipari, "Improved Schedulability Analysis of EDF on Multiprocessor Platforms", ECRTS 2005; Bertogna
-//! and Cirinei, "Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms", RTSS 2007.
+//! The first round of the second test is that of Bertogna, Cirinei and Lipari (2005). In full:
+//! Goossens, Funk and Baruah, "Priority-Driven Scheduling of Periodic Task Systems on
+//! Multiprocessors", Real-Time Systems 25(2-3), 2003; Bertogna, Cirinei and Lipari, "Improved
+//! Schedulability Analysis of EDF on Multiprocessor Platforms", ECRTS 2005; Bertogna and Cirinei,
+//! "Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms", RTSS 2007.
 
 use std::fmt;
 
@@ -25,9 +28,9 @@ use crate::time::Nanos;
 /// Order of the queue that the processors share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// The static order of the set.
+    /// Static order of the set.
     FixedPriority,
-    /// The earliest deadline first.
+    /// Earliest deadline first.
     Deadline,
 }
 
@@ -63,9 +66,10 @@ impl fmt::Display for Test {
 pub struct Verdict {
     /// Place of the task in its set.
     pub task: usize,
-    /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] where it takes longer than its deadline alone.
+    /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] if the task alone takes
+    /// longer than its deadline.
     pub outcome: Outcome,
-    /// Upper bound on its response; `None` where there is none within the deadline.
+    /// Upper bound on its response; `None` if no bound lies within the deadline.
     pub response: Option<Nanos>,
 }
 
@@ -74,11 +78,11 @@ pub struct Verdict {
 pub struct Report {
     /// Order of the shared queue.
     pub policy: Policy,
-    /// Processors that share it.
+    /// Number of processors that share it.
     pub processors: usize,
     /// Verdicts by task.
     pub verdicts: Vec<Verdict>,
-    /// The test that proved all; `None` where not all are proved.
+    /// Test that proved all deadlines; `None` if not all are proved.
     pub proved_by: Option<Test>,
 }
 
@@ -101,12 +105,13 @@ impl Report {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unfit {
-    /// A job does not run as soon as it is among the most urgent ones.
+    /// A job does not run as soon as it is among the most urgent ones: the model is not fully
+    /// preemptive.
     #[error(
         "no analysis of processors with a shared queue: it needs full preemption (model urgency), not {0}"
     )]
     Model(DispatchModel),
-    /// A task has what these tests do not know; its name, and what it is.
+    /// The named task has a property that these tests do not support, described by the second text.
     #[error("no analysis of processors with a shared queue: {0} has {1}")]
     Task(String, &'static str),
     /// Queues by laxity, or several queues that are not all static.
@@ -123,15 +128,15 @@ impl fmt::Debug for Unfit {
     }
 }
 
-/// Rounds in which slack may still grow.
+/// Limit on rounds in which slack may still grow.
 const MOST_ROUNDS: u32 = 100;
 
-/// Steps towards one response time.
+/// Limit on steps towards one response time.
 const MOST_STEPS: u32 = 10_000;
 
 /// Analyses tasks on processors that share one queue.
 ///
-/// Offsets are taken for unknown. Takes O(n^2) for n tasks, each step, and under EDF each round.
+/// Treats offsets as unknown. Takes O(n^2) for n tasks, in each step, and under EDF in each round.
 ///
 /// ```
 /// use oxorb_sched::analysis::global::{Policy, analyse};
@@ -207,7 +212,8 @@ fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
     }
 }
 
-/// Reports whether the density bound proves EDF on so many processors. Rounded to the safe side.
+/// Reports whether the density bound proves EDF on `processors` processors. Rounded to the safe
+/// side.
 pub fn density(tasks: &[Task], processors: usize) -> bool {
     const WHOLE: u128 = 1 << 60;
     if processors == 0 {
@@ -225,8 +231,9 @@ pub fn density(tasks: &[Task], processors: usize) -> bool {
     largest <= WHOLE && left.is_some_and(|left| sum <= left)
 }
 
-/// The most that jobs of a task run in a window, if each is done within `by` of its release: the first of them begins as late
-/// as it may, the others as soon as they are released (Bertogna and Cirinei 2007, equation 4).
+/// Returns the longest time for which jobs of a task run in a window, if each is done within `by`
+/// of its release: the first begins as late as it may, the others at their releases (Bertogna and
+/// Cirinei 2007, equation 4).
 fn workload(task: &Task, by: Nanos, window: Nanos) -> u128 {
     let (wcet, period) = (u128::from(task.wcet), u128::from(task.period));
     let reach = (u128::from(window) + u128::from(by)).saturating_sub(wcet);
@@ -234,12 +241,12 @@ fn workload(task: &Task, by: Nanos, window: Nanos) -> u128 {
     whole * wcet + wcet.min(reach - whole * period)
 }
 
-/// The least response that the bounds on what each other task runs allow, if it lies within the deadline. `work` has these
-/// bounds for a response; they never fall as it grows.
+/// Returns the least response that the bounds on the work of other tasks allow, if it lies within
+/// the deadline. `work` returns these bounds for a response; they never fall as it grows.
 ///
-/// In the time `left` for which the job waits at most, all processors run others throughout, and none counts for more than
-/// `left + 1` (Bertogna and Cirinei 2007, theorem 7). With the work of one step the next is found at once, however fine the
-/// unit of time.
+/// During the time `left` for which the job waits at most, all processors run other jobs, and no
+/// task counts for more than `left + 1` (Bertogna and Cirinei 2007, theorem 7). The next response
+/// follows from the work of one step directly, however fine the unit of time.
 fn settle(task: &Task, processors: usize, work: impl Fn(Nanos) -> Vec<u128>) -> Option<Nanos> {
     let mut response = task.wcet;
     for _ in 0..MOST_STEPS {
@@ -259,7 +266,7 @@ fn settle(task: &Task, processors: usize, work: impl Fn(Nanos) -> Vec<u128>) -> 
         if !fits(most) {
             return None;
         }
-        // What does not fit into some time fits into no shorter one.
+        // Work that exceeds some time exceeds any shorter one, too.
         let (mut bad, mut good) = (now, most);
         while good - bad > 1 {
             let middle = bad + (good - bad) / 2;
@@ -292,7 +299,7 @@ fn by_priority(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
                 bounds[place] = Some(response);
                 above.push((task, response));
             }
-            // Nothing bounds what it carries into the windows of those below.
+            // Its carry-in to the windows of less urgent tasks is unbounded.
             None => return bounds,
         }
     }
@@ -327,15 +334,15 @@ fn by_deadline(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
             break;
         }
     }
-    // Each bound takes for granted that the others meet their deadlines: all are proved together, or none.
+    // Each bound assumes that the others meet their deadlines: all are proved together, or none.
     if bounds.iter().any(Option::is_none) {
         bounds.fill(None);
     }
     bounds
 }
 
-/// The most that jobs of a task with deadlines no later than a job's run after its release (Bertogna and Cirinei 2007,
-/// equation 8).
+/// Returns the longest time for which jobs of a task with deadlines no later than a job's run after
+/// its release (Bertogna and Cirinei 2007, equation 8).
 fn within_deadline(task: &Task, by: Nanos, deadline: Nanos) -> u128 {
     let (wcet, slack) = (u128::from(task.wcet), task.deadline.saturating_sub(by));
     let (whole, rest) = (deadline / task.period, deadline % task.period);

@@ -1,29 +1,35 @@
-//! End to end across nodes: processors and links are resources, and a step begins when the one before it is done (Tindell
-//! and Clark).
+//! End-to-end analysis across nodes: processors and links are resources, and a step begins when the
+//! previous one is done (Tindell and Clark).
 //!
-//! What a step waits for on its resource makes the release of the next one jitter; that in turn makes it wait differently.
-//! All responses are computed again and again until none changes. A link is a resource whose jobs are messages, which
-//! nothing interrupts.
+//! The response of a step on its resource is release jitter of the next step, which changes the
+//! latter's response in turn. All responses are computed repeatedly until a fixed point is reached.
+//! A link is a resource whose jobs are messages, which nothing interrupts.
 //!
-//! All is analysed twice. Tindell and Clark let any steps of a resource come together. The steps of one flow do not: each has an
-//! offset from the release of the flow, which is when it begins at best, and jitter, which is by how much it may begin later
-//! (dynamic offsets; Palencia and González Harbour, "Schedulability Analysis for Tasks with Static and Dynamic Offsets", RTSS
-//! 1998, with the upper bound of interference). In each round a step has the shorter one of both responses, so that the second
-//! analysis never finds more than the first; it is the one that is reported, unless its rounds come to no end.
+//! Everything is analysed twice. Tindell and Clark let any steps of a resource be released
+//! together. The steps of one flow are not: each has an offset from the release of the flow, its
+//! earliest start, and jitter, the possible delay of that start (dynamic offsets; Palencia and
+//! González Harbour, "Schedulability Analysis for Tasks with Static and Dynamic Offsets", RTSS
+//! 1998, with the upper bound of interference). In each round a step gets the shorter of both
+//! responses, so that the second analysis never exceeds the first; the second is reported, unless
+//! its rounds do not converge.
 //!
-//! A flow need not be released by a clock: a period is the least time between two releases. Where steps of a flow on one
-//! resource all begin within a period of each other, a release that comes late only takes the next run away from the one
-//! before, and the closest runs are the worst ones. Where they do not, a late release may bring steps of two runs together
-//! that the clock would keep apart, and the offsets count for nothing there.
+//! A flow need not be released by a clock: a period is the least time between two releases. If
+//! steps of a flow on one resource all begin within a period of each other, a late release only
+//! moves the next run away from the previous one, and the closest runs are the worst case. If they
+//! do not, a late release may bring together steps of two runs that the clock would keep apart, and
+//! the offsets are ignored there.
 //!
-//! Where best-case times are declared, a step is known not to begin before those before it can be done at best, so that only
-//! the difference makes jitter. Bursts are of tasks that are no steps.
+//! Where best-case times are declared, a step begins no earlier than the best-case end of the
+//! previous steps, so that only the difference is jitter. Only tasks that are no steps may have
+//! bursts.
 //!
-//! A step after the first has no release of its own: a declared offset would tie it to a start that its flow does not know,
-//! and is refused ([`Wrong::Offset`]). Its declared jitter is added to that of the steps before it. The first step may have
-//! both, and the flow counts from its nominal release.
+//! A step after the first has no release of its own: a declared offset would tie it to a start that
+//! its flow does not have, and is refused ([`Wrong::Offset`]). Its declared jitter is added to that
+//! of the previous steps. The first step may have both, and the flow counts from its nominal
+//! release.
 //!
-//! Where a step has no bound, nothing is known of when the next one begins, nor of whatever shares a resource with that.
+//! If a step is unbounded, the start of the next one is unknown, as is everything that shares a
+//! resource with that.
 
 use std::collections::HashMap;
 
@@ -33,26 +39,26 @@ use super::{Verdict, analyse_with, best};
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// A processor or a link.
+/// Processor or link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// Name in reports.
     pub name: String,
-    /// Tasks that run on the resource, or messages that it carries: a link's tasks are messages,
-    /// with the time they take on it.
+    /// Tasks that run on a processor, or messages that a link carries, each with its transmission
+    /// time.
     pub set: TaskSet,
 }
 
-/// Names a task of a resource.
+/// Identity of a task on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Step {
-    /// Place of the resource.
+    /// Index of the resource.
     pub resource: usize,
-    /// Place of the task in it.
+    /// Index of the task in it.
     pub task: usize,
 }
 
-/// Steps that follow one another, each begun by the end of the one before.
+/// Sequence of steps, each begun by the end of the previous one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Name in reports.
@@ -66,55 +72,55 @@ pub struct Flow {
 /// Verdict on a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndToEnd {
-    /// Time from the nominal release of the first step to the end of each step at worst; `None`
-    /// from the first one on that has no bound.
+    /// Worst time from the nominal release of the first step to the end of each step; `None` from
+    /// the first unbounded step on.
     pub by: Vec<Option<Nanos>>,
-    /// Time from the nominal release of the first step to the end of each step at best; 0 where no
+    /// Best time from the nominal release of the first step to the end of each step; 0 if no
     /// best-case times are declared.
     pub best: Vec<Nanos>,
-    /// Response of the whole flow: the tighter of the two that follow.
+    /// Response of the whole flow: the tighter of `holistic` and `offsets`.
     pub response: Option<Nanos>,
-    /// Response of the whole flow, if any steps may come together.
+    /// Response of the whole flow if any steps may be released together.
     pub holistic: Option<Nanos>,
-    /// Response of the whole flow, if steps of one flow keep their distances.
+    /// Response of the whole flow if steps of one flow keep their distances.
     pub offsets: Option<Nanos>,
-    /// Whether the deadline is met for sure.
+    /// Whether the deadline is proved.
     pub meets: bool,
 }
 
 /// Result of the holistic analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holistic {
-    /// Resources as they were given, with the jitter that steps have from those before them.
+    /// Given resources, with the jitter that steps inherit from previous steps.
     pub resources: Vec<Resource>,
     /// Verdicts by resource and task; responses are from the nominal release of the flow.
     pub verdicts: Vec<Vec<Verdict>>,
     /// Verdicts by flow.
     pub flows: Vec<EndToEnd>,
-    /// Rounds until nothing changed any more.
+    /// Number of rounds to the fixed point.
     pub rounds: u32,
 }
 
-/// Rounds before giving up.
+/// Limit on rounds.
 const MOST_ROUNDS: u32 = 200;
 
-/// Periods by which a step may be late before it counts as having no bound: beyond it each round takes long, and no deadline
-/// is there.
+/// Largest jitter of a step, in periods; a longer one counts as unbounded: rounds become slow, and
+/// deadlines are missed anyway.
 const MOST_PERIODS: u64 = 1_000;
 
-/// Why a system is none.
+/// Reason why a system is invalid.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// A flow names a step that is not there.
+    /// A flow names a step that does not exist.
     #[error("{0} names a step that is not there")]
     NoStep(String),
     /// The steps of a flow have different periods.
     #[error("the steps of {0} have different periods")]
     Periods(String),
-    /// A step is in two flows, or twice in one.
+    /// A step belongs to two flows, or twice to one.
     #[error("{0} is a step of more than one flow")]
     Twice(String),
-    /// A step comes in bursts.
+    /// A step has bursts.
     #[error("{0} is a step of a flow and comes in bursts")]
     Burst(String),
     /// A step after the first has an offset.
@@ -122,7 +128,7 @@ pub enum Wrong {
         "{0} has an offset and is released by the step before it in its flow; only a first step may have one"
     )]
     Offset(String),
-    /// Events of its resource, or a server, release or delay a step.
+    /// Events on its resource, or a server, release or delay a step.
     #[error(
         "{0} is a step of a flow and released by events as well; make their sender a step of the flow"
     )]
@@ -137,10 +143,11 @@ impl std::fmt::Debug for Wrong {
 
 /// Analyses flows over resources, with and without the distances between the steps of a flow.
 ///
-/// Takes O(n^2) for n tasks of a resource, and again for each job in a busy period, each member of a flow at the critical instant, and each round.
+/// Takes O(n^2) for n tasks of a resource, multiplied by the jobs in a busy period, the members of
+/// a flow, and the rounds.
 ///
 /// # Errors
-/// What is wrong with the system.
+/// [`Wrong`].
 pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic, Wrong> {
     check(resources, flows)?;
     let system = System { said: resources, flows, early: Early::of(resources, flows) };
@@ -151,7 +158,7 @@ pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic,
         flows.iter().map(last).collect()
     };
     let (holistic, offsets) = (response(&apart), response(&phased));
-    // Offsets only ever help, unless their rounds come to no end.
+    // Offsets only ever help, unless their rounds do not converge.
     let lost = apart.known.iter().zip(&phased.known).any(|(apart, phased)| *apart && !phased);
     let mut found = system.report(if lost { apart } else { phased });
     for (flow, (holistic, offsets)) in found.flows.iter_mut().zip(holistic.into_iter().zip(offsets))
@@ -161,26 +168,27 @@ pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic,
     Ok(found)
 }
 
-/// System that is analysed.
+/// System under analysis.
 struct System<'a> {
-    /// Resources as they were given.
+    /// Given resources.
     said: &'a [Resource],
     flows: &'a [Flow],
     early: Early,
 }
 
-/// Jitters that bring about no others.
+/// Fixed point of the jitters.
 struct Settled {
-    /// Resources with the jitter that steps have from those before them.
+    /// Resources with the jitter that steps inherit from previous steps.
     resources: Vec<Resource>,
     verdicts: Vec<Vec<Verdict>>,
-    /// Whether it is known when the jobs of each resource begin.
+    /// Whether the starts of the jobs of each resource are known.
     known: Vec<bool>,
     rounds: u32,
 }
 
 impl System<'_> {
-    /// Steps of one flow have offsets from its release: the moments at which they begin at best. Jitter is what they are later.
+    /// Returns the phases of steps: each has its earliest start as its offset from the release of
+    /// the flow. Jitter is the delay beyond it.
     fn phases(&self) -> Vec<Vec<Option<Phase>>> {
         let sets = self.said.iter().map(|resource| &resource.set);
         let mut phases: Vec<Vec<Option<Phase>>> = sets.map(offsets::declared).collect();
@@ -197,7 +205,7 @@ impl System<'_> {
     fn settle(&self, mut phases: Option<Vec<Vec<Option<Phase>>>>) -> Settled {
         let mut resources = self.said.to_vec();
         for rounds in 1.. {
-            // The response of a step counts from the moment at which it begins at best.
+            // The response of a step counts from its earliest start.
             let verdicts: Vec<Vec<Verdict>> = resources
                 .iter()
                 .enumerate()
@@ -231,9 +239,9 @@ impl System<'_> {
         unreachable!("rounds end")
     }
 
-    /// Takes away the phases of a flow on a resource where its steps can begin further from each other than a period, and
-    /// reports whether there were any. A flow that is released later than a period after its last release then has steps
-    /// of two runs there at a distance that no offset tells.
+    /// Removes the phases of a flow on a resource where its steps can begin further apart than a
+    /// period, and reports whether there were any. A flow released later than a period after its
+    /// last release then has steps of two runs there at a distance that no offset describes.
     fn forget_overlaps(&self, resources: &[Resource], phases: &mut [Vec<Option<Phase>>]) -> bool {
         let mut forgotten = false;
         for flow in self.flows {
@@ -260,8 +268,7 @@ impl System<'_> {
         self.flows.iter().flat_map(|flow| flow.steps.windows(2))
     }
 
-    /// Returns by how much the second of two steps is released late, after what the first was found
-    /// to take.
+    /// Returns the release jitter of the second of two steps from the response found for the first.
     fn jitter(&self, verdicts: &[Vec<Verdict>], pair: &[Step]) -> Option<Nanos> {
         let own = self.said[pair[1].resource].set.tasks[pair[1].task].jitter;
         let response = verdicts[pair[0].resource][pair[0].task].response?;
@@ -270,7 +277,7 @@ impl System<'_> {
         Some(late.saturating_add(own))
     }
 
-    /// Whether it is known when the jobs of each resource begin.
+    /// Returns for each resource whether the starts of its jobs are known.
     fn known(&self, resources: &[Resource], verdicts: &[Vec<Verdict>]) -> Vec<bool> {
         let mut known = vec![true; resources.len()];
         let mut changed = true;
@@ -332,7 +339,7 @@ impl System<'_> {
     }
 }
 
-/// Times at which steps may begin and end at best, from the nominal release of their flow on.
+/// Earliest starts and ends of steps, from the nominal release of their flow on.
 struct Early(HashMap<Step, (Nanos, Nanos)>);
 
 impl Early {
@@ -428,7 +435,7 @@ mod tests {
         // send: 4 + 3; the message: behind 4 of bulk, 2; receive: 6.
         assert_eq!(found.flows[0].by, [Some(7), Some(13), Some(19)]);
         assert!(found.flows[0].meets);
-        // The rest of node two sees receive jitter by 13.
+        // The other task of node two sees `receive` with a jitter of 13.
         assert_eq!(found.verdicts[2][1].response, Some(16));
         let told = found.verdicts[2][0].reasons(&found.resources[2].set);
         assert_eq!(told.to_string(), "own 6 ns, released up to 13 ns late");
@@ -446,7 +453,7 @@ mod tests {
             name: name.into(),
             set: TaskSet::fixed_priority(tasks),
         };
-        // The first node has more than it can do; the third takes no part.
+        // The first node is overloaded; the third takes no part.
         let resources = [
             node("full", vec![Task::periodic("a", 8, 10), Task::periodic("b", 8, 20)]),
             node("next", vec![Task::periodic("c", 1, 20), Task::periodic("rest", 1, 50)]),
@@ -473,7 +480,8 @@ mod tests {
         let flow = |name: &str, steps| Flow { name: name.into(), steps, deadline: 100 };
         let task = |name: &str, wcet| Task::periodic(name, wcet, 20);
         for (wcet, meets) in [(4, true), (10, false)] {
-            // Each flow ends where it goes first, and delays there the one that begins.
+            // Each flow has the higher priority on its last node, and delays there the one that
+            // begins.
             let resources = [
                 node("one", vec![task("b2", wcet), task("a1", wcet)]),
                 node("two", vec![task("a2", wcet), task("b1", wcet)]),

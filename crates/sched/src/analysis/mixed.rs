@@ -1,10 +1,11 @@
-//! Mixed criticality: operations of high criticality keep their deadlines even where some take longer than their worst case,
-//! and those of low criticality are given up then.
+//! Mixed criticality: operations of high criticality keep their deadlines even if some overrun
+//! their worst case, and those of low criticality are dropped then.
 //!
-//! Static priorities with adaptive mixed criticality, analysed by response times (AMC-rtb: Baruah, Burns and Davis,
-//! "Response-Time Analysis for Mixed Criticality Systems", RTSS 2011). As long as no job exceeds [`wcet`](Task::wcet) all
-//! deadlines hold. The first that does makes the system drop the tasks without [`overrun`](Task::overrun); those with one
-//! keep their deadlines with these times.
+//! Static priorities with adaptive mixed criticality, analysed by response times (AMC-rtb: Baruah,
+//! Burns and Davis, "Response-Time Analysis for Mixed Criticality Systems", RTSS 2011). As long as
+//! no job exceeds [`wcet`](Task::wcet) all deadlines hold. The first job that does makes the system
+//! drop the tasks without [`overrun`](Task::overrun); those with one keep their deadlines with
+//! these times.
 
 use std::fmt;
 
@@ -18,24 +19,26 @@ use crate::time::Nanos;
 /// Verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Place of the task in its set.
+    /// Index of the task in its set.
     pub task: usize,
-    /// Upper bound on its response as long as nothing takes longer than its worst case; `None` where it is beyond the deadline.
+    /// Upper bound on its response while nothing exceeds its worst case; `None` if beyond the
+    /// deadline.
     pub low: Option<Nanos>,
-    /// Upper bound on its response whatever overruns; `None` for tasks that are dropped then, or beyond the deadline.
+    /// Upper bound on its response after any overrun; `None` for tasks that are dropped then, or
+    /// beyond the deadline.
     pub high: Option<Nanos>,
-    /// Whether it is of high criticality: it has an [`overrun`](Task::overrun).
+    /// Whether the task is of high criticality: it has an [`overrun`](Task::overrun).
     pub is_high: bool,
 }
 
 impl Verdict {
-    /// Reports whether it meets its deadline for sure: in both modes if it is of high criticality.
+    /// Reports whether the task's deadline is proved: in both modes if it is of high criticality.
     pub fn meets(&self) -> bool {
         self.low.is_some() && (self.high.is_some() || !self.is_high)
     }
 }
 
-/// Reason for which a set is not analysed.
+/// Reason why a set is not analysed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no analysis of mixed criticality: {what}")]
 pub struct Unfit {
@@ -48,14 +51,15 @@ impl fmt::Debug for Unfit {
     }
 }
 
-/// Reports whether a task of the set has an overrun, so that the analysis makes a difference.
+/// Reports whether a task of the set has an overrun, so that this analysis applies.
 pub fn is_mixed(set: &TaskSet) -> bool {
     set.tasks.iter().any(|task| task.overrun.is_some())
 }
 
 /// Analyses a set under adaptive mixed criticality.
 ///
-/// Sufficient and not exact: what has no bound here may still be in time. Takes O(n^2) for n tasks and each step.
+/// Sufficient and not exact: a task without a bound here may still be in time. Takes O(n^2) for n
+/// tasks, in each step.
 ///
 /// ```
 /// use oxorb_sched::analysis::mixed::analyse;
@@ -72,8 +76,8 @@ pub fn is_mixed(set: &TaskSet) -> bool {
 /// ```
 ///
 /// # Errors
-/// [`Unfit`]: the set does not have static priorities and full preemption, or deadlines beyond periods, events, bursts or
-/// shared threads.
+/// [`Unfit`]: the set has non-static priorities, limited preemption, deadlines beyond periods,
+/// events, bursts or shared threads.
 pub fn analyse(set: &TaskSet) -> Result<Vec<Verdict>, Unfit> {
     check(set)?;
     let set = &*set.overheads.charge(set);
@@ -90,10 +94,11 @@ pub fn analyse(set: &TaskSet) -> Result<Vec<Verdict>, Unfit> {
         .collect())
 }
 
-/// Finds static priorities under which all deadlines of a set are proved: its places, the most urgent one first.
+/// Finds static priorities under which all deadlines of a set are proved. Returns the indices of
+/// the tasks, the most urgent one first, or `None` if no such order exists.
 ///
 /// # Errors
-/// [`Unfit`]; `Ok(None)` if there is no such order.
+/// [`Unfit`].
 pub fn optimal(set: &TaskSet) -> Result<Option<Vec<usize>>, Unfit> {
     check(set)?;
     let set = &*set.overheads.charge(set);
@@ -127,7 +132,7 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
         }
         let found = settle(steps, own.blocking.saturating_add(wcet), |time| {
             match time > limit {
-                // Beyond the deadline nothing is of interest.
+                // Values beyond the deadline do not matter.
                 true => u128::from(time),
                 false => demand(time, wcet, of),
             }
@@ -139,7 +144,7 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
     };
     verdict.low = Some(low + own.jitter);
     if let Some(overrun) = own.overrun {
-        // What is dropped has been released by the end of the low mode at the latest.
+        // Dropped tasks were released before the end of the low mode.
         let high = respond(overrun, &|task, time| match task.overrun {
             Some(overrun) => work(task, time, overrun),
             None => work(task, low.min(time), task.wcet),

@@ -1,8 +1,9 @@
-//! Does it hold, and why: schedulability of tasks on one processor, on several, and across nodes.
+//! Schedulability analysis of tasks on one processor, on several, and across nodes.
 //!
-//! [`analyse`] gives a [`Verdict`] for each task of a set: whether it meets its deadline, its worst response time, and
-//! what it waits for. Whatever the strategy and the dispatching model, a verdict of [`Meets`](Outcome::Meets) is a proof:
-//! no simulation of the set misses that deadline, with the overheads of the set.
+//! [`analyse`] returns a [`Verdict`] for each task of a set: whether it meets its deadline, its
+//! worst response time, and the causes of its waiting. For any strategy and dispatching model, a
+//! verdict of [`Meets`](Outcome::Meets) is a proof: no simulation of the set misses that deadline,
+//! with the overheads of the set.
 
 pub mod best;
 pub mod bounds;
@@ -37,15 +38,15 @@ use wait::Bound;
 
 /// Analyses every task of a set.
 ///
-/// Exact for static priorities with any dispatching model (without offsets, jitter and events), and for earliest deadline
-/// first with full preemption; safe everywhere else. Counts the [overheads](TaskSet::overheads) of the set, and where events
-/// release jobs, the response of what sends them. Takes O(n^2) for n tasks and a little more for each job in a busy period.
+/// Exact for static priorities with any dispatching model (without offsets, jitter and events), and
+/// for earliest deadline first with full preemption; safe everywhere else. Counts the
+/// [overheads](TaskSet::overheads) of the set and, where events release jobs, the responses of
+/// their senders. Takes O(n^2) for n tasks, and more for each job in a busy period.
 pub fn analyse(set: &TaskSet) -> Report {
     analyse_with(set, None)
 }
 
-/// Analyses like [`analyse`], with these phases of tasks to each other where they make a response
-/// shorter.
+/// Analyses like [`analyse`], using these phases of tasks where they shorten a response.
 fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Report {
     let charged = set.overheads.charge(set);
     let delayed = delays::settle(&charged);
@@ -58,7 +59,7 @@ fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Rep
     let chains = delayed.ends(&verdicts);
     let unchained = delayed.unchained();
     for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
-        // What was found of it counts too few jobs of others: neither a proof nor a bound.
+        // The verdict counts too few jobs of others: it is neither a proof nor a bound.
         if !known && (verdict.outcome == Outcome::Meets || verdict.response.is_some()) {
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
         }
@@ -83,7 +84,8 @@ pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
     verdicts.swap_remove(0)
 }
 
-/// Verdicts of all tasks, whose costs are charged and whose delays are known, and the utilisation of each.
+/// Returns the verdicts of all tasks, whose costs are charged and whose delays are known, and the
+/// utilisation of each.
 fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
     if let Some(streams) = bursts::Streams::of(set) {
@@ -96,7 +98,7 @@ fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
     (verdicts, load)
 }
 
-/// Common part of the tasks of a level, as far as it was needed.
+/// Cache of the common analysis of each level.
 type Levels = BTreeMap<u32, dynamic::Level>;
 
 fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) -> Verdict {
@@ -141,17 +143,18 @@ fn fixed_priority(set: &TaskSet, at: usize, load: &[Utilization]) -> (Bound, Met
     (fixed::response(set, at, load), Method::ResponseTime)
 }
 
-/// Periods by which a task may be late for phases to be looked at.
+/// Largest jitter of a task, in periods, for which phases are analysed.
 const MOST_PERIODS_LATE: u64 = 32;
 
-/// Takes the response that phases make, if it is shorter.
+/// Replaces the response by that with phases, if it is shorter.
 fn shorten(
     set: &TaskSet,
     verdict: &mut Verdict,
     phases: &[Option<offsets::Phase>],
     load: &[Utilization],
 ) {
-    // Later than that, a busy period has many jobs, and the plain analysis is good enough to find that deadlines are missed.
+    // With more jitter, a busy period has many jobs, and the plain analysis suffices to find missed
+    // deadlines.
     let own = &set.tasks[verdict.task];
     if own.jitter > own.period.saturating_mul(MOST_PERIODS_LATE) {
         return;
@@ -160,7 +163,7 @@ fn shorten(
     let Some(Bound::At { response, blocking, blocker, waits }) = found else {
         return;
     };
-    // A response that was not needed is within the deadline.
+    // A response that was not computed is within the deadline.
     let plain = match (verdict.outcome, verdict.response) {
         (Outcome::Meets, None) => Some(set.tasks[verdict.task].deadline),
         (_, response) => response,
@@ -181,14 +184,14 @@ fn shorten(
     }
 }
 
-/// Whether nothing but its own level competes with a task.
+/// Reports whether only tasks of its own level compete with a task.
 fn alone(set: &TaskSet, task: &Task) -> bool {
     let same = |other: &Task| other.level == task.level && other.jitter == 0 && other.blocking == 0;
     set.tasks.iter().all(same)
 }
 
-/// The demand test decides for the uppermost level where it is dynamic and fully preemptive: it is exact, also where the
-/// response times are not.
+/// Decides the uppermost level by the demand test if it is dynamic and fully preemptive: that test
+/// is exact, also where the response times are not.
 fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
     let dynamic = |task: &Task| {
         set.model == DispatchModel::Urgency
@@ -212,7 +215,7 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
         verdict.method = Method::Demand(outcome);
         if outcome == demand::Outcome::Meets {
             verdict.outcome = Outcome::Meets;
-            // What was found is no bound that is worth telling: it lies beyond a deadline that is met.
+            // The bound found lies beyond a deadline that is met, and is useless.
             verdict.response = None;
             verdict.waits.clear();
         }

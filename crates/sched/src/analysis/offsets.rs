@@ -1,15 +1,18 @@
-//! Response times where tasks have known phases to each other, so that not all can arrive together (Tindell; Palencia and
-//! González Harbour).
+//! Response times of tasks with known phases, which cannot all arrive together (Tindell; Palencia
+//! and González Harbour).
 //!
-//! Tasks of one [`Group`] have one period and offsets from one common event: a start that the whole set has, or the release of
-//! a flow, with jitter for what varies (dynamic offsets). Of the own group each member is tried at the critical instant,
-//! released as late as it may; of other groups the worst is taken at every moment. Safe, and exact where there is one group.
+//! Tasks of one [`Group`] have one period and offsets from one common event: a common start of the
+//! whole set, or the release of a flow, with jitter for variations (dynamic offsets). Each member
+//! of the own group is tried at the critical instant, released with its full jitter; of other
+//! groups the worst case is used at every moment. Safe, and exact if there is one group.
 //!
-//! For an interval that begins when nothing of a level waits, and for each member: releases in it are those of which the
-//! nominal one is before its end, and not further before its beginning than jitter. If the phase of the group moves, that is
-//! most for all members together just before one of them drops out at the beginning, which is when that one is released as late
-//! as it may. The same holds whether the end belongs to the interval or not, so that the start of what cannot be interrupted is
-//! found in this way, too, and then its end, which only those delay that may interrupt it.
+//! For an interval that begins when nothing of a level waits, and for each member, a release
+//! belongs to the interval if its nominal time is before the interval's end, and not further before
+//! the beginning than jitter. As the phase of the group moves, the work of all members together is
+//! greatest just before one of them leaves at the beginning, which is when that one is released
+//! with its full jitter. This holds whether the end belongs to the interval or not, so that the
+//! start of a non-preemptive request is found in the same way, and then its end, which only
+//! interrupting tasks delay.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +22,26 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Jobs of one busy period that are looked at.
+/// Largest number of jobs analysed in one busy period.
 const MOST_JOBS: i128 = 10_000;
 
 /// Common event from which offsets count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
-    /// The start of the set, for tasks of this period.
+    /// Start of the set, for tasks of this period.
     Start(Nanos),
-    /// The release of the flow in this place.
+    /// Release of the flow with this index.
     Flow(usize),
 }
 
-/// Nominal release of a task from the event of its group on.
+/// Nominal release of a task, relative to the event of its group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Phase {
     pub(super) group: Group,
     pub(super) offset: Nanos,
 }
 
-/// Returns the phases that declared offsets make.
+/// Returns the phases given by declared offsets.
 pub(super) fn declared(set: &TaskSet) -> Vec<Option<Phase>> {
     let one = |task: &Task| {
         task.offset
@@ -48,13 +51,13 @@ pub(super) fn declared(set: &TaskSet) -> Vec<Option<Phase>> {
     set.tasks.iter().map(one).collect()
 }
 
-/// Reports whether time alone releases a task, once in a period.
+/// Reports whether a task is released by time alone, once a period.
 fn is_alone(task: &Task) -> bool {
     task.burst.is_none() && task.delay == 0 && task.after.is_empty()
 }
 
-/// The response time of the task at `at` with its declared offsets; `None` where none helps. Only for full preemption; other
-/// models are analysed as if offsets were unknown.
+/// Returns the response time of the task at `at` with its declared offsets; `None` if none helps.
+/// Only for full preemption; other models are analysed as if offsets were unknown.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option<Bound> {
     let own = &set.tasks[at];
     let mut others = set.tasks.iter().enumerate().filter(|(place, _)| *place != at);
@@ -67,7 +70,8 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option
     bound(set, at, &declared(set), load)
 }
 
-/// The response time of the task at `at`, whose priority is static, with these phases; `None` where none helps.
+/// Returns the response time of the task at `at`, whose priority is static, with these phases;
+/// `None` if none helps.
 pub(super) fn bound(
     set: &TaskSet,
     at: usize,
@@ -132,14 +136,14 @@ pub(super) fn bound(
     })
 }
 
-/// The latest job of a busy period.
+/// Latest job of a busy period.
 #[derive(Debug, Clone, Copy)]
 struct Latest {
     candidate: usize,
     response: Nanos,
     began: Nanos,
     done: Nanos,
-    /// Jobs of its own task before it in the busy period.
+    /// Number of jobs of its own task before it in the busy period.
     before: u64,
 }
 
@@ -147,18 +151,19 @@ struct View<'a> {
     tasks: &'a [Task],
     phases: &'a [Option<Phase>],
     at: usize,
-    /// Flags by place: whether a task may interrupt the own one.
+    /// Flags by task index: whether a task may interrupt the own one.
     interrupts: Vec<bool>,
     /// More urgent tasks of the own group.
     beside: Vec<usize>,
-    /// The other groups, and tasks alone.
+    /// Members of each other group, and tasks without a group.
     others: Vec<Vec<usize>>,
     around: &'a Around<'a>,
     steps: Steps,
 }
 
 impl View<'_> {
-    /// The latest job of a busy period with `candidate` of the own group released last at the critical instant.
+    /// Returns the latest job of a busy period with `candidate` of the own group released last at
+    /// the critical instant.
     fn busy_period(&self, candidate: usize) -> Option<Latest> {
         let own = &self.tasks[self.at];
         let blocking = u128::from(self.around.blocking);
@@ -174,7 +179,7 @@ impl View<'_> {
             })?),
             false => None,
         };
-        // Whoever goes first may run before the last part of a job begins.
+        // More urgent tasks may run before the last part of a job begins.
         let earlier_parts = own.wcet - own.part();
         let mut start = self.around.blocking.saturating_add(earlier_parts);
         let mut worst: Option<Latest> = None;
@@ -204,8 +209,9 @@ impl View<'_> {
         None
     }
 
-    /// Work of all that goes first, with `candidate` of the own group and the worst member of each other at the critical
-    /// instant. `of` is the work of one task with another at that instant.
+    /// Returns the work of all more urgent tasks, with `candidate` of the own group and the worst
+    /// member of each other group at the critical instant. `of` returns the work of one task with
+    /// another at that instant.
     fn work(&self, candidate: usize, of: &dyn Fn(usize, usize) -> u128) -> u128 {
         let beside = self.beside.iter().map(|&place| of(place, candidate));
         let others = self.others.iter().map(|group| {
@@ -215,7 +221,8 @@ impl View<'_> {
         beside.sum::<u128>() + others.sum::<u128>()
     }
 
-    /// Work released by the beginning of a job, or before its end by what may interrupt it.
+    /// Returns the work released by the beginning of a job, or, for tasks that may interrupt it,
+    /// before its end.
     fn until(&self, place: usize, candidate: usize, began: Nanos, done: Nanos) -> u128 {
         match self.interrupts[place] {
             true => self.within(place, candidate, done),
@@ -223,7 +230,8 @@ impl View<'_> {
         }
     }
 
-    /// Work of a task that is released before `time` after the critical instant, that which jitter kept until then included.
+    /// Returns the work of a task released before `time` after the critical instant, including
+    /// releases delayed by jitter until then.
     fn within(&self, place: usize, candidate: usize, time: Nanos) -> u128 {
         let task = &self.tasks[place];
         let jobs = match self.phases[place] {
@@ -237,7 +245,7 @@ impl View<'_> {
         jobs * u128::from(task.wcet)
     }
 
-    /// Returns the work like [`within`](Self::within), with what is released at `time`.
+    /// Returns the work as [`within`](Self::within) does, including releases at `time`.
     fn by(&self, place: usize, candidate: usize, time: Nanos) -> u128 {
         let task = &self.tasks[place];
         let jobs = match self.phases[place] {
@@ -251,8 +259,8 @@ impl View<'_> {
         jobs * u128::from(task.wcet)
     }
 
-    /// Returns the time from the critical instant, at which `candidate` is released as late as it
-    /// may, to the next nominal release of the task at `place`. In (0, period].
+    /// Returns the time from the critical instant, where `candidate` is released with its full
+    /// jitter, to the next nominal release of the task at `place`; in (0, period].
     fn phase(&self, place: usize, candidate: usize) -> i128 {
         let period = i128::from(self.tasks[place].period);
         let offset = |place: usize| self.phases[place].map_or(0, |phase| i128::from(phase.offset));
@@ -260,7 +268,7 @@ impl View<'_> {
         period - since.rem_euclid(period)
     }
 
-    /// Returns what the latest job waits for.
+    /// Returns the waits of the latest job.
     fn waits(&self, latest: Latest) -> impl Iterator<Item = Wait> {
         let Latest { began, done, .. } = latest;
         let until = move |place: usize, by: usize| self.until(place, by, began, done);
@@ -280,7 +288,7 @@ impl View<'_> {
     }
 }
 
-/// Jobs that jitter kept until the critical instant.
+/// Returns the number of jobs delayed by jitter until the critical instant.
 fn kept(task: &Task, phase: i128) -> u128 {
     u128::try_from((i128::from(task.jitter) + phase) / i128::from(task.period)).unwrap_or(0)
 }

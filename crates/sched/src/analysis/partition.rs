@@ -1,26 +1,26 @@
-//! Partitioning of tasks among processors: tasks are assigned once and never move.
+//! Partitioning: tasks are assigned to processors and never migrate.
 
 use super::{Report, analyse};
 use crate::task::{TaskSet, Utilization};
 use crate::time::Nanos;
 
-/// Choice among the processors on which a task fits.
+/// Choice among the processors that can take a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fit {
-    /// The first.
+    /// First processor.
     #[default]
     First,
-    /// The fullest: leaves the others free.
+    /// Processor with the highest load: leaves the others free.
     Best,
-    /// The emptiest: shares the load.
+    /// Processor with the lowest load: spreads tasks.
     Worst,
 }
 
 impl Fit {
-    /// All of them.
+    /// All choices.
     pub const ALL: [Fit; 3] = [Fit::First, Fit::Best, Fit::Worst];
 
-    /// Returns its name, as options have it.
+    /// Returns the name used in options.
     pub fn name(self) -> &'static str {
         match self {
             Fit::First => "first",
@@ -45,13 +45,13 @@ impl std::str::FromStr for Fit {
     }
 }
 
-/// A task that fits nowhere.
+/// Error for a task that fits on no processor.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("task {task} fits on none of {} processors", .assigned.len())]
 pub struct NoRoom {
-    /// Place of the task in the set.
+    /// Index of the task in the set.
     pub task: usize,
-    /// Tasks that were assigned before it, by processor.
+    /// Tasks assigned before it, by processor.
     pub assigned: Vec<Vec<usize>>,
 }
 
@@ -64,16 +64,18 @@ impl std::fmt::Debug for NoRoom {
 /// Tasks by processor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partition {
-    /// Places in the set of what each processor runs.
+    /// Indices in the set of the tasks of each processor.
     pub processors: Vec<Vec<usize>>,
     /// Report of the analysis on each processor.
     pub reports: Vec<Report>,
 }
 
-/// Assigns tasks to processors so that each meets all its deadlines for sure, the heaviest first.
+/// Assigns tasks to processors, the heaviest first, so that all deadlines on each processor are
+/// proved.
 ///
 /// # Errors
-/// The first task that fits nowhere. Another assignment might exist: this is a heuristic, as finding the best is NP-hard.
+/// [`NoRoom`] for the first task that fits on no processor. Another assignment might exist: this is
+/// a heuristic, as finding the best one is NP-hard.
 pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition, NoRoom> {
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
     let mut heaviest: Vec<usize> = (0..set.tasks.len()).collect();
@@ -104,14 +106,14 @@ pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition
     Ok(Partition { reports: reports.collect(), processors: assigned })
 }
 
-/// Returns when each task is done at the latest, if it and all that sends it events meet their
+/// Returns the latest completion of each task, provided that it and all its senders meet their
 /// deadlines.
 fn by_deadlines(set: &TaskSet, causes: &[Vec<usize>]) -> Vec<Nanos> {
     let mut by = vec![0; set.tasks.len()];
     if causes.iter().all(Vec::is_empty) {
         return by;
     }
-    // No chain of events is longer than there are tasks.
+    // A chain of events has at most as many steps as there are tasks.
     for _ in 0..set.tasks.len() {
         let mut changed = false;
         for (place, task) in set.tasks.iter().enumerate() {
@@ -128,7 +130,8 @@ fn by_deadlines(set: &TaskSet, causes: &[Vec<usize>]) -> Vec<Nanos> {
     by
 }
 
-/// The tasks of one processor, as a set. What sends them events from other processors is taken to be done at its deadline.
+/// Returns the tasks of one processor as a set. Senders of events on other processors are assumed
+/// to end at their deadlines.
 pub fn part(set: &TaskSet, tasks: &[usize]) -> TaskSet {
     let causes = set.causes();
     let by = by_deadlines(set, &causes);

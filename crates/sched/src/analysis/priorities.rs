@@ -1,23 +1,26 @@
-//! Optimal priority assignment: an order of static priorities under which all deadlines are proved, if there is one.
+//! Optimal priority assignment: an order of static priorities under which all deadlines are proved,
+//! if one exists.
 //!
-//! Whether a task meets its deadline depends on which tasks are more urgent, and not on the order among them. So some task
-//! that is in time as the least urgent one may have that place, and the rest is a smaller question of the same kind (Audsley,
-//! "On Priority Assignment in Fixed Priority Scheduling", Information Processing Letters 79(1), 2001; first in a report of the
-//! University of York, 1991).
+//! Whether a task meets its deadline depends on which tasks are more urgent, not on their order. So
+//! any task that is in time as the least urgent one may be placed last, and the remaining tasks
+//! form a smaller problem of the same kind (Audsley, "On Priority Assignment in Fixed Priority
+//! Scheduling", Information Processing Letters 79(1), 2001; first in a report of the University of
+//! York, 1991).
 
 use super::analyse_one;
 use super::verdict::Outcome;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::TaskSet;
 
-/// Reason for which there is no optimal order.
+/// Reason why there is no optimal order.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoOrder {
-    /// The response of a task depends on the order of those above it: events, shared threads, or bands of several tasks.
+    /// The response of a task depends on the order of the more urgent ones: events, shared threads,
+    /// or bands of several tasks.
     #[error("no optimal priorities: {0}")]
     Depends(String),
-    /// Every order makes one of these miss its deadline: their names.
+    /// Each order makes one of the named tasks miss its deadline.
     #[error(
         "no static priorities meet all deadlines: none of {} is in time as the least urgent of them",
         .0.join(", ")
@@ -31,13 +34,14 @@ impl std::fmt::Debug for NoOrder {
     }
 }
 
-/// Finds an order, the most urgent one first, by a test of one task below others. Where the test does not depend on the order
-/// of those above and never gains by more of them, an order is found if there is one.
+/// Finds an order, the most urgent task first, by a test of one task below others. If the test does
+/// not depend on the order of more urgent tasks and never gains from more of them, an order is
+/// found whenever one exists.
 ///
-/// Calls the test at most n (n + 1) / 2 times. Prefers to leave the last places of `order` as they are.
+/// Calls the test at most n (n + 1) / 2 times. Prefers to keep the last entries of `order`.
 ///
 /// # Errors
-/// Places of those of which none passes as the least urgent one.
+/// Tasks of which none passes as the least urgent one.
 pub fn assign(
     order: &[usize],
     mut passes: impl FnMut(usize, &[usize]) -> bool,
@@ -59,8 +63,9 @@ pub fn assign(
     Ok(below)
 }
 
-/// Finds static priorities under which every deadline of a set is proved: places of its tasks, the most urgent one first.
-/// Optimal where the set's model is full preemption or none: if there is such an order, one is found.
+/// Finds static priorities under which every deadline of a set is proved. Returns the indices of
+/// its tasks, the most urgent one first. Optimal for full preemption and for none: an order is
+/// found whenever one exists.
 ///
 /// ```
 /// use oxorb_sched::analysis::priorities::optimal;
@@ -90,7 +95,7 @@ pub fn optimal(set: &TaskSet) -> Result<Vec<usize>, NoOrder> {
     })
 }
 
-/// Checks that the response of a task does not depend on the order of those above it.
+/// Checks that the response of a task does not depend on the order of the more urgent ones.
 fn check(set: &TaskSet) -> Result<(), NoOrder> {
     let depends = |why: String| Err(NoOrder::Depends(why));
     if set.model == DispatchModel::Band {
@@ -114,7 +119,8 @@ fn check(set: &TaskSet) -> Result<(), NoOrder> {
     Ok(())
 }
 
-/// Returns a set with static priorities in this order of its places, each with a band of its own unless nothing preempts.
+/// Returns the set with static priorities in this order of indices, each task in a band of its own
+/// unless the model is non-preemptive.
 pub fn ordered(set: &TaskSet, order: &[usize]) -> TaskSet {
     let mut set = set.clone();
     for (rank, &place) in order.iter().enumerate() {

@@ -1,16 +1,19 @@
-//! Blocking: how long tasks wait for less urgent ones that keep a resource, computed from critical
-//! sections.
+//! Blocking: the time that tasks wait for less urgent ones that hold a resource, computed from
+//! critical sections.
 //!
-//! | protocol | a task waits for |
-//! |---|---|
-//! | PCP, SRP | the longest section of one less urgent task, of those of resources whose ceiling is as urgent as the task |
-//! | PIP | the lesser of two sums over such sections: the longest of each less urgent task, and the longest of each resource |
-//! | NPP | the longest section of any less urgent task |
+//! Longest wait of a task by protocol:
 //!
-//! The ceiling of a resource is the urgency of the most urgent task that locks it. Under PCP, SRP and NPP sections may be
-//! nested; under PIP they may not, as a chain of inner sections would wait for others: such sections are declared as one.
-//! Sources: Sha, Rajkumar and Lehoczky, "Priority Inheritance Protocols" (IEEE Transactions on Computers 39(9), 1990); Baker,
-//! "Stack-Based Scheduling of Realtime Processes" (Real-Time Systems 3(1), 1991).
+//! - PCP, SRP: the longest section of one less urgent task, among resources with a ceiling at least
+//!   as urgent as the task.
+//! - PIP: the lesser of two sums over such sections: the longest of each less urgent task, and the
+//!   longest of each resource.
+//! - NPP: the longest section of any less urgent task.
+//!
+//! The ceiling of a resource is the urgency of the most urgent task that locks it. Under PCP, SRP
+//! and NPP sections may be nested; under PIP they may not, as a chain of inner sections would wait
+//! for others: declare such sections as one. Sources: Sha, Rajkumar and Lehoczky, "Priority
+//! Inheritance Protocols" (IEEE Transactions on Computers 39(9), 1990); Baker, "Stack-Based
+//! Scheduling of Realtime Processes" (Real-Time Systems 3(1), 1991).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,24 +26,24 @@ use crate::time::Nanos;
 /// Critical section of a task of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Place of the task in its set.
+    /// Index of the task in its set.
     pub task: usize,
     /// Number of the resource.
     pub resource: usize,
-    /// The longest time for which the task keeps it in one section.
+    /// Longest time for which the task holds the resource in one section, in ns.
     pub longest: Nanos,
 }
 
-/// Protocol that does not go with the order of a queue.
+/// Error for a protocol that does not apply to the order of a queue.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NoCeiling {
-    /// Name of the task that is in such a queue.
+    /// Name of a task in that queue.
     pub task: String,
     /// Order of the queue.
     pub dispatching: Dispatching,
-    /// Protocol that was asked for.
+    /// Requested protocol.
     pub protocol: Protocol,
-    /// Whether it would go with the queue if no release were late.
+    /// Whether the protocol would apply if no release were late.
     pub late: bool,
 }
 
@@ -69,7 +72,8 @@ impl fmt::Debug for NoCeiling {
 
 impl std::error::Error for NoCeiling {}
 
-/// Urgency by which ceilings are made: the smaller, the more urgent. In a queue by deadline it is the preemption level.
+/// Returns the urgency that defines ceilings: smaller is more urgent. In a queue by deadline it is
+/// the preemption level.
 fn urgency(task: &Task) -> (u32, Nanos) {
     match task.dispatching {
         Dispatching::Static => (task.level, Nanos::from(task.order)),
@@ -77,7 +81,7 @@ fn urgency(task: &Task) -> (u32, Nanos) {
     }
 }
 
-/// Returns the blocking of each task of a set that follows from critical sections.
+/// Returns the blocking of each task of a set by critical sections, in ns.
 ///
 /// Takes O(n s) for n tasks and s sections.
 ///
@@ -134,12 +138,13 @@ pub fn blocking(
             let own = urgency(&tasks[place]);
             let lower = sections.iter().filter(|section| {
                 let other = &tasks[section.task];
-                // By laxity, and by deadline where releases are late, any other task of the level may be the less urgent one.
+                // With laxity, and with deadlines and late releases, any other task of the level
+                // may be the less urgent one.
                 let below = match (other.dispatching, protocol) {
                     (Dispatching::Static, _) | (_, Protocol::Stack) => urgency(other) > own,
                     _ => section.task != place && other.level >= tasks[place].level,
                 };
-                // One thread takes the streams of one operation in turn.
+                // One thread serves the streams of one operation in turn.
                 below && !other.shares_thread(&tasks[place])
             });
             match protocol {
@@ -166,7 +171,8 @@ pub fn blocking(
         .collect())
 }
 
-/// Reports whether sections interrupt nothing of a model: where jobs run to their end, none waits in a section.
+/// Reports whether critical sections cause blocking in this model: non-preemptive jobs never wait
+/// in a section.
 pub fn is_needed(model: DispatchModel) -> bool {
     model != DispatchModel::NonPreemptive
 }

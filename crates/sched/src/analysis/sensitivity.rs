@@ -1,12 +1,15 @@
-//! Sensitivity: the largest execution time of each task with which the set still holds.
+//! Sensitivity: the largest execution time and the shortest period of each task with which the set
+//! still meets its deadlines.
 
 use super::analyse;
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// The longest execution time of the task at `at` with which every deadline that is met now is still met for sure.
+/// Returns the longest execution time of the task at `at` with which every deadline is still
+/// proved.
 ///
-/// `None` if not every deadline is met now. Found by bisection to the nanosecond: up to 60 analyses of the set.
+/// Returns `None` if not every deadline is proved now. Bisects to the nanosecond: up to 60 analyses
+/// of the set.
 ///
 /// ```
 /// use oxorb_sched::analysis::sensitivity::longest;
@@ -24,12 +27,12 @@ pub fn longest(set: &TaskSet, at: usize) -> Option<Nanos> {
     })
 }
 
-/// The shortest period of the task at `at` with which every deadline that is met now is still met for sure. A deadline at or
-/// beyond the period moves with it; a shorter one stays.
+/// Returns the shortest period of the task at `at` with which every deadline is still proved. A
+/// deadline at or beyond the period moves with it; a shorter one stays.
 ///
-/// `None` if not every deadline is met now, or if events release the task, whose period is that of its senders. Found by
-/// bisection to the nanosecond: up to 60 analyses of the set. Where a test is not exact, a shorter period than the one found
-/// might pass it, too.
+/// Returns `None` if not every deadline is proved now, or if the task has an offset or is released
+/// by events, whose senders define its period. Bisects to the nanosecond: up to 60 analyses of the
+/// set. With an inexact test, a shorter period than the one found might pass, too.
 ///
 /// ```
 /// use oxorb_sched::analysis::sensitivity::shortest_period;
@@ -69,12 +72,12 @@ pub fn shortest_period(set: &TaskSet, at: usize) -> Option<Nanos> {
     Some(good)
 }
 
-/// Returns by how much all execution times may grow together, in thousandths of what they are:
-/// 1,250 means a quarter more.
+/// Returns the factor, in thousandths, by which all execution times may grow together: 1,250 means
+/// a quarter more.
 ///
-/// `None` if not every deadline is met now.
+/// Returns `None` if not every deadline is proved now.
 pub fn scale(set: &TaskSet) -> Option<u64> {
-    // Beyond this the first task alone would fill its period.
+    // Beyond this factor the first task alone would exceed its period.
     let most = set
         .tasks
         .iter()
@@ -91,7 +94,7 @@ pub fn scale(set: &TaskSet) -> Option<u64> {
     })
 }
 
-/// The largest number in a range that passes, provided that all below it do.
+/// Returns the largest number in a range that passes, provided that all smaller ones do.
 fn largest(least: u64, most: u64, mut passes: impl FnMut(u64) -> bool) -> Option<u64> {
     if !passes(least) {
         return None;

@@ -1,4 +1,4 @@
-//! Worked examples, with numbers that were computed by hand or are in print.
+//! Worked examples, with numbers computed by hand or published.
 
 use super::*;
 
@@ -19,7 +19,8 @@ fn three_tasks_of_the_textbook() {
 
 #[test]
 fn exact_analysis_accepts_what_the_papers_test_refuses() {
-    // A22.4: two jobs that arrive at 5, when b is done, are charged one unit each, though only one is left before 6.
+    // Two jobs that arrive at 5, when b is done, are charged one unit each, though only one is left
+    // before 6.
     let tasks = [(1, 5), (1, 5), (3, 6)];
     let set =
         TaskSet::fixed_priority(tasks.map(|(wcet, period)| Task::periodic("t", wcet, period)));
@@ -31,7 +32,7 @@ fn exact_analysis_accepts_what_the_papers_test_refuses() {
 
 #[test]
 fn jobs_behind_jobs_of_their_own() {
-    // Lehoczky's example: deadlines beyond periods, where the first job is not the worst.
+    // Lehoczky's example: with deadlines beyond periods the first job is not the worst.
     let mut set =
         TaskSet::fixed_priority([Task::periodic("a", 52, 100), Task::periodic("b", 52, 140)]);
     set.tasks[1].deadline = 200;
@@ -123,7 +124,7 @@ fn deadlines_use_the_whole_processor_where_rates_do_not() {
     let mut mlf = TaskSet::dynamic(tasks(), Dispatching::Laxity, DispatchModel::Urgency);
     mlf.overheads.step = 1;
     assert!(analyse(&mlf).is_feasible());
-    // Looked at less often, laxity needs some room, and here is none.
+    // With laxity evaluated less often the set needs some slack, and has none.
     mlf.overheads.step = 2;
     assert!(!analyse(&mlf).is_feasible());
 }
@@ -155,7 +156,7 @@ fn operations_of_which_no_time_is_known_yet() {
 
 #[test]
 fn jitter_of_many_periods_is_no_endless_search() {
-    // Jobs of b that jitter kept back arrive together: a million keys, of which none is tried one by one.
+    // Jobs of b delayed by jitter arrive together: a million keys, which are not tried one by one.
     let mut tasks = [Task::periodic("a", 1, 1_000), Task::periodic("b", 0, 1)];
     tasks[1].jitter = 1 << 59;
     let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Band);
@@ -189,7 +190,8 @@ fn a_sender_does_not_wait_for_the_receiver_that_waits_for_it() {
     assert!(analyse(&set).is_feasible());
 }
 
-/// Two suppliers of one period, of which the consumer needs an event each: the slower way counts, from the later release.
+/// Two suppliers of one period, and a consumer that needs an event of each: the slower path counts,
+/// from the later release.
 #[test]
 fn a_chain_with_several_first_senders_has_the_bound_of_its_longest_way() {
     let mut tasks = vec![
@@ -201,13 +203,14 @@ fn a_chain_with_several_first_senders_has_the_bound_of_its_longest_way() {
     tasks[2].after = vec!["far".into()];
     tasks[3].after = vec!["near".into(), "channel".into()];
     let set = TaskSet::fixed_priority(tasks);
-    // near 2; far waits for near: 5; channel: 6 with them, as far as is known of each by itself; the consumer after that.
+    // near: 2; far waits for near: 5; channel: 6 with them, each analysed by itself; then the
+    // consumer.
     let end = only_chain(&set);
     assert_eq!((end.steps, end.firsts), (vec![0, 1, 2, 3], 2));
     let bound = end.response.unwrap();
-    // 2 + 3 + 1 + 4 is what happens when all are released at once; what comes late may come close to the next round.
+    // All released at once take 2 + 3 + 1 + 4; late releases may come close to the next round.
     assert!((10..=20).contains(&bound), "{bound}");
-    // Without an order of their releases there is nothing to count from.
+    // With different periods there is no common release to count from.
     let mut set = set;
     assert_eq!(analyse(&set).unchained, []);
     set.tasks[0].period = 40;
@@ -244,11 +247,12 @@ fn a_chain_waits_for_all_above_its_least_urgent_step_and_nothing_below() {
 
 #[test]
 fn instances_of_a_chain_that_wait_for_each_other_are_all_looked_at() {
-    // All is busy for 18 of each 20, with two instances in it.
+    // The processor is busy for 18 of each 20, with two instances in it.
     let mut tasks = event_chain();
     tasks.insert(0, Task::periodic("other", 8, 20));
     let set = TaskSet::fixed_priority(tasks);
-    // 8 + 2, and the supplier's second job goes before the channel: 2 + 0 + 3. The second ends at 18, 8 after its release.
+    // 8 + 2, and the supplier's second job precedes the channel: 2 + 0 + 3. The second chain ends
+    // at 18, 8 after its release.
     assert_eq!(only_chain(&set).response, Some(15));
 }
 

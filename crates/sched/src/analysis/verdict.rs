@@ -1,4 +1,4 @@
-//! Verdicts of the analysis, in a form that explains itself.
+//! Verdicts of the analysis, with explanations.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::time::{Nanos, Show};
 /// Whether a deadline is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Always.
+    /// The deadline is always met.
     Meets,
     /// The deadline is missed in the worst case, which can happen.
     Misses,
-    /// Perhaps: the test that applies here is safe and not exact.
+    /// The applicable test is safe and inexact, and does not decide.
     Unproven,
 }
 
@@ -28,7 +28,7 @@ pub enum Method {
     Offsets,
     /// Response times in a queue by deadline or laxity.
     Keys,
-    /// Busy period: everything of its level and above is done by then.
+    /// Busy period: all work of its level and above is done by its end.
     BusyPeriod,
     /// Processor demand of the whole level.
     Demand(demand::Outcome),
@@ -39,20 +39,19 @@ pub enum Method {
 /// Verdict on a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Place of the task in the set.
+    /// Index of the task in the set.
     pub task: usize,
-    /// Whether it meets its deadline.
+    /// Result for its deadline.
     pub outcome: Outcome,
-    /// Method by which that was found.
+    /// Method that decided.
     pub method: Method,
-    /// Time from nominal release to completion at worst; `None` if it has no bound, or was not
-    /// needed.
+    /// Worst time from nominal release to completion; `None` if unbounded or not computed.
     pub response: Option<Nanos>,
-    /// Time that something less urgent takes first.
+    /// Blocking by a less urgent task.
     pub blocking: Nanos,
-    /// The task that does, where it is a queue that cannot be interrupted.
+    /// Task that blocks, if a non-preemptive request does.
     pub blocker: Option<usize>,
-    /// Waits for what goes first, the longest first.
+    /// Waits for more urgent tasks, the longest first.
     pub waits: Vec<Wait>,
 }
 
@@ -69,19 +68,18 @@ impl Verdict {
         }
     }
 
-    /// The verdict as sentences, with names from its set.
+    /// Returns the verdict as sentences, with names from its set.
     pub fn explain<'a>(&'a self, set: &'a TaskSet) -> Explained<'a> {
         Explained { verdict: self, set }
     }
 
-    /// Returns the parts of its response: its own time, how late it may be released, and what it
-    /// waits for.
+    /// Returns the parts of its response: its own time, its release delay, and its waits.
     pub fn reasons<'a>(&'a self, set: &'a TaskSet) -> Reasons<'a> {
         Reasons { verdict: self, set }
     }
 }
 
-/// A verdict that can be printed.
+/// Verdict as printable sentences.
 #[derive(Debug, Clone, Copy)]
 pub struct Explained<'a> {
     verdict: &'a Verdict,
@@ -131,7 +129,7 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-/// Parts of a response, in a form that can be printed.
+/// Printable parts of a response.
 #[derive(Debug, Clone, Copy)]
 pub struct Reasons<'a> {
     verdict: &'a Verdict,
@@ -169,63 +167,63 @@ pub struct Report {
     pub bounds: Bounds,
     /// Utilisation of each task.
     pub load: Vec<Utilization>,
-    /// Chains of tasks that send each other events, one for each last task, in the order of the set. Where tasks of several
-    /// periods meet, there is none: none of their jobs have the same number for long.
+    /// Chains of tasks that send each other events, one for each last task, in the order of the
+    /// set. Tasks of several periods form no chain, as the numbers of their jobs diverge.
     pub chains: Vec<End>,
     /// Last tasks that end no chain, with the reason, in the order of the set.
     pub unchained: Vec<Unchained>,
 }
 
-/// Task that events release and that sends none, without a bound from end to end.
+/// Task released by events that sends none, without an end-to-end bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchained {
-    /// Place of the task in its set.
+    /// Index of the task in its set.
     pub task: usize,
-    /// Reason for which there is no chain.
+    /// Reason why there is no chain.
     pub why: NoChain,
 }
 
-/// Reason for which tasks that send each other events make no chain.
+/// Reason why tasks that send each other events form no chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoChain {
-    /// Places of its first senders, whose periods differ.
+    /// Indices of its first senders, whose periods differ.
     Periods(Vec<usize>),
-    /// Place of a step that is not released by events alone: it has an offset, jitter, or another period than what sends it
-    /// events.
+    /// Index of a step that is not released by events alone: it has an offset, jitter, or another
+    /// period than its senders.
     Step(usize),
-    /// The task's events come back to it.
+    /// The task receives its own events through others.
     Circle,
 }
 
-/// Chain of tasks, each released by the end of those before it, with its response from end to end.
+/// Chain of tasks, each released by the end of the previous ones, with its end-to-end response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Places of the tasks in their set, senders before receivers.
+    /// Indices of the tasks in their set, senders before receivers.
     pub steps: Vec<usize>,
-    /// Number of tasks at the beginning of `steps` that time releases; from 1.
+    /// Number of tasks at the beginning of `steps` that are released by time; at least 1.
     pub firsts: usize,
-    /// Time from the nominal release of the first task to the completion of the last one at worst;
-    /// `None` without a bound. With several first tasks it counts from the last of their releases,
-    /// and is the maximum over the ways from each of them.
+    /// Worst time from the nominal release of the first task to the completion of the last one;
+    /// `None` if unbounded. With several first tasks it counts from the last of their releases and
+    /// is the maximum over the paths from each of them.
     pub response: Option<Nanos>,
 }
 
 impl Report {
-    /// Whether every deadline is met for sure.
+    /// Reports whether every deadline is proved.
     pub fn is_feasible(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.outcome == Outcome::Meets)
     }
 
-    /// Whether every deadline of the critical set is met for sure (paper 0, 4.5.5).
+    /// Reports whether every deadline of the critical set is proved (paper 0, 4.5.5).
     pub fn protects_critical(&self, set: &TaskSet) -> bool {
         self.verdicts
             .iter()
             .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
     }
 
-    /// The least urgent dispatching priority down to which all deadlines are met for sure: the question of paper 0 (4.5.2),
-    /// answered exactly.
+    /// Returns the least urgent dispatching priority down to which all deadlines are proved: paper
+    /// 0 (4.5.2) asks for it, and this analysis answers exactly.
     pub fn guaranteed_priority(&self, set: &TaskSet) -> Option<u32> {
         let first_lost = self
             .verdicts

@@ -5,12 +5,12 @@ use std::cell::Cell;
 use crate::task::Task;
 use crate::time::{LONGEST, Nanos};
 
-/// Steps towards fixed points that the analysis of one task may take before it gives up: each one looks at all tasks.
+/// Budget of fixed-point steps for the analysis of one task; each step visits all tasks.
 pub(super) struct Steps(Cell<u64>);
 
 impl Steps {
-    /// Returns the steps for a set of so many tasks: four million looks at tasks for each verdict,
-    /// and 20,000 steps at least.
+    /// Returns the budget for a set of `tasks` tasks: four million visits of tasks for each
+    /// verdict, and at least 20,000 steps.
     pub(super) fn of(tasks: usize) -> Steps {
         let tasks = (tasks as u64).max(1);
         Steps(Cell::new((4_000_000 / tasks).max(20_000)))
@@ -23,17 +23,17 @@ impl Steps {
     }
 }
 
-/// Entries that a verdict keeps, the longest first.
+/// Largest number of waits in a verdict, the longest first.
 const MOST_WAITS: usize = 8;
 
 /// Time that a job waits for the jobs of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// Place of the task in its set.
+    /// Index of the task in its set.
     pub task: usize,
     /// Number of its jobs.
     pub jobs: u64,
-    /// Time that they take together.
+    /// Time that they take together, in ns.
     pub time: Nanos,
 }
 
@@ -43,7 +43,7 @@ impl Wait {
     }
 }
 
-/// A worst response time and where it comes from.
+/// Bound on a response time, with its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bound {
     At {
@@ -52,13 +52,13 @@ pub(super) enum Bound {
         blocker: Option<usize>,
         waits: Vec<Wait>,
     },
-    /// The work ahead of it never ends.
+    /// Unbounded: the work ahead of it never ends.
     Unbounded,
-    /// The analysis would take too long.
+    /// Unknown: the analysis would take too long.
     Unknown,
 }
 
-/// Keeps the waits that matter most.
+/// Returns the longest waits, at most [`MOST_WAITS`].
 pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.time > 0).collect();
     let key = |wait: &Wait| (std::cmp::Reverse(wait.time), wait.task);
@@ -70,8 +70,8 @@ pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     waits
 }
 
-/// The least fixed point of a demand that never falls, from `start` on, which must not lie above it. `None` if there is
-/// none within 36 years, or the steps are used up.
+/// Returns the least fixed point of a non-decreasing demand from `start` on, which must not exceed
+/// it. Returns `None` if it lies beyond 36 years or the steps are used up.
 pub(super) fn settle(steps: &Steps, start: Nanos, demand: impl Fn(Nanos) -> u128) -> Option<Nanos> {
     let mut time = start;
     while steps.take() {

@@ -1,4 +1,4 @@
-//! Graph of calls, made of dependencies: its cycles and its order (paper 0, 4.5.4).
+//! Call graph, made from dependencies: its cycles and its order (paper 0, 4.5.4).
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ pub(crate) mod threads;
 /// Edge, seen from one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// The other end: a place in the order of handles.
+    /// Index of the other end, in the order of handles.
     pub(crate) other: usize,
-    /// Calls in each execution of the caller.
+    /// Number of calls in each execution of the caller.
     pub(crate) calls: u32,
-    /// Event or call.
+    /// Kind of the edge: event or call.
     pub(crate) kind: CallKind,
 }
 
-/// Operations that call each other in a ring, by name, the first one not repeated at the end.
+/// Names of operations that call each other in a cycle; the first one is not repeated at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle(pub Vec<String>);
 
@@ -30,26 +30,26 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// A graph without cycles. Indices are places in the order of handles.
+/// Call graph without cycles. Indices are in the order of handles.
 #[derive(Debug)]
 pub(crate) struct CallGraph {
-    /// Operations that each calls.
+    /// Callees of each operation.
     pub(crate) callees: Vec<Vec<Call>>,
-    /// Operations that call each.
+    /// Callers of each operation.
     pub(crate) callers: Vec<Vec<Call>>,
-    /// Number at which a depth-first walk from callers to callees was done with each: callees
+    /// Finishing number of each operation in a depth-first search from callers to callees: callees
     /// before callers.
     pub(crate) finish: Vec<u32>,
-    /// All, callers before callees.
+    /// All operations, callers before callees.
     pub(crate) order: Vec<usize>,
 }
 
-/// Cycles that are reported before the walk gives up.
+/// Largest number of cycles reported.
 const MOST_CYCLES: usize = 20;
 
 impl CallGraph {
-    /// Reads the dependencies that count. A dependency of `h` on `d` means that `h` calls `d` if it is two-way, and that
-    /// `d` calls `h` if it is one-way.
+    /// Builds the graph from the enabled dependencies. A two-way dependency of `h` on `d` means
+    /// that `h` calls `d`, a one-way dependency that `d` calls `h`.
     pub(crate) fn of(repository: &Repository) -> Result<CallGraph, Vec<Cycle>> {
         let infos = repository.infos();
         let mut graph = CallGraph {
@@ -87,13 +87,14 @@ impl CallGraph {
         Err(named.collect())
     }
 
-    /// Walks depth first without recursion, notes who is done when, and returns the rings it met.
+    /// Searches depth first without recursion, records finishing numbers, and returns the cycles
+    /// found.
     fn walk(&mut self) -> Vec<Vec<usize>> {
         let many = self.callees.len();
         let mut done = vec![false; many];
         let mut on_path = vec![false; many];
         let mut cycles = Vec::new();
-        // Where we are, and which edge comes next at each step.
+        // Current path: a node, and its next edge.
         let mut path: Vec<(usize, usize)> = Vec::new();
         for root in 0..many {
             if done[root] {
@@ -128,7 +129,8 @@ impl CallGraph {
         cycles
     }
 
-    /// All that run in the thread of `entry`, itself included, callers before callees: what two-way calls reach.
+    /// Returns all operations that run in the thread of `entry`, itself included, callers before
+    /// callees: those reached by two-way calls.
     pub(crate) fn thread_of(&self, entry: usize) -> Vec<usize> {
         let mut seen = vec![entry];
         let mut known = std::collections::HashSet::from([entry]);
@@ -165,7 +167,7 @@ mod tests {
     #[test]
     fn both_directions_of_a_dependency() {
         use CallKind::{OneWay, TwoWay};
-        // a calls b; c pushes to b. Both depend on b's side differently (A22.14).
+        // a calls b; c pushes to b. Both depend on b's side differently.
         let graph =
             CallGraph::of(&repository(&["a", "b", "c"], &[("a", "b", TwoWay), ("b", "c", OneWay)]))
                 .unwrap();
@@ -186,7 +188,7 @@ mod tests {
         .unwrap_err();
         let told: Vec<String> = cycles.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["b -> c -> b", "d -> d"]);
-        // The same ring by events, which go the other way.
+        // The same cycle by events, which go the other way.
         let ring = repository(&["a", "b"], &[("a", "b", CallKind::OneWay), ("a", "b", TwoWay)]);
         assert_eq!(CallGraph::of(&ring).unwrap_err().len(), 1);
     }

@@ -1,7 +1,7 @@
 //! Threads and events found in the graph of calls, with their rates and times (paper 0, 4.5.4 and 4.5.5).
 //!
-//! A thread begins at an operation that has threads of its own or that nobody calls. What it calls two-way runs in it;
-//! what it sends events to is dispatched separately, at the rate of the events.
+//! A thread begins at an operation that has threads of its own or that has no callers. Its two-way
+//! callees run in it; receivers of its events are dispatched separately, at the rate of the events.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,40 +11,41 @@ use crate::error::Error;
 use crate::repository::{CallKind, InfoType, Repository};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// Rates of something: so many times in each period.
+/// Rates: number of executions in each period.
 pub(crate) type Rates = BTreeMap<Nanos, u64>;
 
 /// Stream of dispatches of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dispatch {
-    /// The operation that begins it: a place in the order of handles.
+    /// Index of the operation that begins it, in the order of handles.
     pub(crate) entry: usize,
-    /// Period of its thread, or of the events that cause it.
+    /// Period of its thread, or of the events that trigger it.
     pub(crate) period: Nanos,
-    /// Whether events cause it.
+    /// Whether events trigger it.
     pub(crate) by_events: bool,
-    /// Places that run the operations which send these events, in the order of handles, each with a dispatch of this period.
+    /// Indices, in the order of handles, of the operations whose dispatches of this period send
+    /// these events, themselves or by two-way calls.
     pub(crate) causes: Vec<usize>,
-    /// Dispatches in each period.
+    /// Number of dispatches in each period.
     pub(crate) count: u64,
-    /// The longest that one dispatch takes with all that it calls two-way.
+    /// Worst-case time of one dispatch with all its two-way calls, in ns.
     pub(crate) worst_case: Nanos,
     /// Typical time of a dispatch.
     pub(crate) typical: Nanos,
 }
 
-/// Rates that follow from the graph.
+/// Rates computed from the graph.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// All dispatches, those of one operation side by side, in the order of handles.
+    /// All dispatches, in the order of handles.
     pub(crate) dispatches: Vec<Dispatch>,
-    /// The period of each operation, its own or implied; `None` where nothing says one.
+    /// Period of each operation, its own or implied; `None` if unknown.
     pub(crate) periods: Vec<Option<Nanos>>,
     /// Anomalies of the graph.
     pub(crate) anomalies: Vec<Anomaly>,
 }
 
-/// Follows the calls from threads on.
+/// Follows the calls from the threads.
 pub(crate) fn follow(repository: &Repository, graph: &CallGraph) -> Result<Flow, Error> {
     let mut walk = Walk::new(repository, graph);
     for &place in &graph.order {
@@ -53,7 +54,7 @@ pub(crate) fn follow(repository: &Repository, graph: &CallGraph) -> Result<Flow,
     walk.finish()
 }
 
-/// Why an operation has no rate.
+/// Reason why an operation has no rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Unresolved {
     local: bool,
@@ -63,11 +64,12 @@ struct Unresolved {
 struct Walk<'a> {
     repository: &'a Repository,
     graph: &'a CallGraph,
-    /// Executions of each, however they come about.
+    /// Executions of each operation, in any thread.
     rates: Vec<Rates>,
-    /// Dispatches of each: those of events after those of its own threads.
+    /// Dispatches of each operation: index 0 by its own threads, index 1 by events.
     queued: Vec<[Rates; 2]>,
-    /// Events that reached each, one entry for each caller; a conjunction waits for the slowest.
+    /// Events received by each operation, one entry for each caller; a conjunction waits for the
+    /// slowest.
     events: Vec<Vec<Rates>>,
     unresolved: Vec<Unresolved>,
     anomalies: Vec<Anomaly>,
@@ -87,7 +89,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Callers were visited before.
+    /// Visits an operation; its callers were visited before.
     fn visit(&mut self, place: usize) -> Result<(), Error> {
         let info = &self.repository.infos()[place];
         if !info.is_enabled() {
@@ -162,7 +164,7 @@ impl<'a> Walk<'a> {
         add(&mut self.rates[place], &own, &info.entry_point)
     }
 
-    /// Looks for times that contradict each other.
+    /// Warns about times that contradict each other.
     fn look_at_times(&mut self, place: usize) {
         let info = &self.repository.infos()[place];
         let (name, said) = (&info.entry_point, &info.characteristics);
@@ -217,7 +219,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the dispatched operations that run, themselves or by two-way calls, one that sends events to this one.
+    /// Returns the dispatched operations that run a sender of events to this operation, themselves
+    /// or by two-way calls.
     fn senders(&self, place: usize) -> Vec<usize> {
         let callers = |at: usize, kind| {
             let callers = self.graph.callers[at].iter();
@@ -296,7 +299,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the slowest of several streams of events, for which a conjunction waits.
+/// Returns the slowest of several event streams, for which a conjunction waits.
 fn slowest(events: &[Rates]) -> Option<&Rates> {
     // Rates are compared in events per 2^60 ns.
     let speed = |rates: &Rates| -> u128 {
@@ -327,7 +330,8 @@ fn too_many(name: &str) -> Error {
     Error::Overflow { operation: name.into(), what: "the number of its calls in a period" }
 }
 
-/// Rule 2: an operation without a period of its own runs at the rate of the fastest it depends on.
+/// Returns the implied period (rule 2): an operation without a period of its own runs at the rate
+/// of its fastest dependency.
 fn implied_period(repository: &Repository, place: usize) -> Option<Nanos> {
     let infos = repository.infos();
     let mut seen = HashSet::from([place]);
@@ -349,9 +353,9 @@ fn implied_period(repository: &Repository, place: usize) -> Option<Nanos> {
     fastest
 }
 
-/// Returns the worst-case and typical time of a dispatch with all that it calls two-way: the first
-/// execution of each operation takes its whole time, each further one in the same dispatch its
-/// cached time.
+/// Returns the worst-case and typical time of a dispatch with all its two-way calls: the first
+/// execution of each operation counts fully, further ones in the same dispatch count their cached
+/// time.
 fn cost(repository: &Repository, graph: &CallGraph, entry: usize) -> Result<(Nanos, Nanos), Error> {
     let infos = repository.infos();
     let mut runs = std::collections::HashMap::from([(entry, 1u64)]);
@@ -421,7 +425,7 @@ mod tests {
             follow(&self.0, &CallGraph::of(&self.0).unwrap()).unwrap()
         }
 
-        /// Entry, period, dispatches, time.
+        /// Returns entry, period, number and time of each dispatch.
         fn dispatches(&self) -> Vec<(usize, Nanos, u64, Nanos)> {
             let flow = self.flow();
             let dispatches = flow.dispatches.iter();

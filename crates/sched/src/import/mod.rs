@@ -1,3 +1,3 @@
-//! Models of other tools, read as operations.
+//! Importers of other tools' models.
 
 pub mod aadl;

@@ -1,18 +1,18 @@
-//! A binary heap: O(log n) to put in and to take out.
+//! Store as a binary heap: insertion and removal in O(log n).
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::store::{Entry, Store, sealed};
 
-/// Requests in a heap: for queues that may get long.
+/// Requests in a heap, for queues that may get long.
 #[derive(Debug)]
 pub struct Heap<T> {
     entries: BinaryHeap<First<T>>,
     capacity: usize,
 }
 
-/// Turns the order round, as the heap of the standard library has the largest on top.
+/// Entry in reversed order, as the heap of the standard library has the largest on top.
 #[derive(Debug)]
 struct First<T>(Entry<T>);
 

@@ -1,18 +1,20 @@
-//! A sorted linked list, as TAO's dispatching modules have: O(n) to put in, O(1) to take out (paper 3, 5.3.3).
+//! Store as a sorted linked list, as in TAO's dispatching modules: insertion in O(n), removal in
+//! O(1) (paper 3, 5.3.3).
 
 use super::store::{Entry, Store, sealed};
 
-/// Marks the end.
+/// End marker of links.
 const NONE: u32 = u32::MAX;
 
-/// Requests in a sorted list, whose nodes are in one block: for queues that stay short, or whose requests mostly come in
-/// order. Looks for the place from the back, where a request with a later deadline belongs.
+/// Requests in a sorted list with nodes in one block, for queues that stay short or whose requests
+/// mostly arrive in order. Insertion searches from the back, where a request with a later deadline
+/// belongs.
 #[derive(Debug)]
 pub struct List<T> {
     nodes: Vec<Node<T>>,
     first: u32,
     last: u32,
-    /// The first of the free nodes, which are linked by `next`.
+    /// First free node; free nodes are linked by `next`.
     free: u32,
     len: usize,
     capacity: usize,
@@ -34,7 +36,7 @@ impl<T> List<T> {
         entry.map_or(0, |entry| entry.key)
     }
 
-    /// A free node, which now has this entry.
+    /// Stores an entry in a free node and returns the node's index.
     fn occupy(&mut self, entry: Entry<T>) -> u32 {
         if self.free == NONE {
             self.nodes.push(Node { entry: Some(entry), previous: NONE, next: NONE });
@@ -52,7 +54,7 @@ impl<T> Store for List<T> {
     type Item = T;
 
     fn with_capacity(capacity: usize) -> Self {
-        // Places are 32 bits, of which one value is the end.
+        // Indices have 32 bits, and one value is the end marker.
         let capacity = capacity.min(NONE as usize);
         List {
             nodes: Vec::with_capacity(capacity),

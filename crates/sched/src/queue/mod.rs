@@ -1,13 +1,15 @@
 //! Dispatching queues: STATIC, DEADLINE and LAXITY, as a sorted list or as a heap.
 //!
-//! A [`DispatchQueue`] holds requests of one dispatching priority until a thread takes them, the most urgent one first. It
-//! is made with all the room it will ever have: [`enqueue`](DispatchQueue::enqueue) and
-//! [`dequeue`](DispatchQueue::dequeue) allocate nothing, take no lock and read no clock; what does not fit is given back.
-//! Its owner passes the time and brings the lock, if threads share it.
+//! A [`DispatchQueue`] holds requests of one dispatching priority until a thread takes them, the
+//! most urgent one first. All its memory is allocated at creation:
+//! [`enqueue`](DispatchQueue::enqueue) and [`dequeue`](DispatchQueue::dequeue) allocate nothing,
+//! take no lock and read no clock; a request that exceeds the capacity is returned. The owner
+//! passes the time, and provides the lock if threads share the queue.
 //!
-//! Requests that wait never change places: by deadline because it is fixed, by laxity because the laxity of all that wait
-//! falls alike. So the dynamic part is computed once, when a request comes, and the clock decides only when a request is
-//! late. Late requests are found when one is taken: the [`Missed`] policy says what becomes of them.
+//! Waiting requests never change their order: deadlines are fixed, and the laxities of all waiting
+//! requests fall alike. So the dynamic part is computed once, when a request is enqueued, and the
+//! clock decides only whether a request is late. Late requests are detected when dequeued and
+//! treated by the [`Missed`] policy.
 
 mod heap;
 mod list;
@@ -20,47 +22,47 @@ pub use store::{Entry, Store};
 use crate::strategy::Dispatching;
 use crate::time::Nanos;
 
-/// Times of a request that the queue has to know.
+/// Timing of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
-    /// Time at which it should be done, in nanoseconds of the owner's clock.
+    /// Deadline, in nanoseconds of the owner's clock.
     pub deadline: Nanos,
-    /// The longest it takes.
+    /// Longest execution time, in ns.
     pub execution: Nanos,
-    /// Static order: smaller goes first among equals. Larger subpriorities of a schedule are more urgent, so pass
-    /// `u32::MAX` less those.
+    /// Static order: among equals, smaller goes first. As larger subpriorities of a schedule are
+    /// more urgent, pass `u32::MAX` minus the subpriority.
     pub order: u32,
 }
 
-/// Treatment of a request that cannot be in time any more when it would be taken. By laxity that is
-/// known before the deadline, by deadline only after it; a STATIC queue has no late requests.
+/// Treatment of a request that is late when dequeued. A queue by laxity detects lateness before the
+/// deadline, one by deadline only after it; a STATIC queue has no late requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missed {
-    /// Runs the request where it stands.
+    /// Runs the request in its order.
     #[default]
     Run,
-    /// Moves the request to the late queue, from which requests are taken only when nothing else
-    /// waits, the latest first.
+    /// Moves the request to the late queue, which is served only when nothing else waits, the
+    /// latest request first.
     Demote,
-    /// Gives the request back as [`Taken::Dropped`], not to be run.
+    /// Returns the request as [`Taken::Dropped`]; it must not run.
     Drop,
 }
 
-/// Request as it leaves the queue.
+/// Request taken from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken<T> {
-    /// Request to be run, and in time as far as the queue knows.
+    /// Request to run that is in time as far as the queue knows.
     Due(T),
-    /// Request to be run, and late.
+    /// Request to run that is late.
     Late(T),
-    /// Request that is not to be run: its caller is to be told.
+    /// Request that must not run; its caller must be notified.
     Dropped(T),
 }
 
-/// Told of each request that is found late, once, before anything else becomes of it.
+/// Callback for each late request, once, before the request is treated.
 pub type OnMissed<T> = Box<dyn FnMut(&T, Timing) + Send>;
 
-/// A bounded queue of one dispatching priority; see the [module](self).
+/// Bounded queue of one dispatching priority; see the [module](self).
 ///
 /// ```
 /// use oxorb_sched::Dispatching;
@@ -81,19 +83,19 @@ pub struct DispatchQueue<S: Store> {
     missed: Missed,
     pending: S,
     late: S,
-    /// Counts up with each request, so that equals leave as they came.
+    /// Number of the next request, so that equals leave in order of arrival.
     arrivals: u64,
     on_missed: Option<OnMissed<S::Item>>,
     misses: u64,
 }
 
-/// The queue was full; here is the request.
+/// Error of a full queue, with the rejected request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the dispatching queue is full")]
 pub struct Full<T>(pub T);
 
 impl<S: Store> DispatchQueue<S> {
-    /// A queue for `capacity` requests; all its memory is allocated here.
+    /// Returns a queue for `capacity` requests and allocates all its memory.
     pub fn with_capacity(dispatching: Dispatching, missed: Missed, capacity: usize) -> Self {
         let late = match missed {
             Missed::Demote => capacity,
@@ -110,15 +112,15 @@ impl<S: Store> DispatchQueue<S> {
         }
     }
 
-    /// Calls `told` for each request that is found late, on the thread that dequeues.
+    /// Sets the callback for late requests; it runs on the dequeuing thread.
     pub fn on_missed(&mut self, told: OnMissed<S::Item>) {
         self.on_missed = Some(told);
     }
 
-    /// Puts a request in. A heap takes O(log n), a list O(n) at worst.
+    /// Enqueues a request. A heap takes O(log n), a list O(n) at worst.
     ///
     /// # Errors
-    /// Gives the request back if the queue is full.
+    /// [`Full`] with the request if the queue is full.
     pub fn enqueue(&mut self, request: S::Item, timing: Timing) -> Result<(), Full<S::Item>> {
         if self.len() >= self.pending.capacity() {
             return Err(Full(request));
@@ -133,8 +135,8 @@ impl<S: Store> DispatchQueue<S> {
         Ok(())
     }
 
-    /// Takes the most urgent request at the time `now`. A heap takes O(log n), a list O(1); so does each late request that
-    /// is diverted on the way, of which each is diverted once.
+    /// Dequeues the most urgent request at the time `now`. A heap takes O(log n), a list O(1), plus
+    /// the same for each late request that is diverted; each is diverted once.
     pub fn dequeue(&mut self, now: Nanos) -> Option<Taken<S::Item>> {
         while let Some(entry) = self.pending.take_first() {
             if !self.is_late(entry.timing, now) {
@@ -147,40 +149,39 @@ impl<S: Store> DispatchQueue<S> {
             match self.missed {
                 Missed::Run => return Some(Taken::Late(entry.request)),
                 Missed::Drop => return Some(Taken::Dropped(entry.request)),
-                // By laxity and by deadline, the latest is the one with the smallest key (A12.18).
+                // With laxities and deadlines, the latest request has the smallest key.
                 Missed::Demote => self.late.insert(entry),
             }
         }
         self.late.take_first().map(|entry| Taken::Late(entry.request))
     }
 
-    /// Requests that wait, late ones included.
+    /// Returns the number of waiting requests, including late ones.
     pub fn len(&self) -> usize {
         self.pending.len() + self.late.len()
     }
 
-    /// Whether none waits.
+    /// Reports whether no request waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The most that may wait.
+    /// Returns the largest number of waiting requests.
     pub fn capacity(&self) -> usize {
         self.pending.capacity()
     }
 
-    /// Requests that were found late so far.
+    /// Returns the number of late requests so far.
     pub fn misses(&self) -> u64 {
         self.misses
     }
 
-    /// Returns the number that orders requests, whatever the time is: the deadline, or the last
-    /// moment to begin.
+    /// Returns the time-independent number that orders requests: the deadline, or the latest start.
     fn dynamic(&self, timing: Timing) -> u64 {
         match self.dispatching {
             Dispatching::Static => 0,
             Dispatching::Deadline => timing.deadline,
-            // Below 2^63, so that moments before the clock's beginning have an order as well.
+            // Offset by 2^63, so that latest starts before the clock's origin are ordered as well.
             Dispatching::Laxity => (timing.deadline | (1 << 63)).saturating_sub(timing.execution),
         }
     }
@@ -195,8 +196,8 @@ impl<S: Store> DispatchQueue<S> {
     }
 }
 
-/// Returns a single number to compare: dynamic part, static order, arrival. Arrivals are compared
-/// by their lowest 32 bits, which is enough as long as fewer than 2^31 requests wait.
+/// Returns a single comparable number of dynamic part, static order and arrival. Arrivals are
+/// compared by their lowest 32 bits, which suffices while fewer than 2^31 requests wait.
 fn key(dynamic: u64, order: u32, arrival: u64) -> u128 {
     (u128::from(dynamic) << 64) | (u128::from(order) << 32) | u128::from(arrival as u32)
 }

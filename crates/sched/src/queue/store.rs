@@ -1,44 +1,44 @@
-//! Common part of list and heap.
+//! Common interface of list and heap.
 
 use super::Timing;
 
-/// Request in its place.
+/// Stored request.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<T> {
-    /// The smallest leaves first; no two are equal.
+    /// Unique key; the smallest leaves first.
     pub(super) key: u128,
     pub(super) timing: Timing,
     pub(super) request: T,
 }
 
-/// Keeps requests in order of their keys, within memory that was allocated before. [`List`](super::List) and
-/// [`Heap`](super::Heap) are the ones there are.
+/// Bounded store of requests in order of their keys, in preallocated memory; implemented by
+/// [`List`](super::List) and [`Heap`](super::Heap).
 pub trait Store: sealed::Sealed {
-    /// Items that are kept.
+    /// Stored items.
     type Item;
 
-    /// Room for so many.
+    /// Returns an empty store with this capacity.
     fn with_capacity(capacity: usize) -> Self;
 
-    /// Room there is.
+    /// Returns the capacity.
     fn capacity(&self) -> usize;
 
     /// Returns the number of items.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Reports whether the store is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Puts one in. There must be room.
+    /// Inserts an entry. The store must not be full.
     fn insert(&mut self, entry: Entry<Self::Item>);
 
-    /// Takes the one with the smallest key.
+    /// Removes the entry with the smallest key.
     fn take_first(&mut self) -> Option<Entry<Self::Item>>;
 }
 
 pub(super) mod sealed {
-    /// The stores of this crate.
+    /// Seal: only this crate implements stores.
     pub trait Sealed {}
 }

@@ -1,4 +1,4 @@
-//! Both stores do the same, in every order and with every policy.
+//! List and heap behave alike, in every order and with every policy.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ fn timing(deadline: Nanos, execution: Nanos, order: u32) -> Timing {
     Timing { deadline, execution, order }
 }
 
-/// Numbers that no two neighbours of which are alike.
+/// Returns numbers that differ from their neighbours.
 fn scattered() -> impl Iterator<Item = u64> {
     (0..500u64).map(|at| at * 7_919 % 997)
 }
@@ -20,7 +20,7 @@ fn drain<S: Store<Item = u64>>(dispatching: Dispatching) -> Vec<u64> {
     for (at, value) in scattered().enumerate() {
         let timing = timing(10_000 + value, value * 3 % 101, (value % 7) as u32);
         queue.enqueue(at as u64, timing).unwrap();
-        // Some leave in between.
+        // Some requests leave in between.
         if at % 5 == 4 {
             queue.dequeue(0).unwrap();
         }
@@ -43,7 +43,7 @@ fn list_and_heap_give_the_same_order() {
 
 fn order<S: Store<Item = char>>(dispatching: Dispatching) -> String {
     let mut queue: DispatchQueue<S> = DispatchQueue::with_capacity(dispatching, Missed::Run, 8);
-    // b and c come in this order and are equal but for that.
+    // b and c arrive in this order and are equal otherwise.
     for (name, timing) in [
         ('a', timing(100, 10, 2)),
         ('b', timing(90, 5, 3)),
@@ -66,7 +66,8 @@ fn each_kind_has_its_order_and_equals_leave_as_they_came() {
     }
 }
 
-/// What leaves a queue of three requests at 50: one that is due, and two that are late by laxity.
+/// Returns the requests dequeued at 50 from a queue of three: one in time, and two that are late by
+/// laxity.
 fn with<S: Store<Item = char>>(missed: Missed) -> (Vec<Taken<char>>, String) {
     let mut queue: DispatchQueue<S> = DispatchQueue::with_capacity(Dispatching::Laxity, missed, 3);
     let told = Arc::new(Mutex::new(String::new()));

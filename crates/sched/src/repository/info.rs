@@ -6,17 +6,18 @@ use crate::burst::Burst;
 use crate::level::{Criticality, Importance};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// Names an info; they count from 1 in the order of creation, so that a table finds one in O(1).
+/// Handle of an info. Handles count from 1 in the order of creation, so that lookup in a table is
+/// O(1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub i32);
 
 impl Handle {
-    /// Place in the order of creation, counted from 0.
+    /// Returns the index in the order of creation, counted from 0.
     pub(crate) fn index(self) -> Option<usize> {
         usize::try_from(self.0).ok()?.checked_sub(1)
     }
 
-    /// The handle of the info that was created at this place.
+    /// Returns the handle of the info with this index.
     pub(crate) fn at(index: usize) -> Option<Handle> {
         Some(Handle(i32::try_from(index).ok()?.checked_add(1)?))
     }
@@ -28,82 +29,83 @@ impl fmt::Display for Handle {
     }
 }
 
-/// Kind of thing that an info stands for (`RtecScheduler::Info_Type_t`).
+/// Kind of an info (`RtecScheduler::Info_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InfoType {
-    /// Something that runs.
+    /// Operation that runs.
     #[default]
     Operation,
-    /// Waits for one event of each of its suppliers; runs nothing itself.
+    /// Conjunction: waits for one event of each of its suppliers; runs nothing itself.
     Conjunction,
-    /// Passes on each event of any of its suppliers; runs nothing itself.
+    /// Disjunction: forwards each event of any of its suppliers; runs nothing itself.
     Disjunction,
-    /// Operation whose callers are on another node, so that its rate may be unknown here.
+    /// Operation with callers on another node, so that its rate may be unknown here.
     RemoteDependant,
 }
 
-/// Whether an info or a dependency counts (`RT_Info_Enabled_Type_t`, `Dependency_Enabled_Type_t`).
+/// State of an info or a dependency (`RT_Info_Enabled_Type_t`, `Dependency_Enabled_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Enabled {
-    /// Does not count.
+    /// Ignored by schedules.
     Disabled,
-    /// Counts.
+    /// Used by schedules.
     #[default]
     Enabled,
-    /// Counts, and `reset` and `replace` leave it unchanged.
+    /// Used by schedules, and left unchanged by `reset` and `replace`.
     NonVolatile,
 }
 
-/// Way in which control passes between two operations (`RtecBase::Dependency_Type_t`).
+/// Kind of control transfer between two operations (`RtecBase::Dependency_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
-    /// An event: the one that is depended on calls the dependent, which runs in a dispatch of its own. The supplier owns
-    /// the thread (paper 3, 3.3 and 3.4.1).
+    /// Event: the supplier calls the dependent, which runs in a dispatch of its own. The supplier
+    /// owns the thread (paper 3, 3.3 and 3.4.1).
     OneWay,
-    /// A call: the dependent calls the one it depends on and waits. The caller owns the thread (paper 0, 4.5.4).
+    /// Call: the dependent calls the operation it depends on and waits. The caller owns the thread
+    /// (paper 0, 4.5.4).
     TwoWay,
 }
 
 /// Dependency of an operation on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependency {
-    /// Way in which control passes.
+    /// Kind of control transfer.
     pub kind: CallKind,
-    /// Calls in each execution of the caller; at least 1.
+    /// Number of calls in each execution of the caller; at least 1.
     pub calls: u32,
-    /// The info that depends.
+    /// Dependent info.
     pub dependent: Handle,
-    /// The info it depends on.
+    /// Info that it depends on.
     pub on: Handle,
-    /// Whether it counts.
+    /// State of the dependency.
     pub enabled: Enabled,
 }
 
-/// Characteristics that an application declares of an operation: all that `set` takes.
+/// Characteristics of an operation that an application declares: the input of `set`.
 ///
 /// Times are in nanoseconds; on the wire they are in units of 100 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Characteristics {
     /// Cost of being late.
     pub criticality: Criticality,
-    /// The longest one execution takes, without what it calls.
+    /// Worst-case time of one execution, without its calls.
     pub worst_case: Nanos,
-    /// Time that an execution takes mostly; kept for statistics.
+    /// Typical time of an execution; stored for statistics.
     pub typical: Nanos,
-    /// Time that each further execution in one period takes, because the result of the first is
-    /// still there; 0: as long as the first.
+    /// Time of each further execution in one period, where the result of the first is cached; 0: as
+    /// long as the first.
     pub cached: Nanos,
     /// Time between two dispatches; 0: the rate comes from callers and dependencies.
     pub period: Nanos,
-    /// Decides between equals.
+    /// Order among operations that are equal otherwise.
     pub importance: Importance,
-    /// Slice for background operations; kept, as TAO does.
+    /// Time slice of background operations; stored but not used, as in TAO.
     pub quantum: Nanos,
-    /// Threads of its own; 0 is a passive operation, which runs in its callers' threads.
+    /// Number of threads of its own; 0 for a passive operation, which runs in its callers' threads.
     pub threads: u32,
-    /// Kind of thing that the info stands for.
+    /// Kind of the info.
     pub info_type: InfoType,
-    /// Constraints that the wire has no room for.
+    /// Constraints that the wire format does not carry.
     pub constraints: Constraints,
 }
 
@@ -112,36 +114,37 @@ pub struct Characteristics {
 pub struct Constraints {
     /// Longest time from release to completion; `None`: the period.
     pub deadline: Option<Nanos>,
-    /// Time by which a release may be late.
+    /// Longest delay of a release.
     pub jitter: Nanos,
-    /// The longest that something less urgent keeps a resource which this operation needs.
+    /// Longest time for which a less urgent operation holds a resource that this operation needs.
     pub blocking: Nanos,
-    /// Time of the first release after the common start of all clocks; `None`: anything.
+    /// Time of the first release after the common start of all clocks; `None`: unknown.
     pub offset: Option<Nanos>,
-    /// The shortest time that one execution takes, without what it calls; 0 where nothing is known.
+    /// Best-case time of one execution, without its calls; 0 if unknown.
     pub best_case: Nanos,
-    /// Requests that come in bursts: several in each window as long as the period.
+    /// Burst of requests: several in each window as long as the period; `None`: no bursts.
     pub burst: Option<Burst>,
-    /// The longest time that one execution takes if the worst case is exceeded, which operations of high criticality must
-    /// survive; `None`: it is never exceeded. Without what it calls; mixed-criticality analysis alone looks at it.
+    /// Longest time of one execution, without its calls, if it exceeds the worst case, which
+    /// operations of high criticality must survive; `None`: it never does. Only mixed-criticality
+    /// analysis reads it.
     pub overrun: Option<Nanos>,
 }
 
 /// Priorities that the last schedule assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Assigned {
-    /// Priority of the thread, in the operating system's numbers.
+    /// Native priority of the thread.
     pub os_priority: i32,
-    /// Larger is more urgent among those with the same preemption priority.
+    /// Order among operations with the same preemption priority; a larger number is more urgent.
     pub subpriority: i32,
-    /// 0 is the most urgent level.
+    /// Dispatching priority; 0 is the most urgent level.
     pub preemption_priority: i32,
 }
 
 /// Descriptor of the repository (`RtecScheduler::RT_Info`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RtInfo {
-    /// Name: by custom the scoped name of the operation.
+    /// Name: by convention the scoped name of the operation.
     pub entry_point: String,
     /// Handle of the descriptor.
     pub handle: Handle,
@@ -149,12 +152,12 @@ pub struct RtInfo {
     pub characteristics: Characteristics,
     /// Dependencies, in the order of adding.
     pub dependencies: Vec<Dependency>,
-    /// Priorities that the last schedule assigned; `None` if there was none, or if nothing says how
-    /// often the operation runs.
+    /// Priorities that the last schedule assigned; `None` without a schedule, or if the rate of the
+    /// operation is unknown.
     pub assigned: Option<Assigned>,
-    /// Whether it counts.
+    /// State of the info.
     pub enabled: Enabled,
-    /// Kept for clients that change infos at run time.
+    /// Token of clients that change infos at run time; stored only.
     pub volatile_token: u64,
 }
 
@@ -171,14 +174,14 @@ impl RtInfo {
         }
     }
 
-    /// Whether it counts.
+    /// Reports whether schedules use the info.
     pub fn is_enabled(&self) -> bool {
         self.enabled != Enabled::Disabled
     }
 }
 
 impl Characteristics {
-    /// The first value that is out of range, as a sentence.
+    /// Returns a sentence about the first value out of range.
     pub(crate) fn problem(&self) -> Option<String> {
         let constraints = &self.constraints;
         let times = [

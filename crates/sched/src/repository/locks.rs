@@ -1,4 +1,4 @@
-//! Critical sections: who keeps which resource, and for how long.
+//! Critical sections: operations, the resources they hold, and for how long.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,12 @@ use std::str::FromStr;
 use super::Handle;
 use crate::time::Nanos;
 
-/// Protocol by which a resource is shared that several operations lock. Decides for how long an
-/// operation waits for a less urgent one.
+/// Locking protocol of shared resources. It determines how long an operation waits for a less
+/// urgent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Priority inheritance: who keeps what a more urgent one waits for is as urgent meanwhile.
+    /// Priority inheritance: the holder of a resource inherits the urgency of the operations that
+    /// wait for it.
     Inheritance,
     /// Priority ceiling, in its original form or with immediate ceilings (Sha, Rajkumar and Lehoczky 1990).
     Ceiling,
@@ -21,11 +22,11 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All that are known.
+    /// All protocols.
     pub const ALL: [Protocol; 4] =
         [Protocol::Inheritance, Protocol::Ceiling, Protocol::Stack, Protocol::NonPreemptive];
 
-    /// Returns its name in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Inheritance => "PIP",
@@ -42,7 +43,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A name that no protocol has.
+/// Error for an unknown protocol name.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no locking protocol is called {0:?}; there are {names}",
@@ -68,11 +69,11 @@ impl FromStr for Protocol {
 /// Critical section of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Operation that locks.
+    /// Operation that locks the resource.
     pub operation: Handle,
-    /// Name of the resource that it locks.
+    /// Name of the resource.
     pub resource: String,
-    /// The longest time for which it keeps the resource in one section, without what it waits for; part of its execution
-    /// time.
+    /// Longest time for which the operation holds the resource in one section, without waits; part
+    /// of its execution time.
     pub longest: Nanos,
 }

@@ -1,4 +1,5 @@
-//! The repository of infos: what is known of each operation, and what it depends on (paper 0, 4.5; paper 3, 3.4.1).
+//! Repository of infos: the characteristics and dependencies of operations (paper 0, 4.5; paper 3,
+//! 3.4.1).
 
 mod info;
 mod locks;
@@ -13,10 +14,10 @@ pub use locks::{Protocol, Section, UnknownProtocol};
 use crate::error::Error;
 use crate::time::LONGEST;
 
-/// Holds the infos of one application.
+/// Infos of one application.
 ///
-/// Grows up to the limit given to [`with_limit`](Self::with_limit); takes no lock. Looking up a handle is an array
-/// access, looking up a name one hash.
+/// Grows up to the limit given to [`with_limit`](Self::with_limit); takes no lock. Looking up a
+/// handle is an array access, looking up a name one hash lookup.
 ///
 /// ```
 /// use oxorb_sched::repository::{CallKind, Characteristics, Repository};
@@ -44,7 +45,7 @@ pub struct Repository {
     infos: Vec<RtInfo>,
     names: HashMap<String, Handle>,
     most: usize,
-    /// Critical sections by operation, then in the order of adding.
+    /// Critical sections, in the order of adding.
     sections: Vec<Section>,
     protocol: Protocol,
 }
@@ -56,21 +57,21 @@ impl Default for Repository {
 }
 
 impl Repository {
-    /// Most infos unless said otherwise.
+    /// Default limit on infos.
     pub const MOST: usize = 100_000;
 
-    /// Most dependencies of one info.
+    /// Largest number of dependencies of one info.
     pub const MOST_DEPENDENCIES: usize = 10_000;
 
-    /// Most critical sections.
+    /// Largest number of critical sections.
     pub const MOST_SECTIONS: usize = 100_000;
 
-    /// An empty one with room for [`MOST`](Self::MOST) infos.
+    /// Returns an empty repository for at most [`MOST`](Self::MOST) infos.
     pub fn new() -> Repository {
         Repository::with_limit(Repository::MOST)
     }
 
-    /// An empty one with room for `most` infos.
+    /// Returns an empty repository for at most `most` infos.
     pub fn with_limit(most: usize) -> Repository {
         Repository {
             infos: Vec::new(),
@@ -81,8 +82,8 @@ impl Repository {
         }
     }
 
-    /// Returns a repository with just these infos, in the order of their handles, which count from
-    /// 1.
+    /// Returns a repository with exactly these infos, in the order of their handles, which count
+    /// from 1.
     ///
     /// ```
     /// use oxorb_sched::Repository;
@@ -96,8 +97,9 @@ impl Repository {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), [`set`](Self::set) and [`add_dependency`](Self::add_dependency);
-    /// [`Invalid`](Error::Invalid) if a handle is not that of its place, or a dependency is another's.
+    /// As for [`create`](Self::create), [`set`](Self::set) and
+    /// [`add_dependency`](Self::add_dependency); [`Invalid`](Error::Invalid) if a handle does not
+    /// match its index, or a dependency belongs to another info.
     pub fn of(infos: Vec<RtInfo>) -> Result<Repository, Error> {
         let mut repository = Repository::new();
         for info in &infos {
@@ -128,7 +130,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Makes an info with nothing set.
+    /// Creates an info with default characteristics.
     ///
     /// # Errors
     /// [`DuplicateName`](Error::DuplicateName), or [`Full`](Error::Full).
@@ -144,7 +146,7 @@ impl Repository {
         Ok(handle)
     }
 
-    /// The handle of a name.
+    /// Returns the handle of a name.
     ///
     /// # Errors
     /// [`UnknownName`](Error::UnknownName).
@@ -153,7 +155,7 @@ impl Repository {
         found.ok_or_else(|| Error::UnknownName(entry_point.into()))
     }
 
-    /// The info of a handle.
+    /// Returns the info of a handle.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle).
@@ -167,7 +169,7 @@ impl Repository {
         found.ok_or(Error::UnknownHandle(handle))
     }
 
-    /// Says what an operation is like, and enables it if it was disabled.
+    /// Sets the characteristics of an operation, and enables it if it was disabled.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle), or [`Invalid`](Error::Invalid) for times beyond
@@ -176,10 +178,10 @@ impl Repository {
         self.set_all(&[(handle, said)])
     }
 
-    /// [`set`](Self::set) for several, all or none.
+    /// Sets several infos as [`set`](Self::set) does, all or none.
     ///
     /// # Errors
-    /// As [`set`](Self::set); then nothing has changed.
+    /// As for [`set`](Self::set); nothing is changed then.
     pub fn set_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         for (handle, said) in said {
             let info = self.get(*handle)?;
@@ -201,7 +203,8 @@ impl Repository {
     /// [`NonVolatile`](Enabled::NonVolatile).
     ///
     /// # Errors
-    /// As there, and [`NonVolatile`](Error::NonVolatile); then nothing has changed.
+    /// As for [`set_all`](Self::set_all), and [`NonVolatile`](Error::NonVolatile); nothing is
+    /// changed then.
     pub fn reset_all(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         for &(handle, _) in said {
             let info = self.get(handle)?;
@@ -212,11 +215,11 @@ impl Repository {
         self.set_all(said)
     }
 
-    /// Sets these, and disables all others that are [`Enabled`](Enabled::Enabled) and puts them back to how `create` left
-    /// them. All or nothing.
+    /// Sets these infos, and disables and resets all others that are [`Enabled`](Enabled::Enabled).
+    /// All or nothing.
     ///
     /// # Errors
-    /// As [`set`](Self::set); then nothing has changed.
+    /// As for [`set`](Self::set); nothing is changed then.
     pub fn replace(&mut self, said: &[(Handle, Characteristics)]) -> Result<(), Error> {
         let mut next = self.clone();
         for info in &mut next.infos {
@@ -230,7 +233,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Says that `dependent` needs `on`: calls it ([`TwoWay`](CallKind::TwoWay)) or is called by it
+    /// Adds a dependency: `dependent` calls `on` ([`TwoWay`](CallKind::TwoWay)) or is called by it
     /// ([`OneWay`](CallKind::OneWay)), `calls` times in each execution of the caller.
     ///
     /// # Errors
@@ -265,11 +268,11 @@ impl Repository {
         Ok(())
     }
 
-    /// Takes a dependency away.
+    /// Removes a dependency.
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle); [`UnknownDependency`](Error::UnknownDependency) if there is none with this
-    /// number of calls and of this kind.
+    /// [`UnknownHandle`](Error::UnknownHandle); [`UnknownDependency`](Error::UnknownDependency) if
+    /// none of this kind and number of calls exists.
     pub fn remove_dependency(
         &mut self,
         dependent: Handle,
@@ -282,10 +285,10 @@ impl Repository {
         Ok(())
     }
 
-    /// Lets dependencies count or not, as their `enabled` says, all or none.
+    /// Sets the states of dependencies to their `enabled`, all or none.
     ///
     /// # Errors
-    /// As [`remove_dependency`](Self::remove_dependency); then nothing has changed.
+    /// As for [`remove_dependency`](Self::remove_dependency); nothing is changed then.
     pub fn enable_dependencies(&mut self, said: &[Dependency]) -> Result<(), Error> {
         let mut places = Vec::with_capacity(said.len());
         for one in said {
@@ -297,10 +300,10 @@ impl Repository {
         Ok(())
     }
 
-    /// Lets infos count or not, all or none.
+    /// Sets the states of infos, all or none.
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle); then nothing has changed.
+    /// [`UnknownHandle`](Error::UnknownHandle); nothing is changed then.
     pub fn enable(&mut self, said: &[(Handle, Enabled)]) -> Result<(), Error> {
         for &(handle, _) in said {
             self.get(handle)?;
@@ -311,12 +314,12 @@ impl Repository {
         Ok(())
     }
 
-    /// Declares a critical section: for so long at most an operation keeps a resource each time. A further section of the same
-    /// resource lets the longer one stand. Schedules count the blocking that follows.
+    /// Adds a critical section of an operation. Several sections of one resource may be added.
+    /// Schedules include the resulting blocking.
     ///
     /// # Errors
-    /// [`UnknownHandle`](Error::UnknownHandle); [`Invalid`](Error::Invalid) for a resource without a name, too many sections,
-    /// or a time beyond [`LONGEST`].
+    /// [`UnknownHandle`](Error::UnknownHandle); [`Invalid`](Error::Invalid) for a resource without
+    /// a name, too many sections, or a time beyond [`LONGEST`].
     pub fn add_section(&mut self, section: Section) -> Result<(), Error> {
         let name = &self.get(section.operation)?.entry_point;
         if section.resource.trim().is_empty() || section.longest > LONGEST {
@@ -339,17 +342,17 @@ impl Repository {
         &self.sections
     }
 
-    /// Returns how resources are shared; priority inheritance unless said otherwise.
+    /// Returns the locking protocol; priority inheritance by default.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Says how resources are shared.
+    /// Sets the locking protocol.
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// The place of a dependency among those of its dependent.
+    /// Returns the index of a dependency among those of its dependent.
     fn find(
         &self,
         dependent: Handle,
@@ -363,7 +366,7 @@ impl Repository {
         found.ok_or(Error::UnknownDependency { dependent, on })
     }
 
-    /// Keeps what a schedule assigned, to these and to no others.
+    /// Stores the priorities of a schedule for these infos, and clears those of all others.
     pub(crate) fn assign(
         &mut self,
         assigned: impl IntoIterator<Item = (Handle, Assigned)>,
@@ -381,12 +384,12 @@ impl Repository {
         }
     }
 
-    /// All infos, in the order of their handles.
+    /// Returns all infos, in the order of their handles.
     pub fn infos(&self) -> &[RtInfo] {
         &self.infos
     }
 
-    /// All dependencies, in the order of their dependents.
+    /// Returns all dependencies, in the order of their dependents.
     pub fn dependencies(&self) -> impl Iterator<Item = &Dependency> {
         self.infos.iter().flat_map(|info| &info.dependencies)
     }
@@ -396,12 +399,13 @@ impl Repository {
         self.infos.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.infos.is_empty()
     }
 
-    /// Forgets everything and gives its memory back, so that a configuration run can be repeated in the same process.
+    /// Deletes everything and frees its memory, so that a configuration run can be repeated in the
+    /// same process.
     pub fn destroy(&mut self) {
         *self = Repository::with_limit(self.most);
     }
@@ -490,7 +494,7 @@ mod tests {
             enabled: Enabled::Disabled,
         };
         let none = Err(Error::UnknownDependency { dependent: a, on: b });
-        // One of two is not there: neither changes.
+        // One of the two does not exist: neither changes.
         assert_eq!(repository.enable_dependencies(&[asleep(2), asleep(1)]), none);
         let enabled = |repository: &Repository| repository.dependencies().next().unwrap().enabled;
         assert_eq!(enabled(&repository), Enabled::Enabled);

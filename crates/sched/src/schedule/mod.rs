@@ -1,4 +1,4 @@
-//! The schedule: steps 2 to 6 of paper 3 (3.3), from the repository to priorities and queues.
+//! Schedule: steps 2 to 6 of paper 3 (3.3), from the repository to priorities and queues.
 
 mod priorities;
 mod rank;
@@ -30,36 +30,36 @@ pub struct Assignment {
     pub entry_point: String,
     /// Priorities.
     pub assigned: Assigned,
-    /// The queue it waits in.
+    /// Order of the operation's queue.
     pub dispatching: Dispatching,
     /// Period of the operation, its own or implied.
     pub period: Nanos,
-    /// Longest time from release to completion.
+    /// Longest time from release to completion, in ns.
     pub deadline: Nanos,
-    /// The longest that one dispatch takes, with all it calls two-way.
+    /// Worst-case time of one dispatch with all its two-way calls, in ns.
     pub worst_case: Nanos,
     /// Cost of being late.
     pub criticality: Criticality,
-    /// Decides between equals.
+    /// Order among operations that are equal otherwise.
     pub importance: Importance,
-    /// Whether it must not miss a deadline.
+    /// Whether the operation must not miss a deadline.
     pub critical: bool,
 }
 
 /// Dispatching priority and its queue (`RtecScheduler::Config_Info`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
-    /// 0 is the most urgent one.
+    /// Dispatching priority; 0 is the most urgent one.
     pub preemption_priority: i32,
-    /// Priority of the thread that serves the queue.
+    /// Native priority of the thread that serves the queue.
     pub os_priority: i32,
-    /// The order of the queue.
+    /// Order of the queue.
     pub dispatching: Dispatching,
-    /// Periods of the operations in it, shortest first.
+    /// Periods of its operations, shortest first.
     pub periods: Vec<Nanos>,
 }
 
-/// A computed schedule.
+/// Computed schedule.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// Name of the strategy.
@@ -68,11 +68,11 @@ pub struct Schedule {
     pub assignments: Vec<Assignment>,
     /// Queues, the most urgent one first.
     pub levels: Vec<Level>,
-    /// Tasks that are dispatched, for analysis and simulation.
+    /// Dispatched tasks, for analysis and simulation.
     pub tasks: TaskSet,
-    /// Threads of their own among the operations.
+    /// Number of threads that operations have of their own.
     pub threads: usize,
-    /// Time after which everything repeats; `None` if longer than 36 years.
+    /// Time after which the schedule repeats; `None` if longer than 36 years.
     pub frame: Option<Nanos>,
     /// Utilisation of all operations.
     pub total: Utilization,
@@ -80,25 +80,26 @@ pub struct Schedule {
     pub critical: Utilization,
     /// Rule by which operations are critical.
     pub critical_set: CriticalSet,
-    /// The least urgent level with a critical operation (paper 3, 2.1).
+    /// Least urgent level with a critical operation (paper 3, 2.1).
     pub minimum_critical_priority: Option<i32>,
-    /// The least urgent level down to which every deadline is met for sure, by the paper's generalised test
-    /// (paper 3, B.3); `None` if not even the most urgent one is.
+    /// Least urgent level down to which every deadline is guaranteed by the paper's generalised
+    /// test (paper 3, B.3); `None` if not even the most urgent level is.
     pub minimum_guaranteed_priority: Option<i32>,
     /// Anomalies of the schedule.
     pub anomalies: Vec<Anomaly>,
-    /// Problems that make the schedule worthless, the worst first; see [`check`](Self::check).
+    /// Problems that make the schedule unusable, the worst first; see [`check`](Self::check).
     pub problems: Vec<Error>,
 }
 
-/// Set of the operations of a schedule that must not miss a deadline.
+/// Set of operations that must not miss a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CriticalSet {
-    /// All, because the strategy does not look at criticality: RMS, DM, EDF, MLF.
+    /// All operations, because the strategy ignores criticality: RMS, DM, EDF, MLF.
     All,
     /// Operations of high and very high criticality: MUF, RMS+MLF.
     Marked,
-    /// All, because the strategy looks at criticality and no operation is of high or very high criticality.
+    /// All operations, because the strategy uses criticality and none is of high or very high
+    /// criticality.
     NoneMarked,
 }
 
@@ -115,7 +116,8 @@ impl std::fmt::Display for CriticalSet {
 }
 
 impl CriticalSet {
-    /// Settles it: an empty critical set would make any schedule a safe one.
+    /// Determines the critical set. If none is marked, all are: an empty critical set would make
+    /// any schedule safe.
     fn settle(ranked: &mut [Ranked]) -> CriticalSet {
         let marked = ranked.iter().filter(|one| one.critical).count();
         if marked == ranked.len() {
@@ -132,14 +134,15 @@ impl CriticalSet {
 }
 
 impl Schedule {
-    /// Computes a schedule. It is computed for overloaded operations as well, so that it can be looked at and simulated;
-    /// [`check`](Self::check) says whether it may be used.
+    /// Computes a schedule, also for overloaded operations, so that it can be inspected and
+    /// simulated; [`check`](Self::check) reports whether it may be used.
     ///
     /// Takes O(n log n) for n operations and their dependencies, and allocates.
     ///
     /// # Errors
-    /// [`Cycles`](Error::Cycles), [`Invalid`](Error::Invalid) if counts or times overflow, or if the output mapping
-    /// puts a less urgent operation above a more urgent one.
+    /// [`Cycles`](Error::Cycles); [`Overflow`](Error::Overflow) if counts or times overflow;
+    /// [`Invalid`](Error::Invalid) if bursts, overruns or critical sections are not supported as
+    /// declared, or if the output mapping puts a less urgent operation above a more urgent one.
     pub fn compute(
         repository: &Repository,
         input: &dyn InputMapping,
@@ -223,7 +226,8 @@ impl Schedule {
         })
     }
 
-    /// Whether the schedule may be used: enough thread priorities, and not more critical work than the processor has.
+    /// Checks that the schedule may be used: enough thread priorities, and no more critical work
+    /// than the processor can do.
     ///
     /// # Errors
     /// [`InsufficientThreadPriorityLevels`](Error::InsufficientThreadPriorityLevels) or
@@ -232,8 +236,8 @@ impl Schedule {
         self.problems.first().cloned().map_or(Ok(()), Err)
     }
 
-    /// Returns for each task the place of its operation among the assignments, which is that of its row in a
-    /// [`DispatchTable`](crate::DispatchTable).
+    /// Returns for each task the index of its operation among the assignments, which is its row in
+    /// a [`DispatchTable`](crate::DispatchTable).
     pub fn rows(&self) -> Vec<usize> {
         let place = |task: &Task| {
             let handle = task.handle.unwrap_or(Handle(0));
@@ -250,7 +254,7 @@ impl Schedule {
     }
 }
 
-/// The dispatching priority of each ranked operation.
+/// Returns the dispatching priority of each ranked operation.
 fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Error> {
     let places = ranked.iter().enumerate();
     let bands: Vec<usize> =
@@ -262,7 +266,7 @@ fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Er
             bands[at + 1]
         )));
     }
-    // Without gaps, whatever numbers the mapping uses.
+    // Numbered without gaps, whatever numbers the mapping uses.
     let mut next = 0;
     let mut dense = Vec::with_capacity(bands.len());
     for (at, band) in bands.iter().enumerate() {
@@ -272,8 +276,8 @@ fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Er
     Ok(dense)
 }
 
-/// Counts down to 0 within each band, one for each dispatch in a period; an operation that is dispatched several times has
-/// the number of the last. So does TAO.
+/// Returns subpriorities, which count down to 0 within each band, one for each dispatch in a
+/// period; an operation dispatched several times has the number of its last dispatch, as in TAO.
 fn subpriorities(ranked: &[Ranked], bands: &[usize]) -> Vec<i32> {
     let mut next = 0i32;
     let mut last_band = usize::MAX;
@@ -288,7 +292,8 @@ fn subpriorities(ranked: &[Ranked], bands: &[usize]) -> Vec<i32> {
     numbers
 }
 
-/// Adds the blocking that follows from critical sections. A task has those of all operations that its thread runs.
+/// Adds the blocking by critical sections. A task has the sections of all operations that its
+/// thread runs.
 fn block(set: &mut TaskSet, repository: &Repository, graph: &CallGraph) -> Result<(), Error> {
     if repository.sections().is_empty() || !resources::is_needed(set.model) {
         return Ok(());
@@ -323,7 +328,7 @@ fn block(set: &mut TaskSet, repository: &Repository, graph: &CallGraph) -> Resul
     Ok(())
 }
 
-/// Refuses overruns that the time of a caller would have to contain.
+/// Refuses overruns of operations with two-way callers, whose own times would have to contain them.
 fn check_overruns(repository: &Repository, graph: &CallGraph) -> Result<(), Error> {
     for (place, info) in repository.infos().iter().enumerate() {
         let mut callers = graph.callers[place].iter();
@@ -368,18 +373,18 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
                 handle: Some(info.handle),
                 wcet: dispatch.worst_case.saturating_mul(dispatch.count),
                 parts: dispatch.count,
-                // What it calls may be skipped.
+                // Its calls may be skipped.
                 bcet: said.constraints.best_case,
                 overrun: overrun(said, dispatch),
                 period: dispatch.period,
                 burst: said.constraints.burst,
-                // One for all its requests, as nothing tells them apart when they arrive.
+                // One deadline for all its requests, which cannot be told apart on arrival.
                 deadline: said.constraints.deadline.unwrap_or(one.period),
                 jitter: said.constraints.jitter,
                 after,
                 delay: 0,
                 blocking: said.constraints.blocking,
-                // Events come when they come.
+                // Events have no fixed arrival times.
                 offset: said.constraints.offset.filter(|_| !dispatch.by_events),
                 criticality: said.criticality,
                 importance: said.importance,
@@ -391,7 +396,7 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
             });
         }
     }
-    // As they were declared, which is how people look for them.
+    // In the order of declaration, in which users look for them.
     tasks.sort_by_key(|task| (task.handle, task.period));
     for (order, place) in by_order(&tasks).into_iter().enumerate() {
         tasks[place].order = order as u32;
@@ -399,14 +404,14 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
     Ok(tasks)
 }
 
-/// Returns the longest that a job takes where its operation takes longer than its worst case.
+/// Returns the longest execution time of a job whose operation exceeds its worst case.
 fn overrun(said: &Characteristics, dispatch: &Dispatch) -> Option<Nanos> {
     let more = said.constraints.overrun?.saturating_sub(said.worst_case);
     let one = dispatch.worst_case.saturating_add(more);
     Some(one.saturating_mul(dispatch.count))
 }
 
-/// Returns the name of one of several streams of an operation in reports.
+/// Returns the name in reports of one of several streams of an operation.
 fn name(repository: &Repository, streams: &[Dispatch], one: &Dispatch) -> String {
     let operation = &repository.infos()[one.entry].entry_point;
     let twice = streams.iter().filter(|it| it.period == one.period).count() > 1;
@@ -417,7 +422,8 @@ fn name(repository: &Repository, streams: &[Dispatch], one: &Dispatch) -> String
     }
 }
 
-/// Places in the static order, which several streams of one operation share so far.
+/// Returns the task indices in the static order, where streams of one operation still have equal
+/// orders.
 fn by_order(tasks: &[Task]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..tasks.len()).collect();
     places.sort_by_key(|&place| (tasks[place].order, place));
@@ -449,7 +455,7 @@ fn levels(ranked: &[Ranked], bands: &[usize], priorities: &OsPriorities) -> Vec<
             });
         }
         let level = &mut levels[band];
-        // A queue for operations of several levels keeps the order of the most demanding one.
+        // A queue for operations of several levels has the most demanding of their orders.
         level.dispatching = level.dispatching.max(one.dispatching);
         level.periods.extend(one.streams.iter().map(|stream| stream.period));
     }

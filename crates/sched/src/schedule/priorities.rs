@@ -1,16 +1,17 @@
-//! Thread priorities that the operating system offers.
+//! Thread priorities offered by the operating system.
 
 use crate::error::Error;
 
-/// Thread priorities from the most urgent one down.
+/// Native priorities, the most urgent one first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsPriorities(Vec<i32>);
 
 impl OsPriorities {
-    /// Most priorities that are kept.
+    /// Largest number of priorities.
     const MOST: usize = 1 << 16;
 
-    /// All from `minimum` to `maximum`, larger ones being more urgent, as with POSIX.
+    /// Returns all priorities from `minimum` to `maximum`, larger ones being more urgent, as with
+    /// POSIX.
     ///
     /// # Errors
     /// [`Invalid`](Error::Invalid) for a range that is empty.
@@ -23,7 +24,7 @@ impl OsPriorities {
         Ok(OsPriorities((minimum..=maximum).rev().take(OsPriorities::MOST).collect()))
     }
 
-    /// Just these, the most urgent one first: for systems that have few.
+    /// Returns exactly these priorities, the most urgent one first, for systems with few.
     pub fn list(most_urgent_first: impl Into<Vec<i32>>) -> OsPriorities {
         OsPriorities(most_urgent_first.into())
     }
@@ -33,7 +34,7 @@ impl OsPriorities {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no priorities.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

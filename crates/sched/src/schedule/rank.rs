@@ -9,16 +9,16 @@ use crate::repository::Repository;
 use crate::strategy::{Dispatching, InputMapping, Operation, by_deadline, by_laxity};
 use crate::time::Nanos;
 
-/// Operation with its place in the order.
+/// Operation with its rank.
 #[derive(Debug)]
 pub(super) struct Ranked {
-    /// Place in the order of handles.
+    /// Index in the order of handles.
     pub(super) place: usize,
     /// Static priority level, counted from 0.
     pub(super) level: u32,
-    /// Streams of dispatches; none for what only runs in others' threads.
+    /// Streams of dispatches; empty if it only runs in its callers' threads.
     pub(super) streams: Vec<Dispatch>,
-    /// Dispatches in a period; at least 1.
+    /// Number of dispatches in a period; at least 1.
     pub(super) dispatches: u64,
     pub(super) period: Nanos,
     pub(super) worst_case: Nanos,
@@ -31,8 +31,9 @@ pub(super) struct Ranked {
     finish: u32,
 }
 
-/// Sorts the operations that have a rate: by static priority, dynamic subpriority when all of them arrive together,
-/// importance, and then callees before callers. The last is unique, so that the order is total.
+/// Sorts the operations that have a rate: by static priority, by dynamic subpriority if all arrive
+/// together, by importance, and then callees before callers. The last criterion is unique, so that
+/// the order is total.
 pub(super) fn rank(
     repository: &Repository,
     graph: &CallGraph,

@@ -1,19 +1,20 @@
-//! Bars side by side as an SVG picture: operations along the axis, one bar for each strategy, as Figures 19 to 21 compare.
+//! Bar chart as an SVG picture: groups of operations along the axis, one bar for each strategy, as
+//! in Figures 19 to 21.
 
 use std::fmt::Write as _;
 
 use super::gantt::escape;
 
-/// Content of the picture.
+/// Content of a bar chart.
 #[derive(Debug, Clone)]
 pub struct Bars<'a> {
     /// Title above the picture.
     pub title: &'a str,
-    /// Unit beside the vertical axis.
+    /// Unit of the vertical axis.
     pub unit: &'a str,
-    /// Along the horizontal axis.
+    /// Labels along the horizontal axis.
     pub groups: Vec<String>,
-    /// A name and one value for each group.
+    /// Series: a name, and one value for each group.
     pub series: Vec<(String, Vec<f64>)>,
 }
 
@@ -23,7 +24,7 @@ const HEIGHT: f64 = 260.0;
 const BAR: f64 = 16.0;
 const COLORS: [&str; 6] = ["#d6451d", "#1f77b4", "#2ca02c", "#9467bd", "#8c6d31", "#777777"];
 
-/// Draws bars; values may be negative.
+/// Returns the chart as SVG; values may be negative.
 pub fn bars(bars: &Bars<'_>) -> String {
     let values = || bars.series.iter().flat_map(|(_, values)| values.iter().copied());
     let most = values().fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! The timeline as TAO's scheduling service constructed it for paper 3.
+//! Timeline as constructed by TAO's scheduling service for paper 3.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,24 @@ use crate::strategy::{Dispatching, by_laxity};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
 
-/// Evictions for each job before giving up.
+/// Limit on evictions, for each job.
 const MOST_EVICTIONS: usize = 1_000;
 
 /// Constructs the timeline of `frame` nanoseconds from the critical instant.
 ///
-/// Operations are taken in the order of their urgency at the critical instant, the jobs of each one after the other. A job
-/// begins at its release and fills gaps; it evicts a job that is no more urgent by static priority and is less urgent by
-/// dynamic subpriority at its own start, if it would start within the span that is still needed. Evicted jobs are put in
-/// again, first come first served. Laxity counts the whole worst-case time, not what remains.
+/// Operations are processed in the order of their urgency at the critical instant, the jobs of each
+/// one after the other. A job begins at its release and fills gaps; it evicts a job that is no more
+/// urgent by static priority and less urgent by dynamic subpriority at its own start, if that job
+/// would start within the span still needed. Evicted jobs are inserted again, first come first
+/// served. Laxity counts the whole worst-case time, not the remaining time.
 ///
-/// A job is late once its laxity (LAXITY) or its time to deadline (DEADLINE) is 0 or less; late jobs go behind all others,
-/// as in TAO's code for both kinds of queue. Among each other they have the order of the paper's text, the latest first;
-/// TAO's code has the opposite order on 32-bit machines: of Table 1 that moves completions and no missed deadline.
+/// A job is late once its laxity (LAXITY) or its time to deadline (DEADLINE) is 0 or less; late
+/// jobs go behind all others, as in TAO's code for both kinds of queue. Late jobs are ordered as in
+/// the paper's text, the latest first; TAO's code has the opposite order on 32-bit machines, which
+/// for Table 1 changes completions but no missed deadline.
 ///
 /// # Errors
-/// Frames with too many jobs, and jobs that evict each other without end.
+/// Frames with too many jobs, and jobs that evict each other endlessly.
 pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, Refused> {
     let jobs = collect(set, &releases(set, frame)?);
     let mut order: Vec<usize> = (0..jobs.len()).collect();
@@ -83,7 +85,8 @@ impl Construction<'_> {
         }
     }
 
-    /// The job of the slice at `at`, if `job`, which needs `left` more from `stop` on, evicts it.
+    /// Returns the job of the slice at `at` if `job`, which needs `left` more from `stop` on,
+    /// evicts it.
     fn evicts(&self, job: usize, at: usize, stop: Nanos, left: Nanos) -> Option<usize> {
         let &(slice, first) = self.slices.get(at)?;
         let begins_within = first && (stop..stop + left).contains(&slice.from);
@@ -94,8 +97,9 @@ impl Construction<'_> {
         evicts.then_some(other)
     }
 
-    /// Returns the dynamic subpriority of a job at a moment; smaller is more urgent. A job whose deadline has passed goes
-    /// behind all others, as a job without laxity does: TAO computes both alike.
+    /// Returns the dynamic subpriority of a job at a time; smaller is more urgent. A job whose
+    /// deadline has passed goes behind all others, as does a job without laxity: TAO treats both
+    /// alike.
     fn dynamic(&self, job: usize, at: Nanos) -> u64 {
         let task = self.task(job);
         let left = self.jobs[job].deadline as i64 - at as i64;
@@ -114,7 +118,7 @@ impl Construction<'_> {
             job.began.get_or_insert(slice.from);
             job.done = job.done.max(Some(slice.to));
         }
-        // Nothing to run is done at once.
+        // A job of no length is done at once.
         for job in &mut jobs {
             if job.began.is_none() {
                 (job.began, job.done) = (Some(job.release), Some(job.release));
@@ -147,15 +151,15 @@ mod tests {
 
     #[test]
     fn an_earlier_deadline_evicts_a_job_that_would_begin_in_its_span() {
-        // long goes in first, as its deadline is the nearest at the critical instant; its second job is evicted by
-        // nobody, and other's fits behind.
+        // long is inserted first, as its deadline is the nearest at the critical instant; its
+        // second job is not evicted, and other's fits behind.
         let mut set = TaskSet::dynamic(
             [Task::periodic("a", 2, 6), Task::periodic("b", 4, 9)],
             Dispatching::Deadline,
             DispatchModel::Urgency,
         );
         set.tasks[0].deadline = 6;
-        // a at 6 has its deadline at 12, b's first job at 9: b's keeps its place, from 2 to 6.
+        // a at 6 has its deadline at 12, b's first job at 9: b's keeps its slice, from 2 to 6.
         assert_eq!(done(&set, 9), [(0, 2), (1, 6), (0, 8)]);
         // With a longer b, which needs 5 from 2 on, a's second job begins at 6 within that span and is evicted, as its
         // deadline is later; it then runs behind.

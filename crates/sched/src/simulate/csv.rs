@@ -1,4 +1,4 @@
-//! Results as CSV, for spreadsheets and scripts. Times in nanoseconds.
+//! Results as CSV, for spreadsheets and scripts. Times are in nanoseconds.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub fn jobs_csv(set: &TaskSet, timeline: &Timeline) -> String {
     text
 }
 
-/// Returns a line for each task and run; `runs` are named, as by strategy.
+/// Returns a line for each task and run; `runs` have names, such as those of strategies.
 pub fn summary_csv<'a>(
     set: &TaskSet,
     runs: impl IntoIterator<Item = (&'a str, &'a [TaskStatistics])>,
@@ -60,7 +60,7 @@ pub fn summary_csv<'a>(
     text
 }
 
-/// Quoted where it must be.
+/// Returns the field, quoted if necessary.
 fn field(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

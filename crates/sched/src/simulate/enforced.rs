@@ -1,4 +1,5 @@
-//! A table as it is enforced, on a virtual clock: the queues of the ORB's dispatching modules, and one thread for each.
+//! Enforcement of a table on a virtual clock: the queues of the ORB's dispatching modules, with one
+//! thread for each.
 
 use super::event::collect;
 use super::gates::Gates;
@@ -8,15 +9,16 @@ use crate::table::DispatchTable;
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// Requests that wait in one queue; all jobs that are simulated fit.
+/// Capacity of one queue, sufficient for all simulated jobs.
 const CAPACITY: usize = 4_000_000;
 
-/// Runs a table on a virtual clock: each release of a task puts its requests into the queue of the row at `rows[task]`, with
-/// the timing that an ORB gives them, and of the threads that have something to run the one with the largest priority runs.
-/// `None`: the table is not [enforceable](DispatchTable::enforceable) so.
+/// Runs a table on a virtual clock: each release of a task puts its requests into the queue of the
+/// row at `rows[task]`, with the timing that an ORB gives them; of the threads with work the one
+/// with the highest priority runs. Returns `None` if the table is not
+/// [enforceable](DispatchTable::enforceable).
 ///
-/// Each request takes the worst-case time of its row, and the [overheads](TaskSet::overheads) of the set as they come about.
-/// The same releases always give the same timeline.
+/// Each request takes the worst-case time of its row, plus the actual
+/// [overheads](TaskSet::overheads) of the set. Equal releases always give equal timelines.
 ///
 /// ```
 /// use oxorb_sched::simulate::{enforce, releases, table_1};
@@ -62,7 +64,7 @@ pub fn enforce(
         last: None,
         next: 0,
     };
-    // Queues have all their room from the beginning; here each gets what could wait in it.
+    // Queues have a fixed capacity; each gets the number of requests that could wait in it.
     let mut room = vec![0usize; clock.threads.len()];
     for job in &jobs {
         let requests = set.tasks[job.task].parts.max(1);
@@ -80,11 +82,11 @@ pub fn enforce(
     Some(clock.timeline)
 }
 
-/// A dispatching module: one queue and its thread.
+/// Dispatching module: one queue and its thread.
 struct Thread {
     os_priority: i32,
     queue: DispatchQueue<Heap<usize>>,
-    /// Job that runs, and the time that it still takes.
+    /// Running job, and its remaining time.
     running: Option<(usize, Nanos)>,
 }
 
@@ -94,13 +96,13 @@ struct Clock<'a> {
     set: &'a TaskSet,
     now: Nanos,
     threads: Vec<Thread>,
-    /// Requests of each job that are not done.
+    /// Number of pending requests of each job.
     left: Vec<u64>,
     timeline: Timeline,
     gates: Gates,
-    /// The thread that had the processor last, and the job that it ran.
+    /// Thread that had the processor last, and the job that it ran.
     last: Option<(usize, usize)>,
-    /// Jobs before this place had their moment.
+    /// Index of the next job to arrive.
     next: usize,
 }
 
@@ -144,7 +146,7 @@ impl Clock<'_> {
         }
     }
 
-    /// Lets a thread run until its request is done, or something arrives.
+    /// Runs a thread until its request is done, or something arrives.
     fn advance(&mut self, at: usize, next_release: Option<Nanos>) {
         let overheads = &self.set.overheads;
         let thread = &mut self.threads[at];
@@ -177,7 +179,7 @@ impl Clock<'_> {
         }
     }
 
-    /// A request is done, and perhaps its job, whose events then arrive.
+    /// Ends a request and, with its last one, its job, whose events then arrive.
     fn end(&mut self, job: usize) {
         self.left[job] -= 1;
         if self.left[job] > 0 {

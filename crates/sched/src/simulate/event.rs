@@ -1,4 +1,5 @@
-//! An event-driven simulation: a clock goes from event to event, and at each the most urgent job that may run does.
+//! Event-driven simulation: the clock advances from event to event, and the most urgent eligible
+//! job runs.
 
 use std::collections::HashMap;
 
@@ -9,31 +10,31 @@ use crate::strategy::{DispatchModel, Dispatching, Urgency, by_deadline, by_laxit
 use crate::task::{Task, TaskSet};
 use crate::time::{LONGEST, Nanos};
 
-/// Jobs that are simulated at most.
+/// Largest number of simulated jobs.
 const MOST_JOBS: u64 = 2_000_000;
 
-/// Treatment of jobs that are late.
+/// Treatment of late jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Late {
-    /// Keeps the place that their deadline or laxity gives them.
+    /// Keeps late jobs in the order of their deadlines or laxities.
     #[default]
     Keep,
-    /// Moves them behind all that can still be in time, in the order of paper 3. By laxity that is
-    /// known before the deadline, by deadline only after it.
+    /// Moves late jobs behind all that can still be in time, in the order of paper 3. Laxity
+    /// detects lateness before the deadline, a deadline only after it.
     Demote,
-    /// Drops them where they have not begun.
+    /// Drops late jobs that have not begun.
     Drop,
 }
 
-/// Options of a simulation. The cost of dispatching and the step at which laxity is examined are
-/// [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
+/// Options of a simulation. The cost of dispatching and the step at which laxity is evaluated are
+/// in [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Treatment of late jobs.
     pub late: Late,
 }
 
-/// Looks at laxity in one simulation at most.
+/// Largest number of evaluations of laxity in one simulation.
 const MOST_LOOKS: u64 = 10_000_000;
 
 /// Release of a task.
@@ -41,15 +42,16 @@ const MOST_LOOKS: u64 = 10_000_000;
 pub struct Release {
     /// Time of the release.
     pub at: Nanos,
-    /// Place of the task in the set.
+    /// Index of the task in the set.
     pub task: usize,
 }
 
-/// The periodic releases of a set before `frame`, from their offsets on; all at 0 where there are none. Of tasks that events
-/// release, the earliest moments at which these can come.
+/// Returns the periodic releases of a set before `frame`, from the tasks' offsets on, or all from 0
+/// if there are none; for tasks released by events, their earliest possible releases.
 ///
 /// # Errors
-/// Too many, too much work for the clock, a period of 0, or overheads under which nothing ends.
+/// Too many jobs, too much work for the clock, a period of 0, or overheads under which nothing
+/// ends.
 pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     if frame > LONGEST {
         return Err(Refused::TooLong(frame));
@@ -80,7 +82,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     for (task, said) in set.tasks.iter().enumerate() {
         let mut at = offsets[task];
         while at < frame {
-            // Of a burst, all as soon as they may come.
+            // All jobs of a burst as early as possible.
             let burst = (0..said.per_period()).map(|one| {
                 let later = said.burst.map_or(0, |burst| burst.distance) * one;
                 Release { at: at + later, task }
@@ -93,7 +95,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     Ok(releases)
 }
 
-/// Returns when each task is released first; those that events release, with the last of their
+/// Returns the first release of each task; for tasks released by events, that of the last of their
 /// senders.
 fn offsets(set: &TaskSet) -> Vec<Nanos> {
     let own = set.tasks.iter().map(|task| task.offset.unwrap_or(0));
@@ -119,7 +121,7 @@ fn offsets(set: &TaskSet) -> Vec<Nanos> {
     offsets
 }
 
-/// Jobs of these releases, with nothing done yet.
+/// Returns the jobs of these releases, not begun.
 pub(super) fn collect(set: &TaskSet, releases: &[Release]) -> Vec<Job> {
     let mut numbers = vec![0; set.tasks.len()];
     let job = |release: &Release| {
@@ -137,9 +139,10 @@ pub(super) fn collect(set: &TaskSet, releases: &[Release]) -> Vec<Job> {
     releases.iter().map(job).collect()
 }
 
-/// Simulates these releases, which are in order of time, until the last job is done. Each job takes its worst-case time, and
-/// the [overheads](crate::TaskSet::overheads) of the set as they come about. A job that events release comes when its senders
-/// are done, and not before its release. The same releases always give the same timeline.
+/// Simulates these releases, which are in order of time, until the last job is done. Each job takes
+/// its worst-case time, plus the actual [overheads](crate::TaskSet::overheads) of the set. A job
+/// released by events arrives when its senders are done, and not before its release. Equal releases
+/// always give equal timelines.
 pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
     let charged = set.overheads.charge(set);
     let jobs = collect(set, releases);
@@ -201,24 +204,25 @@ fn orders(set: &TaskSet) -> Vec<u32> {
 struct Run<'a> {
     set: &'a TaskSet,
     late: Late,
-    /// Place of each task in the static order, in which all streams of an operation have one: their requests go as they come.
+    /// Index of each task in the static order, shared by all streams of an operation: their
+    /// requests run in order of arrival.
     order: Vec<u32>,
     now: Nanos,
-    /// Time that the current part of each job still needs.
+    /// Remaining time of the current part of each job.
     left: Vec<Nanos>,
-    /// Further parts of each job.
+    /// Number of further parts of each job.
     parts: Vec<u64>,
-    /// Time that each job may still take with all overheads, as far as the dispatcher knows.
+    /// Remaining time of each job with all overheads, as far as the dispatcher knows.
     budget: Vec<Nanos>,
-    /// Jobs within a part, which go on where there is no full preemption.
+    /// Flags of the jobs within a part, which continue unless there is full preemption.
     within: Vec<bool>,
     gates: Gates,
     jobs: Vec<Job>,
-    /// Jobs before this place had their moment.
+    /// Index of the next job to arrive.
     next: usize,
-    /// Jobs that were released and are not done.
+    /// Jobs that are released and not done.
     ready: Vec<usize>,
-    /// The job that had the processor last.
+    /// Job that had the processor last.
     last: Option<usize>,
     slices: Vec<Slice>,
 }
@@ -243,7 +247,8 @@ impl Run<'_> {
         Urgency::new(task.level, dynamic, self.order[self.jobs[job].task])
     }
 
-    /// Time that laxity takes a job to need: in a queue its request, with full preemption what is left of the job.
+    /// Returns the time that laxity assumes a job to need: in a queue its request, with full
+    /// preemption the rest of the job.
     fn needs(&self, job: usize) -> Nanos {
         match self.set.model {
             DispatchModel::Urgency => self.budget[job],
@@ -251,14 +256,14 @@ impl Run<'_> {
         }
     }
 
-    /// The job to run now.
+    /// Returns the job to run now.
     fn choose(&mut self) -> Option<usize> {
         if self.late == Late::Drop {
             self.drop_late();
         }
         let model = self.set.model;
         let best = |&job: &usize| {
-            // What has begun goes on: in a band, or always.
+            // A job that has begun continues: within its band, or always.
             let band = match model {
                 DispatchModel::Urgency => (0, false),
                 DispatchModel::Band => (self.task(job).band, !self.within[job]),
@@ -289,7 +294,7 @@ impl Run<'_> {
         self.ready = kept;
     }
 
-    /// Runs a job until it is done, something arrives, or laxity has to be looked at again.
+    /// Runs a job until it is done, something arrives, or laxity must be evaluated again.
     fn advance(&mut self, job: usize, next_release: Option<Nanos>) {
         self.jobs[job].began.get_or_insert(self.now);
         self.pay(job);
@@ -322,7 +327,7 @@ impl Run<'_> {
         }
     }
 
-    /// Adds what it costs that this job runs now.
+    /// Charges the overheads of running this job now.
     fn pay(&mut self, job: usize) {
         let began = !std::mem::replace(&mut self.within[job], true);
         let switched = self.last.replace(job) != Some(job);
@@ -338,7 +343,7 @@ impl Run<'_> {
         }
     }
 
-    /// The job is done: those that waited for its events alone are released.
+    /// Ends a job and releases those that waited only for its events.
     fn end(&mut self, job: usize) {
         self.jobs[job].done = Some(self.now);
         self.ready.retain(|&ready| ready != job);
@@ -397,7 +402,7 @@ mod tests {
 
     #[test]
     fn late_jobs_are_kept_demoted_or_dropped() {
-        // Both arrive at 0; long cannot be in time, which its laxity shows at once.
+        // Both arrive at 0; long cannot be in time, which its laxity shows immediately.
         let mut set = TaskSet::dynamic(
             [Task::periodic("long", 12, 10), Task::periodic("short", 3, 10)],
             Dispatching::Laxity,
@@ -410,7 +415,7 @@ mod tests {
         assert_eq!(with(Late::Keep), [(0, 0, 12), (1, 12, 15)]);
         assert_eq!(with(Late::Demote), [(1, 0, 3), (0, 3, 15)]);
         assert_eq!(with(Late::Drop), [(1, 0, 3)]);
-        // By deadline it does not show in time (A12.19).
+        // A deadline does not show it in time.
         for task in &mut set.tasks {
             task.dispatching = Dispatching::Deadline;
         }
@@ -432,7 +437,7 @@ mod tests {
         assert_eq!(spans.iter().map(|span| span.2 - span.1).sum::<u64>(), 8);
     }
 
-    /// R8: a consumer does not run before its cause.
+    /// A consumer does not run before its cause.
     #[test]
     fn events_come_when_their_senders_are_done() {
         let mut set = TaskSet::fixed_priority([
@@ -467,7 +472,7 @@ mod tests {
         set.tasks[1].parts = 3;
         let told = spans(&set, 20, &Options::default());
         assert_eq!(told, [(1, 0, 2), (0, 2, 3), (1, 3, 7)]);
-        // Each request is dispatched, and each change of the job is a switch.
+        // Each request is charged for its dispatch, and each change of the job for a switch.
         set.overheads.dispatch = 10;
         set.overheads.switch = 1;
         let told = spans(&set, 20, &Options::default());

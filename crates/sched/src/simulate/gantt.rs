@@ -1,4 +1,4 @@
-//! A timeline as an SVG picture: a row for each task.
+//! Timeline as an SVG picture: a row for each task.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ const WIDTH: f64 = 1000.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 44.0;
 
-/// Slices that are drawn at most; beyond that a picture shows nothing.
+/// Largest number of slices drawn; more would be illegible.
 const MOST_SLICES: usize = 20_000;
 
-/// Draws what ran when: grey marks are releases, red is what was done too late.
+/// Returns the timeline as SVG: grey marks are releases, red slices are late.
 pub fn gantt(title: &str, set: &TaskSet, timeline: &Timeline) -> String {
     let end = timeline.end().max(timeline.frame).max(1);
     let x = |at: Nanos| LEFT + WIDTH * (at as f64 / end as f64);

@@ -3,7 +3,7 @@
 use super::Job;
 use crate::task::TaskSet;
 
-/// Jobs that are released by the end of others.
+/// Jobs released by the end of others.
 pub(super) struct Gates {
     /// Number of jobs that each job still waits for.
     closed: Vec<u32>,
@@ -12,7 +12,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    /// Lets the job with each number wait for the jobs with that number of the tasks that send its task events.
+    /// Makes each job wait for the jobs of the same number of its task's senders.
     pub(super) fn of(set: &TaskSet, jobs: &[Job]) -> Gates {
         let mut gates = Gates { closed: vec![0; jobs.len()], waiting: Vec::new() };
         let causes = set.causes();
@@ -40,7 +40,7 @@ impl Gates {
         self.closed[job] == 0
     }
 
-    /// Notes that a job is done; returns those that waited for it alone.
+    /// Records the end of a job and returns those that waited only for it.
     pub(super) fn done(&mut self, job: usize) -> Vec<usize> {
         let mut waiting = match self.waiting.get_mut(job) {
             Some(waiting) => std::mem::take(waiting),

@@ -1,8 +1,9 @@
-//! Simulations of a set from the critical instant on, their numbers and their pictures.
+//! Simulations of a set from the critical instant on, their statistics and pictures.
 //!
-//! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper 3: no clock advances, jobs
-//! are put into gaps and evict one another. [`run`] is an event-driven simulation. They differ;
-//! `docs/experiments/schedulers.md` says where. [`enforce`] runs the table of a schedule in the queues of the ORB.
+//! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper
+//! 3: no clock advances, jobs are put into gaps and evict one another. [`run`] is an event-driven
+//! simulation. `docs/experiments/schedulers.md` explains where they differ. [`enforce`] runs the
+//! table of a schedule in the queues of the ORB.
 
 mod bars;
 mod construction;
@@ -27,31 +28,31 @@ use std::fmt;
 use crate::overheads::NoProgress;
 use crate::time::{Nanos, Show};
 
-/// A stretch of time in which one job runs.
+/// Interval in which one job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
-    /// Place in [`Timeline::jobs`].
+    /// Index in [`Timeline::jobs`].
     pub job: usize,
-    /// Begin of the slice.
+    /// Beginning of the slice.
     pub from: Nanos,
     /// End of the slice.
     pub to: Nanos,
 }
 
-/// Job and what became of it.
+/// Simulated job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Place of its task in the set.
+    /// Index of its task in the set.
     pub task: usize,
-    /// Counted from 0 for each task.
+    /// Number, counted from 0 for each task.
     pub number: u64,
-    /// Time of its release: by time, or by the end of those that send it events.
+    /// Time of its release, by time or by the end of its senders.
     pub release: Nanos,
-    /// Time at which it should be done.
+    /// Absolute deadline.
     pub deadline: Nanos,
-    /// Time at which it first ran; `None` if it was dropped.
+    /// Time at which it began; `None` if it was dropped.
     pub began: Option<Nanos>,
-    /// Time at which it was done; `None` if it was dropped.
+    /// Time at which it ended; `None` if it was dropped.
     pub done: Option<Nanos>,
 }
 
@@ -61,54 +62,55 @@ impl Job {
         Some(self.done? - self.release)
     }
 
-    /// Returns the time that was left to the deadline when it was done.
+    /// Returns the time from its end to the deadline; negative if late.
     pub fn laxity(&self) -> Option<i64> {
         Some(self.deadline as i64 - self.done? as i64)
     }
 
-    /// Whether it was done too late or never: a miss as paper 3 has it in 4.3.
+    /// Reports whether the job ended late or never: a miss as defined in paper 3, 4.3.
     pub fn missed(&self) -> bool {
         self.done.is_none_or(|done| done > self.deadline)
     }
 
-    /// Whether it could not be in time any more when it was dispatched: a miss as paper 3 has it in 4.1.
+    /// Reports whether the job could not be in time any more when dispatched: a miss as defined in
+    /// paper 3, 4.1.
     pub fn missed_at_dispatch(&self, wcet: Nanos) -> bool {
         self.began.is_none_or(|began| began + wcet > self.deadline)
     }
 }
 
-/// Timeline: what ran when.
+/// Timeline of a simulation: jobs, and when they ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
-    /// All jobs of the frame, by the moment at which time releases them, and then by task.
+    /// All jobs of the frame, by their release by time, then by task.
     pub jobs: Vec<Job>,
-    /// Slices by time.
+    /// Slices in order of time.
     pub slices: Vec<Slice>,
-    /// Jobs were released before this.
+    /// End of the frame: all jobs are released before it.
     pub frame: Nanos,
 }
 
 impl Timeline {
-    /// Returns when the last job was done.
+    /// Returns the end of the last job.
     pub fn end(&self) -> Nanos {
         self.slices.last().map_or(0, |slice| slice.to)
     }
 }
 
-/// Why a simulation did not take place.
+/// Reason why a simulation is refused.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// A task without a period.
+    /// A task has no period.
     #[error("{0} has no period, so nothing releases it")]
     NoPeriod(String),
-    /// More jobs than are simulated.
+    /// More jobs than can be simulated.
     #[error(
         "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
     )]
     TooManyJobs {
-        /// Number of jobs that there would be.
+        /// Number of jobs in the frame.
         jobs: u64,
-        /// Number of jobs that are simulated at most.
+        /// Largest number of simulated jobs.
         most: u64,
     },
     /// The times of the frame overflow.
@@ -117,21 +119,21 @@ pub enum Refused {
     /// All jobs of the frame together take more than 36 years.
     #[error("all jobs of the frame together take more than 36 years; simulate a shorter one")]
     TooMuchWork,
-    /// Jobs evicted each other without end while a timeline was constructed.
+    /// Jobs evicted each other endlessly during the construction of a timeline.
     #[error("jobs evict each other without end")]
     NoEnd,
     /// Overheads under which no job would end.
     #[error(transparent)]
     NoProgress(NoProgress),
-    /// Laxity would be looked at more often than is simulated.
+    /// Laxity would have to be evaluated more often than can be simulated.
     #[error(
         "laxity would be looked at more than {most} times, each {} while a job runs; simulate a shorter frame, or a longer step",
         Show(*.step)
     )]
     TooManyLooks {
-        /// Interval at which it is examined while a job runs.
+        /// Interval of evaluation while a job runs.
         step: Nanos,
-        /// Looks at most.
+        /// Largest number of evaluations.
         most: u64,
     },
 }

@@ -1,5 +1,4 @@
-//! Statistics that paper 3 reports of each operation: latency, laxity, and the fraction of
-//! deadlines missed.
+//! Statistics of operations as in paper 3: latency, laxity, and the fraction of missed deadlines.
 
 use super::Timeline;
 use crate::task::TaskSet;
@@ -8,26 +7,26 @@ use crate::time::Nanos;
 /// Statistics of a task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TaskStatistics {
-    /// Jobs that were released.
+    /// Number of released jobs.
     pub jobs: u64,
-    /// Number of these that were done too late or never.
+    /// Number of jobs that ended late or never.
     pub missed: u64,
-    /// Number of these that were begun when they could not be in time any more.
+    /// Number of jobs that could not be in time any more when they began.
     pub missed_at_dispatch: u64,
-    /// Dropped before they began.
+    /// Number of jobs dropped before they began.
     pub dropped: u64,
-    /// Mean latency of those that were done.
+    /// Mean latency of the completed jobs, in ns.
     pub mean_latency: f64,
-    /// Largest latency.
+    /// Largest latency, in ns.
     pub worst_latency: Nanos,
-    /// Mean laxity at completion.
+    /// Mean laxity at completion, in ns.
     pub mean_laxity: f64,
-    /// Smallest laxity at completion.
+    /// Smallest laxity at completion, in ns.
     pub worst_laxity: i64,
 }
 
 impl TaskStatistics {
-    /// Missed ones among all.
+    /// Returns the fraction of missed jobs.
     pub fn fraction_missed(&self) -> f64 {
         match self.jobs {
             0 => 0.0,
@@ -75,23 +74,24 @@ pub fn statistics(set: &TaskSet, timeline: &Timeline) -> Vec<TaskStatistics> {
     found
 }
 
-/// Statistics of all tasks together. "The overall percentage of missed deadlines" of paper 3 (4.3)
-/// can mean two things.
+/// Statistics of all tasks together, with both readings of "the overall percentage of missed
+/// deadlines" of paper 3 (4.3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overall {
-    /// Jobs that were released.
+    /// Number of released jobs.
     pub jobs: u64,
-    /// Jobs that missed.
+    /// Number of missed jobs.
     pub missed: u64,
-    /// Jobs of critical tasks that missed.
+    /// Number of missed jobs of critical tasks.
     pub critical_missed: u64,
-    /// The mean of each task's fraction.
+    /// Mean of the missed fractions of all tasks.
     pub mean_fraction: f64,
-    /// Slices beyond one for each job: how often a job was interrupted.
+    /// Number of interruptions: slices beyond the first of each job.
     pub interruptions: u64,
 }
 
-/// Sums up; `critical` says which tasks the application cannot do without, whatever the strategy thinks.
+/// Returns the statistics of all tasks together; `critical` reports whether a task is critical to
+/// the application, regardless of the strategy.
 pub fn overall(
     timeline: &Timeline,
     statistics: &[TaskStatistics],
@@ -109,7 +109,7 @@ pub fn overall(
             .filter(|(task, _)| critical(*task))
             .map(|(_, one)| one.missed)
             .sum(),
-        // Not `sum`, which is -0 for none.
+        // `fold` and not `sum`, which is -0 for no items.
         mean_fraction: fractions.fold(0.0, |sum, one| sum + one) / statistics.len().max(1) as f64,
         interruptions: (timeline.slices.len() as u64).saturating_sub(begun.count() as u64),
     }

@@ -1,17 +1,18 @@
-//! The operations of paper 3's Table 1: two criticalities, four rates, 18 ms each, 129.6 % of a processor.
+//! Operations of paper 3's Table 1: two criticalities, four rates, 18 ms each, 129.6 % of a
+//! processor.
 
 use crate::error::Error;
 use crate::level::{Criticality, Importance};
 use crate::repository::{Characteristics, Repository};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
-/// The frame of the simulation: one second from the critical instant (paper 3, 4.1).
+/// Frame of the simulation: one second from the critical instant (paper 3, 4.1).
 pub const FRAME: Nanos = SECOND;
 
-/// A repository with the eight operations, in the order of the table.
+/// Returns a repository with the eight operations, in the order of the table.
 ///
 /// # Errors
-/// None that happens: the operations are valid.
+/// None in practice: the operations are valid.
 pub fn operations() -> Result<Repository, Error> {
     let mut repository = Repository::new();
     for (level, criticality, importance) in

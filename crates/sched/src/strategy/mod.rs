@@ -1,8 +1,9 @@
-//! Strategies: which operation is more urgent, and how that is enforced (paper 3, 3.4.3 to 3.4.5).
+//! Strategies: the order of urgency of operations, and its enforcement (paper 3, 3.4.3 to 3.4.5).
 //!
-//! A strategy has two halves that vary independently: an [`InputMapping`] makes urgencies of what operations are
-//! like, an [`OutputMapping`] makes dispatching priorities of urgencies. The known ones are data, [`Strategy`] and
-//! [`DispatchModel`]; an application adds its own by implementing the trait.
+//! A strategy has two independent halves: an [`InputMapping`] maps characteristics of operations to
+//! urgencies, an [`OutputMapping`] maps urgencies to dispatching priorities. The known ones are
+//! data, [`Strategy`] and [`DispatchModel`]; an application adds its own by implementing the
+//! traits.
 
 mod output;
 mod urgency;
@@ -37,20 +38,20 @@ impl fmt::Display for Dispatching {
     }
 }
 
-/// An operation as input mappings see it: what was said of it, and what follows from its dependencies.
+/// Operation as input mappings see it: its declaration, and the values implied by its dependencies.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
     /// Descriptor of the operation.
     pub info: &'a RtInfo,
-    /// Period, its own or implied; 0 if nothing says one.
+    /// Period, its own or implied; 0 if unknown.
     pub period: Nanos,
-    /// Longest time from release to completion; the period unless said otherwise.
+    /// Longest time from release to completion; the period by default.
     pub deadline: Nanos,
-    /// The longest that one dispatch takes, with all it calls two-way.
+    /// Worst-case time of one dispatch with all its two-way calls, in ns.
     pub worst_case: Nanos,
 }
 
-/// Makes urgencies of operations, whatever the platform.
+/// Mapping of operations to urgencies, independent of the platform.
 ///
 /// ```
 /// use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
@@ -76,14 +77,16 @@ pub trait InputMapping {
     /// Returns the name in reports.
     fn name(&self) -> &str;
 
-    /// Static priority: operations with the same number share a level, smaller numbers are more urgent levels.
+    /// Returns the static priority: operations with the same number share a level; smaller numbers
+    /// are more urgent.
     fn static_priority(&self, operation: &Operation<'_>) -> u64;
 
     /// Returns the order of operations within the level.
     fn dispatching(&self, operation: &Operation<'_>) -> Dispatching;
 
-    /// Reports whether the operation belongs to the critical set: those of which no deadline may be missed. All do, unless
-    /// the strategy tells operations apart by criticality. A schedule without any critical operation counts all as critical.
+    /// Reports whether the operation belongs to the critical set, in which no deadline may be
+    /// missed. By default all operations do. A schedule without any critical operation treats all
+    /// as critical.
     fn is_critical(&self, operation: &Operation<'_>) -> bool {
         let _ = operation;
         true
@@ -93,28 +96,28 @@ pub trait InputMapping {
 /// Criterion of the static priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaticPriority {
-    /// Absence of a criterion: there is one level.
+    /// Constant: there is one level.
     Single,
     /// Criticality.
     Criticality,
-    /// The period, shorter ones first.
+    /// Period, shorter ones first.
     Period,
-    /// The relative deadline, shorter ones first.
+    /// Relative deadline, shorter ones first.
     Deadline,
-    /// Criticality, and among critical operations the period.
+    /// Criticality; among critical operations also the period.
     CriticalityThenPeriod,
 }
 
 /// Criterion within a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within {
-    /// Equal queues everywhere.
+    /// Equal criteria for all levels.
     All(Dispatching),
-    /// Static subpriority among critical operations, laxity among others.
+    /// Static subpriority among critical operations, laxity among the others.
     LaxityUnlessCritical,
 }
 
-/// An input mapping as data.
+/// Input mapping as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
     /// Name in reports.
@@ -123,7 +126,8 @@ pub struct Strategy {
     pub static_priority: StaticPriority,
     /// Criterion within a level.
     pub within: Within,
-    /// Whether the critical set is the operations of high and very high criticality, or all.
+    /// Whether the critical set is the operations of high and very high criticality, or all
+    /// operations.
     pub critical_set_only: bool,
 }
 
@@ -152,7 +156,7 @@ impl Strategy {
     pub const MLF: Strategy =
         Strategy { name: "MLF", within: Within::All(Dispatching::Laxity), ..Strategy::EDF };
 
-    /// Maximum urgency first: static priority by criticality, laxity within.
+    /// Maximum urgency first: static priority by criticality, then laxity.
     pub const MUF: Strategy = Strategy {
         name: "MUF",
         static_priority: StaticPriority::Criticality,
@@ -160,7 +164,7 @@ impl Strategy {
         critical_set_only: true,
     };
 
-    /// Rate monotonic for what is critical, minimum laxity first for the rest.
+    /// Rate monotonic for critical operations, minimum laxity first for the others.
     pub const RMS_MLF: Strategy = Strategy {
         name: "RMS+MLF",
         static_priority: StaticPriority::CriticalityThenPeriod,
@@ -168,7 +172,7 @@ impl Strategy {
         critical_set_only: true,
     };
 
-    /// All that are known.
+    /// All strategies.
     pub const ALL: [Strategy; 6] = [
         Strategy::MUF,
         Strategy::MLF,
@@ -224,7 +228,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// A name that no strategy has.
+/// Error for an unknown strategy name.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no strategy is called {0:?}; there are {names}",
@@ -241,7 +245,7 @@ impl fmt::Debug for UnknownStrategy {
 impl FromStr for Strategy {
     type Err = UnknownStrategy;
 
-    /// Finds the strategy by name, in any case; `_`, `-` and `+` are the same.
+    /// Parses the name of a strategy, in any case; `_`, `-` and `+` are the same.
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
         let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "+");
         let found = Strategy::ALL.into_iter().find(|strategy| plain(strategy.name) == plain(text));

@@ -1,4 +1,5 @@
-//! Output of a strategy: from urgency to what a platform can enforce (paper 3, 3.4.4 and 3.4.5).
+//! Output mappings: from urgencies to priorities that a platform can enforce (paper 3, 3.4.4 and
+//! 3.4.5).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,22 +7,22 @@ use std::str::FromStr;
 /// Rule by which a dispatch may interrupt another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DispatchModel {
-    /// The most urgent one runs, always.
+    /// Full preemption: the most urgent dispatch always runs.
     Urgency,
-    /// A level interrupts the levels below it; within a level each dispatch runs to its end. What TAO does, and
-    /// what one thread for each queue gives.
+    /// Preemption by levels: a level interrupts less urgent levels; within a level each dispatch
+    /// runs to its end. The model of TAO, and of one thread for each queue.
     #[default]
     Band,
-    /// Each dispatch runs to its end.
+    /// Non-preemptive dispatch: each dispatch runs to its end.
     NonPreemptive,
 }
 
 impl DispatchModel {
-    /// All of them.
+    /// All models.
     pub const ALL: [DispatchModel; 3] =
         [DispatchModel::Urgency, DispatchModel::Band, DispatchModel::NonPreemptive];
 
-    /// Returns the name in options.
+    /// Returns the name used in options.
     pub const fn name(self) -> &'static str {
         match self {
             DispatchModel::Urgency => "urgency",
@@ -48,9 +49,9 @@ impl FromStr for DispatchModel {
     }
 }
 
-/// Makes dispatching priorities of urgencies.
+/// Mapping of urgencies to dispatching priorities.
 ///
-/// Implement it where a platform offers less than a strategy asks for:
+/// Implement it for a platform that offers less than a strategy needs:
 ///
 /// ```
 /// use oxorb_sched::strategy::{DispatchModel, OutputMapping};
@@ -72,9 +73,9 @@ pub trait OutputMapping {
     /// Returns the rule by which a dispatch may interrupt another.
     fn model(&self) -> DispatchModel;
 
-    /// The dispatching priority of an operation: 0 is the most urgent one, and a less urgent operation never has a
-    /// smaller one. `level` is its static priority level and `place` its place among all operations by urgency at the
-    /// critical instant, both counted from 0.
+    /// Returns the dispatching priority of an operation: 0 is the most urgent one, and a less
+    /// urgent operation never has a smaller one. `level` is its static priority level and `place`
+    /// its rank among all operations by urgency at the critical instant, both counted from 0.
     fn band(&self, level: usize, place: usize) -> usize;
 }
 
@@ -83,7 +84,7 @@ impl OutputMapping for DispatchModel {
         *self
     }
 
-    /// Each urgency its own (by urgency), each static priority its own (by band), or one for all.
+    /// Returns a priority for each rank (urgency), one for each level (band), or one for all.
     fn band(&self, level: usize, place: usize) -> usize {
         match self {
             DispatchModel::Urgency => place,

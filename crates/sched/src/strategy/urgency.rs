@@ -18,30 +18,31 @@ pub struct Urgency(u128);
 
 impl Urgency {
     /// Returns the urgency of a static priority level (0 is the most urgent), a dynamic subpriority
-    /// as [`by_deadline`] or [`by_laxity`] make them, and the place in the static order.
+    /// from [`by_deadline`] or [`by_laxity`], and the index in the static order.
     pub const fn new(level: u32, dynamic: u64, order: u32) -> Urgency {
         Urgency(((level as u128) << 96) | ((dynamic as u128) << 32) | order as u128)
     }
 
-    /// The static priority level.
+    /// Returns the static priority level.
     pub const fn level(self) -> u32 {
         (self.0 >> 96) as u32
     }
 }
 
-/// Dynamic subpriority of an operation with so many nanoseconds to its deadline; negative ones are late and go first.
+/// Returns the dynamic subpriority of an operation with this time to its deadline, in ns; negative
+/// times are late and go first.
 ///
-/// TAO's code sends operations that are late by deadline behind all others, as [`by_laxity`] does; pass it the time to
-/// deadline for that order.
+/// TAO's code dispatches operations with passed deadlines after all others, as [`by_laxity`] does;
+/// pass the time to deadline to it for that order.
 pub const fn by_deadline(time_to_deadline: i64) -> u64 {
     (time_to_deadline as u64) ^ (1 << 63)
 }
 
-/// Dynamic subpriority of an operation with so many nanoseconds of laxity: the smallest positive laxity goes
-/// first; those that are late come after all others, the latest of them first.
+/// Returns the dynamic subpriority of an operation with this laxity, in ns: the smallest positive
+/// laxity goes first; late operations go after all others, the latest first.
 ///
-/// A laxity of 0 counts as late, as paper 3 says (2.3.2, footnote 5). TAO's code puts the late ones the other way round
-/// on 32-bit machines; this is the paper's order.
+/// A laxity of 0 counts as late, as paper 3 says (2.3.2, footnote 5). On 32-bit machines TAO's code
+/// reverses the order of late operations; this function keeps the paper's order.
 ///
 /// ```
 /// use oxorb_sched::strategy::by_laxity;

@@ -1,9 +1,9 @@
-//! The subset of AADL that is read, and what is refused, by name and place.
+//! Supported subset of AADL, and what is refused, by name and position.
 
 use oxorb_sched::import::aadl::{Protocol, read};
 use proptest::prelude::*;
 
-/// Threads of two processors, with properties from everywhere they may come from.
+/// Threads of two processors, with properties at every supported level.
 const WHOLE: &str = r#"
 -- A comment.
 package Avionics::Model
@@ -105,7 +105,7 @@ fn threads_and_processors() {
     assert_eq!(model.threads[0].place.line, 31);
 }
 
-/// The model with something else in it.
+/// Returns the model with one text replaced.
 fn refused(from: &str, to: &str) -> String {
     assert!(WHOLE.contains(from), "{from}");
     read(&[&WHOLE.replacen(from, to, 1)]).unwrap_err().to_string()
@@ -170,7 +170,7 @@ fn what_is_not_read_is_refused_by_name_and_place() {
     ];
     for (from, to, expected) in cases {
         if expected.is_empty() {
-            // Skipped where it is of no thread, or wrong: either way it comes to an end.
+            // Skipped, if it is not a thread's, or refused: parsing ends either way.
             let _ = read(&[&WHOLE.replacen(from, to, 1)]);
             continue;
         }
@@ -186,7 +186,7 @@ fn rings_and_towers_come_to_an_end() {
     let ring = "package P public system S end S; system implementation S.a subcomponents b: system S.b; end S.a;
         system implementation S.b subcomponents a: system S.b; end S.b; end P;";
     assert!(read(&[ring]).unwrap_err().why.contains("deep within each other, or in a ring"));
-    // Each level has ten times the components of the one below.
+    // Each level has ten times the components of the next lower one.
     let mut tower = String::from("package P public thread T end T; process L0 end L0; ");
     tower.push_str("system L end L; system implementation L.l0 end L.l0; ");
     for level in 1..12 {
@@ -201,7 +201,7 @@ fn rings_and_towers_come_to_an_end() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Nothing makes it panic: pieces of the model in any order, cut anywhere.
+    /// The parser never panics: pieces of the model in any order, cut anywhere.
     #[test]
     fn any_text_is_read_or_refused(pieces in prop::collection::vec((0..WHOLE.len(), 0..80usize), 0..30), noise in ".{0,20}") {
         let mut text = String::new();
@@ -210,7 +210,7 @@ proptest! {
         }
         text.push_str(&noise);
         let _ = read(&[&text]);
-        // The whole with a piece missing.
+        // The whole model with a piece missing.
         if let Some((first, _)) = text.char_indices().nth(5) {
             let _ = read(&[&WHOLE.replacen(&text[..first], "", 1)]);
         }

@@ -1,5 +1,6 @@
-//! Proof and enforcement agree: what the analysis proves is missed neither by the simulation nor by a run of the emitted
-//! table on a virtual clock, over the queues that the ORB has, with the overheads that the analysis counted.
+//! Agreement of proof and enforcement: a proved deadline is missed neither by the simulation nor by
+//! a run of the emitted table on a virtual clock, over the queues of the ORB, with the overheads
+//! that the analysis counted.
 
 use oxorb_sched::analysis::{End, Outcome, analyse};
 use oxorb_sched::level::{Criticality, Importance};
@@ -12,23 +13,23 @@ use oxorb_sched::{
 };
 use proptest::prelude::*;
 
-/// In milliseconds; the frame is 240.
+/// Periods in milliseconds; the frame is 240.
 const PERIODS: [u64; 7] = [10, 12, 15, 20, 24, 40, 60];
 
 #[derive(Debug, Clone)]
 struct Said {
-    /// Place in [`PERIODS`].
+    /// Index in [`PERIODS`].
     period: usize,
-    /// Share of the processor, in proportion to those of the others.
+    /// Share of the processor, relative to the others.
     share: u64,
     /// Deadline in eighths of the period.
     deadline: u64,
     criticality: usize,
     importance: usize,
     threads: u32,
-    /// Operations declared before that call this one, or send events to it: which, how often, and how.
+    /// Earlier operations that call this one or send events to it: which, how often, and how.
     callers: Vec<(usize, u32, CallKind)>,
-    /// In milliseconds.
+    /// Phase in milliseconds.
     phase: u64,
     jitter: u64,
 }
@@ -62,14 +63,14 @@ fn said() -> impl Strategy<Value = Said> {
     )
 }
 
-/// The operations, together using so many thousandths of the processor.
+/// Returns the operations, with a total utilisation in thousandths of the processor.
 fn repository(all: &[Said], load: u64) -> Result<Repository, Error> {
     let shares: u64 = all.iter().map(|said| said.share).sum();
     let mut repository = Repository::new();
     for (at, said) in all.iter().enumerate() {
         let handle = repository.create(&format!("o{at}"))?;
         let period = PERIODS[said.period] * MILLISECOND;
-        // What events or calls alone bring has the rate of its callers.
+        // An operation triggered only by events or calls has the rate of its callers.
         let own = said.callers.is_empty() || said.share % 3 == 0;
         let characteristics = Characteristics {
             worst_case: (period / 1_000 * load * said.share / shares / u64::from(said.threads))
@@ -111,13 +112,13 @@ fn overheads() -> impl Strategy<Value = Overheads> {
     })
 }
 
-/// The first job that is late although that was proved impossible.
+/// Returns the first job that is late although its deadline was proved.
 fn broken(set: &TaskSet, proved: &[bool], timeline: &Timeline) -> Option<String> {
     let late = timeline.jobs.iter().find(|job| proved[job.task] && job.missed())?;
     Some(format!("{late:?} of {:#?}", set.tasks[late.task]))
 }
 
-/// The first job at the end of a chain that is done later than was proved.
+/// Returns the first job at the end of a chain that ends later than proved.
 fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Option<String> {
     for End { steps, firsts, response } in chains {
         let (first, last) = (*steps.first()?, *steps.last()?);
@@ -140,8 +141,8 @@ fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Opti
     None
 }
 
-/// A job that blocks a chain ends, and releases receivers of the instance before: they are more urgent than the chain's last
-/// step, though they come after it.
+/// A job that blocks a chain ends and releases receivers of the previous instance: they are more
+/// urgent than the chain's last step, though they follow it.
 #[test]
 fn receivers_that_a_blocking_job_releases_count() {
     let task = |name: &str, wcet, period| Task::periodic(name, wcet, period);
@@ -169,8 +170,9 @@ fn receivers_that_a_blocking_job_releases_count() {
     assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
 }
 
-/// By laxity with full preemption, a job that has run for longer than it came before the next one of its task takes turns with
-/// that: the later instance of a chain goes before the earlier one.
+/// Full preemption by laxity: a job that has run for longer than the distance to the next job of
+/// its task takes turns with that job, so that the later instance of a chain precedes the earlier
+/// one.
 #[test]
 fn instances_of_a_chain_that_take_turns_count() {
     let mut set = TaskSet::fixed_priority([
@@ -190,8 +192,9 @@ fn instances_of_a_chain_that_take_turns_count() {
     assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
 }
 
-/// Two jobs of one task, of which events bring the second soon after the first, take turns by laxity, too, though the processor
-/// is theirs alone: all work fits before its deadlines, and each step may take from the first what it needs.
+/// Two jobs of one task, the second released by events soon after the first, take turns by laxity
+/// even on a processor of their own: all work meets its deadlines, and each step may take from the
+/// first what it needs.
 #[test]
 fn jobs_of_one_task_that_take_turns_count() {
     let mut task = Task::periodic("task", 22, 24);
@@ -255,8 +258,8 @@ proptest! {
     }
 }
 
-/// Whether the random operations are worth anything: deadlines are proved under each strategy and model, by events as well, and
-/// tables are run.
+/// The random operations are significant: deadlines are proved under each strategy and model, also
+/// by events, and tables are run.
 #[test]
 fn the_random_operations_are_proved_and_enforced_often_enough() {
     use proptest::strategy::ValueTree as _;

@@ -1,24 +1,25 @@
-//! Admission to a server that runs: against a whole analysis, and against a processor that is played through.
+//! Admission control of a running server, compared with a whole analysis and with a simulated
+//! processor.
 
 use oxorb_sched::admission::{Answer, Controller, Has, LateComers, Unacceptable, Urgency, Wanted};
 use oxorb_sched::analysis::analyse;
 use oxorb_sched::{Task, TaskSet};
 use proptest::prelude::*;
 
-/// What somebody wants, in small whole numbers.
+/// Request for admission, in small whole numbers.
 #[derive(Debug, Clone)]
 enum Step {
     Admit {
         wcet: u64,
         period: usize,
-        /// In quarters of the period.
+        /// Deadline in quarters of the period.
         deadline: u64,
         priority: i16,
     },
     Release(usize),
 }
 
-/// Of which the frame is 120.
+/// Periods with a frame of 120.
 const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 20, 24];
 
 fn step() -> impl Strategy<Value = Step> {
@@ -43,7 +44,8 @@ fn wanted(number: usize, step: &Step) -> Option<Wanted> {
     })
 }
 
-/// Orders of all, where each of those that are equally urgent is last of them once: what a guarantee has to survive.
+/// Returns orders of all members in which each of several equals is last once: a guarantee must
+/// hold in all of them.
 fn goes_first(urgency: Urgency, one: &Wanted, other: &Wanted) -> bool {
     match urgency {
         Urgency::Deadline => one.deadline <= other.deadline,
@@ -51,11 +53,11 @@ fn goes_first(urgency: Urgency, one: &Wanted, other: &Wanted) -> bool {
     }
 }
 
-/// The longest response of `own`, when all come together and again and again, and all that `go first` do: a processor played
-/// through tick by tick. `None`: it is not done within the frame's end.
+/// Returns the longest response of `own` if all arrive together and repeatedly, and all in `first`
+/// go first, on a processor simulated tick by tick. `None`: not done within the frame.
 fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
     const END: u64 = 100_000;
-    // Work of those before that has come and is not done; of its own jobs, when they came.
+    // Pending work of those before, and the arrivals of its own jobs.
     let (mut before, mut waiting) = (0, std::collections::VecDeque::new());
     let (mut longest, mut left) = (0, 0);
     for now in 0..END {
@@ -76,7 +78,7 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
                 waiting.pop_front();
             }
         }
-        // The processor is idle: what comes next has nothing to wait for but what comes with it.
+        // The processor is idle: the next jobs wait only for those that arrive together with them.
         if before == 0 && waiting.is_empty() && now > 0 && (now + 1) % 120 == 0 {
             return Some(longest);
         }
@@ -84,7 +86,8 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
     None
 }
 
-/// Whether all keep their deadlines, from the beginning, behind a thread that goes `ahead` of them.
+/// Reports whether all keep their deadlines, from the beginning, behind a thread that goes `ahead`
+/// of them.
 fn all_in_time(urgency: Urgency, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
     all.iter().enumerate().all(|(at, own)| {
         let others = all.iter().enumerate().filter(|(place, _)| *place != at);
@@ -102,7 +105,8 @@ fn all_in_time(urgency: Urgency, ahead: Option<&Wanted>, all: &[Wanted]) -> bool
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whoever is guaranteed is in time, and so are all others; whoever is refused would not be, or somebody else.
+    /// Members with a guarantee are in time, and so are all others; a refused one would be late, or
+    /// make another one late.
     #[test]
     fn guarantees_are_given_exactly_where_all_stay_in_time(
         steps in prop::collection::vec(step(), 1..14),
@@ -148,7 +152,7 @@ proptest! {
                 Answer::BestEffort { .. } => prop_assert!(false),
             }
         }
-        // What is told of those that are there is what an analysis from the beginning finds.
+        // The reported members equal the result of an analysis from the beginning.
         let members = controller.members();
         prop_assert_eq!(members.len(), there.len());
         for member in members {
@@ -167,7 +171,7 @@ proptest! {
         }
     }
 
-    /// All of a schedule, or none; and one after the other gives the same, in whatever order.
+    /// A list is admitted as a whole or not at all; one by one gives the same result, in any order.
     #[test]
     fn a_schedule_is_admitted_as_a_whole(steps in prop::collection::vec(step(), 1..8)) {
         let all: Vec<Wanted> = steps
@@ -188,7 +192,7 @@ proptest! {
         };
         prop_assert_eq!(admitted(&answers), admitted(&one_by_one));
         match admitted(&answers) {
-            // Equals stand as they came.
+            // Equals stay in order of arrival.
             true => {
                 let sorted = |controller: &Controller| {
                     let mut members = controller.members();
@@ -201,7 +205,7 @@ proptest! {
         }
     }
 
-    /// All of a schedule have what they were answered, or none is admitted: whether late comers share or not.
+    /// A whole list has what it was answered, or none is admitted, whether latecomers share or not.
     #[test]
     fn a_schedule_has_what_it_was_answered(
         there in prop::collection::vec(step(), 0..4),
@@ -237,7 +241,8 @@ proptest! {
         }
     }
 
-    /// However many share: together they have what guarantees leave, and each as much as the other.
+    /// Any number of members with shares together have the time that guarantees leave, in equal
+    /// parts.
     #[test]
     fn shares_are_equal_and_never_more_than_there_is(
         guaranteed in prop::collection::vec(step(), 0..4),
@@ -276,7 +281,8 @@ proptest! {
             let period = u128::from(share.period);
             let left = 1_000_000_000_u128.saturating_sub(load) * period;
             prop_assert!(all <= left);
-            // All that is left is shared, down to a nanosecond each: nothing, where a later guarantee took the rest.
+            // All the remaining time is shared, down to a nanosecond each: none if a later
+            // guarantee took the rest.
             prop_assert!(left - all < period + sharers * 1_000_000_000);
         }
     }
@@ -304,7 +310,8 @@ fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
     }
 }
 
-/// A mistake is told however late the operations before it are. Two operations of one name are a mistake.
+/// A mistake is reported even if earlier operations of the list are late. Two operations of one
+/// name are a mistake.
 #[test]
 fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
     let wanted = |name: &str, worst_case| Wanted {

@@ -1,5 +1,5 @@
-//! Whatever is declared, however large: an answer or a clear error, and never a panic or an overflow (tests run with
-//! overflow checks).
+//! Declarations of any size lead to an answer or a clear error, and never to a panic or an overflow
+//! (tests run with overflow checks).
 
 use oxorb_sched::analysis::holistic::{Flow, Resource, Step, Wrong, analyse_flows};
 use oxorb_sched::analysis::{Outcome, analyse, partition, sensitivity};
@@ -13,7 +13,7 @@ use oxorb_sched::{
 };
 use proptest::prelude::*;
 
-/// Times at the ends and in the middle.
+/// Returns times at the ends of the range and in the middle.
 fn time() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0),
@@ -46,7 +46,7 @@ fn task() -> impl Strategy<Value = Task> {
     })
 }
 
-/// A set as schedules make them: a level has one order, and bands follow levels.
+/// Returns a set as schedules make them: a level has one order, and bands follow levels.
 fn set() -> impl Strategy<Value = TaskSet> {
     let tasks = prop::collection::vec(task(), 1..6);
     let model = prop::sample::select(DispatchModel::ALL.to_vec());
@@ -123,7 +123,7 @@ fn repository(said: &[Said], acyclic: bool) -> Repository {
     for (at, one) in said.iter().enumerate() {
         for &(other, calls, kind) in &one.dependencies {
             let other = other % said.len();
-            // Calls go up, events come from below: no rings.
+            // Calls go up, events come from below: no cycles.
             let fits = match kind {
                 CallKind::TwoWay => other > at,
                 CallKind::OneWay => other < at,
@@ -145,7 +145,7 @@ proptest! {
         let report = analyse(&set);
         prop_assert_eq!(report.verdicts.len(), set.tasks.len());
         for verdict in &report.verdicts {
-            // Every verdict can be told, and a proof has no bound beyond the deadline.
+            // Every verdict can be explained, and a proof has no bound beyond the deadline.
             prop_assert!(!verdict.explain(&set).to_string().is_empty());
             let late = verdict.response.is_some_and(|response| response > set.tasks[verdict.task].deadline);
             prop_assert!(!(late && verdict.outcome == Outcome::Meets), "{}", verdict.explain(&set));
@@ -182,7 +182,7 @@ proptest! {
                 return Ok(());
             }
         };
-        // A12.10: the order is total, and the same again.
+        // The order is total, and reproducible.
         let again = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
         prop_assert_eq!(&schedule.assignments, &again.assignments);
         let mut places: Vec<_> = schedule
@@ -202,7 +202,7 @@ proptest! {
             prop_assert_eq!(level.os_priority, row.assigned.os_priority);
             prop_assert!(repository.get(row.handle).unwrap().is_enabled());
         }
-        // A11.13: nothing has a rate of its own and none in the schedule.
+        // No operation has a rate of its own, and none is in the schedule.
         for (at, one) in all.iter().enumerate() {
             let runs = one.enabled != Enabled::Disabled && one.characteristics.period > 0;
             let found = schedule.assignment(Handle(at as i32 + 1)).is_some();
@@ -227,7 +227,7 @@ proptest! {
             steps: (0..resources.len()).map(step).collect(),
             deadline,
         };
-        // Steps after the first have none.
+        // Steps after the first have no offsets.
         let offset = resources[1..].iter().any(|resource| resource.set.tasks[0].offset.is_some());
         let flows = [flow];
         prop_assert_eq!(offset, matches!(analyse_flows(&resources, &flows), Err(Wrong::Offset(_))));
@@ -250,7 +250,7 @@ proptest! {
 
     #[test]
     fn timelines_are_made_or_refused(mut set in set(), frame in time()) {
-        // Up to a million jobs are simulated, which takes longer than a test should.
+        // Some hundred jobs up to a million would be simulated, which is too slow for a test.
         let many: u64 = set.tasks.iter().map(|task| frame / task.period).sum();
         prop_assume!(!(200..1_000_000).contains(&many));
         set.overheads.step = 1 << 50;

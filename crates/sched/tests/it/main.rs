@@ -1,4 +1,4 @@
-//! Schedules, their analysis and their queues, a module for each subject.
+//! Tests of schedules, their analysis and their queues, a module for each subject.
 
 mod aadl;
 mod agreement;

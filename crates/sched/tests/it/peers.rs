@@ -1,5 +1,6 @@
-//! Responses beside those of an independent implementation: the analyses that the Prosa project has verified, as
-//! `response-time-analysis` on PyPI has them (Bozhko and Brandenburg, "Abstract Response-Time Analysis", ECRTS 2020).
+//! Responses compared with an independent implementation: the analyses verified by the Prosa
+//! project, from `response-time-analysis` on PyPI (Bozhko and Brandenburg, "Abstract Response-Time
+//! Analysis", ECRTS 2020).
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -16,7 +17,7 @@ const SETS: usize = 2_000;
 /// Periods of the operations. Their least common multiple is 120.
 const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 20, 24];
 
-/// Tasks of which the last one is asked for.
+/// Tasks; the response of the last one is requested.
 #[derive(Debug, Clone)]
 struct Asked {
     by_deadline: bool,
@@ -41,7 +42,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 impl Asked {
     fn set(&self) -> TaskSet {
         let mut set = match self.by_deadline {
-            // Ties go to the one before, so that the last one waits for all its equals.
+            // Ties go to the earlier task, so that the last one waits for all its equals.
             true => {
                 TaskSet::dynamic(self.tasks.clone(), Dispatching::Deadline, DispatchModel::Urgency)
             }
@@ -65,7 +66,7 @@ impl Asked {
     }
 }
 
-/// Returns the other's answers; `None`: it is not installed.
+/// Returns the peer's answers; `None` if it is not installed.
 fn answers(asked: &[Asked]) -> Option<Vec<Option<u64>>> {
     const PEER: &str = "response-time-analysis";
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/response_times.py");
@@ -80,7 +81,8 @@ fn answers(asked: &[Asked]) -> Option<Vec<Option<u64>>> {
     };
     let mut input = python.stdin.take().unwrap();
     let lines: String = asked.iter().map(Asked::line).collect();
-    // It reads to the end as it answers: whoever reads the answers must not be who writes.
+    // The peer answers while it reads its input: answers must be read by another thread than the
+    // writer.
     let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
     let output = python.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);

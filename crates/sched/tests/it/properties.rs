@@ -1,4 +1,5 @@
-//! What must hold for every set of tasks: analysis against simulation, and the same arrivals in the same order.
+//! Properties of every set of tasks: analysis against simulation, and equal arrivals in equal
+//! order.
 
 use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
 use oxorb_sched::analysis::{self, Outcome, analyse};
@@ -11,7 +12,7 @@ use oxorb_sched::{
 };
 use proptest::prelude::*;
 
-/// Periods of which a frame is short.
+/// Periods with a short frame.
 const PERIODS: [u64; 6] = [4, 5, 6, 8, 10, 12];
 
 fn tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
@@ -33,7 +34,7 @@ fn dispatching() -> impl Strategy<Value = Dispatching> {
     prop::sample::select(vec![Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity])
 }
 
-/// Static priorities in the order given, neighbours sharing bands of two.
+/// Returns static priorities in the given order, with neighbours sharing bands of two.
 fn fixed(tasks: Vec<Task>, model: DispatchModel) -> TaskSet {
     let mut set = TaskSet::fixed_priority(tasks);
     set.model = model;
@@ -60,7 +61,7 @@ fn worst_latencies(set: &TaskSet, timeline: &Timeline) -> Vec<u64> {
     worst
 }
 
-/// The worst latency of each task over all phases that whole units give.
+/// Returns the worst latency of each task over all phases in whole units.
 fn exhaust(set: &TaskSet) -> Vec<u64> {
     let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
     let mut worst = vec![0; set.tasks.len()];
@@ -92,7 +93,7 @@ fn exhaust(set: &TaskSet) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Response-time analysis is never below what an exhaustive simulation of small sets finds, and equal to it.
+    /// Response-time analysis equals the result of an exhaustive simulation of small sets.
     #[test]
     fn response_times_are_exact_for_small_sets(tasks in tasks(3), model in model()) {
         let set = fixed(tasks, model);
@@ -104,7 +105,7 @@ proptest! {
         }
     }
 
-    /// Neither are the bounds for queues by deadline and laxity below it.
+    /// The bounds for queues by deadline and laxity are never below an exhaustive simulation's.
     #[test]
     fn bounds_of_dynamic_queues_are_never_too_small(
         tasks in tasks(3),
@@ -125,8 +126,8 @@ proptest! {
         }
     }
 
-    /// Mixed levels, any strategy and model: what is found to meet its deadline never misses it, and what is found to miss
-    /// it under exact analysis does so when all arrive together.
+    /// Mixed levels, any strategy and model: a proved deadline is never missed, and a miss found by
+    /// an exact analysis occurs when all arrive together.
     #[test]
     fn feasible_sets_never_miss(
         tasks in tasks(6),
@@ -160,7 +161,7 @@ proptest! {
         }
     }
 
-    /// Known offsets only ever help, and never too much.
+    /// Known offsets only ever shorten a bound, and never too much.
     #[test]
     fn offsets_are_safe(tasks in tasks(4), phases in prop::collection::vec(0..12u64, 4)) {
         let loose = fixed(tasks, DispatchModel::Urgency);
@@ -179,7 +180,7 @@ proptest! {
         }
     }
 
-    /// Releases that jitter delays are within the bound.
+    /// Releases delayed by jitter stay within the bound.
     #[test]
     fn jitter_is_safe(
         tasks in tasks(4),
@@ -212,8 +213,8 @@ proptest! {
         }
     }
 
-    /// Events that come late, and so close to the next ones that jobs of one task compete, are within what is proved in every
-    /// queue: response and deadline count from when they come.
+    /// Late events, so close to the next ones that jobs of one task compete, stay within the proved
+    /// bounds in every queue: response and deadline count from their arrival.
     #[test]
     fn late_events_are_safe(
         numbers in prop::collection::vec((6..24u64, 1..100u64, 0..24u64, 0..30u64), 1..4),
@@ -233,7 +234,7 @@ proptest! {
         let mut come = Vec::new();
         for (place, task) in set.tasks.iter().enumerate() {
             for number in 0..6 {
-                // Of a hundred, three quarters are late by all or nothing.
+                // The upper three quarters of the values delay an event fully or not at all.
                 let share = late[(place * 6 + number) % late.len()] * 4;
                 let share = if share < 100 { 4 * share.min(25) } else { 100 * (share / 100 % 2) };
                 let at = task.deadline % 7 + number as u64 * task.period + task.delay * share / 100;
@@ -250,7 +251,7 @@ proptest! {
         }
     }
 
-    /// A12.10: the same arrivals give the same order, however the set is written down.
+    /// Equal arrivals give an equal order, however the set is written down.
     #[test]
     fn the_same_arrivals_give_the_same_order(
         tasks in tasks(6),
@@ -260,7 +261,7 @@ proptest! {
         let set = TaskSet::dynamic(tasks, dispatching, model);
         let first = simulate(&set, 60);
         prop_assert_eq!(&first, &simulate(&set, 60));
-        // Backwards: places differ, the static order stays.
+        // Reversed: indices differ, the static order stays.
         let mut turned = set.clone();
         turned.tasks.reverse();
         let last = set.tasks.len() - 1;
@@ -278,7 +279,7 @@ proptest! {
         prop_assert_eq!(construct(&set, 60), construct(&set, 60));
     }
 
-    /// The quick demand test for EDF agrees with playing the whole frame through.
+    /// The quick demand test for EDF agrees with a simulation of the whole frame.
     #[test]
     fn demand_is_exact_for_deadlines(tasks in tasks(5)) {
         let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Urgency);
@@ -295,7 +296,7 @@ proptest! {
     }
 }
 
-/// Times as people declare them: whole and half milliseconds, far from multiples of the step.
+/// Realistic times: whole and half milliseconds, far from multiples of the step.
 fn slow_tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
     let task = (0..PERIODS.len(), 1..=4_000u64, 0..=3u64).prop_map(|(period, wcet, slack)| {
         let period = PERIODS[period] * time::MILLISECOND;
@@ -307,7 +308,8 @@ fn slow_tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
     prop::collection::vec(task, 2..=most)
 }
 
-/// Load of which all deadlines are met with a little left over: where looking at laxity only each step tells.
+/// Load under which all deadlines are met with little time left over: there, evaluating laxity only
+/// once a step matters.
 fn nearly_full(tasks: &mut [Task], per_mille: u64) {
     let load: f64 = tasks.iter().map(|task| task.wcet as f64 / task.deadline as f64).sum();
     for task in tasks {
@@ -319,7 +321,7 @@ fn nearly_full(tasks: &mut [Task], per_mille: u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// R5: what is proved under MLF holds where laxity is looked at each step and not all the time.
+    /// A proof under MLF holds if laxity is evaluated once a step and not continuously.
     #[test]
     fn laxity_that_is_looked_at_each_step_misses_nothing_proved(
         tasks in slow_tasks(5),
@@ -342,7 +344,8 @@ proptest! {
     }
 }
 
-/// A thousand operations are no more than the analysis takes on; `examples/thousand.rs` says how long that takes.
+/// A thousand operations are within the limits of the analysis; `examples/thousand.rs` shows how
+/// long it takes.
 #[test]
 fn a_thousand_operations() {
     let mut repository = Repository::new();
@@ -370,7 +373,7 @@ fn a_thousand_operations() {
     }
 }
 
-/// A step of a flow, released whenever the step before it is done, among tasks with phases of their own.
+/// Step of a flow, released when the previous step is done, among tasks with phases of their own.
 fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -> Vec<u64> {
     let mut phased = set.clone();
     for (task, phase) in phased.tasks.iter_mut().zip(phases) {
@@ -388,7 +391,8 @@ fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// A flow over a processor, a link and another processor is never slower than the holistic analysis says.
+    /// A flow over a processor, a link and another processor is never slower than the holistic
+    /// bound.
     #[test]
     fn flows_are_never_slower_than_analysed(
         nodes in prop::collection::vec(tasks(3), 3),

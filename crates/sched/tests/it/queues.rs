@@ -4,7 +4,7 @@ use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Heap, List, Missed, Store, Taken, Timing};
 use oxorb_testkit::alloc::allocations;
 
-/// Fills and empties a queue again and again; the clock advances so that some are late.
+/// Fills and empties a queue repeatedly; the clock advances so that some requests are late.
 fn churn<S: Store<Item = u64>>(missed: Missed) -> u64 {
     const CAPACITY: usize = 1_000;
     let mut taken = 0;

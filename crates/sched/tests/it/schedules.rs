@@ -1,4 +1,4 @@
-//! Schedules whose numbers are known from elsewhere.
+//! Schedules with numbers known from other sources.
 
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints, Handle, InfoType};
@@ -18,8 +18,8 @@ fn compute(repository: &Repository, strategy: Strategy, model: DispatchModel) ->
     Schedule::compute(repository, &strategy, &model, &priorities).unwrap()
 }
 
-/// The 16 operations of TAO's `Sched_Conf` (F3): suppliers of two criticalities and four rates, and consumers that get two
-/// events in each period.
+/// The 16 operations of TAO's `Sched_Conf`: suppliers of two criticalities and four rates, and
+/// consumers that get two events in each period.
 fn sched_conf() -> Repository {
     let mut repository = Repository::new();
     let mut suppliers = Vec::new();
@@ -62,7 +62,7 @@ fn sched_conf() -> Repository {
 #[test]
 fn the_golden_schedule_of_tao() {
     let repository = sched_conf();
-    // The thread priorities of the system on which TAO's file was made.
+    // Thread priorities of the system on which TAO's file was made.
     let priorities = OsPriorities::list([15, 2, 1]);
     let schedule =
         Schedule::compute(&repository, &Strategy::MUF, &DispatchModel::Band, &priorities).unwrap();
@@ -111,7 +111,8 @@ fn the_golden_schedule_of_tao() {
     assert_eq!(schedule.check(), Ok(()));
 }
 
-/// TAO's `Sched_Conf_Anomalies`: what has no rate has no priority, and the scheduler says whose fault that is.
+/// TAO's `Sched_Conf_Anomalies`: an operation without a rate has no priority, and the scheduler
+/// reports the reason.
 #[test]
 fn unresolved_rates_as_tao_tells_them() {
     let mut repository = Repository::new();
@@ -135,7 +136,7 @@ fn unresolved_rates_as_tao_tells_them() {
         let row = schedule.assignment(handle)?;
         Some((row.assigned.subpriority, row.assigned.preemption_priority))
     };
-    // The consumer is done first in the walk, so that it goes before its supplier's next event.
+    // The search finishes the consumer first, so that it precedes its supplier's next event.
     assert_eq!(assigned(supplier), Some((0, 0)));
     assert_eq!(assigned(consumer), Some((1, 0)));
     assert_eq!([assigned(remote), assigned(local), assigned(both)], [None; 3]);
@@ -161,7 +162,7 @@ fn each_strategy_makes_its_levels() {
     let mixed = types(Strategy::RMS_MLF);
     assert_eq!(mixed[..4], [Dispatching::Static; 4]);
     assert_eq!(mixed[4..], [Dispatching::Laxity]);
-    // A22.15: 0 is the most urgent dispatching priority, and its thread has the largest priority.
+    // 0 is the most urgent dispatching priority, and its thread has the highest priority.
     let rms = levels(Strategy::RMS);
     assert_eq!(rms[0].periods, [50_000_000]);
     assert!(rms.windows(2).all(|pair| pair[0].os_priority > pair[1].os_priority));
@@ -204,7 +205,7 @@ fn an_application_adds_its_own_mappings() {
     let schedule =
         Schedule::compute(&repository, &ByName, &DispatchModel::Band, &priorities).unwrap();
     assert_eq!(schedule.strategy, "by name");
-    // The low ones first, for once.
+    // Operations of low criticality first.
     assert_eq!(schedule.assignments[1].assigned.preemption_priority, 0);
     assert_eq!(schedule.assignments[0].assigned.preemption_priority, 1);
     let refused = Schedule::compute(&repository, &ByName, &Backwards, &priorities).unwrap_err();
@@ -264,7 +265,7 @@ fn deadline_monotonic_looks_at_deadlines() {
     assert_eq!(first(Strategy::DM), "b");
 }
 
-/// A11.3: threads are counted, and those of disabled operations are not.
+/// Threads are counted, except those of disabled operations.
 #[test]
 fn operations_and_their_threads_are_counted() {
     let mut repository = Repository::new();

@@ -1,4 +1,4 @@
-//! Paper 3's simulation (E10): what holds of its results and what does not.
+//! Paper 3's simulation: which of its results hold and which do not.
 
 use oxorb_sched::simulate::{
     Late, Options, Overall, TaskStatistics, construct, overall, releases, run, statistics, table_1,
@@ -27,7 +27,8 @@ fn found(set: &TaskSet, timeline: &oxorb_sched::simulate::Timeline) -> Found {
     Found { tasks, all }
 }
 
-/// As constructed, and event by event with late jobs kept and demoted.
+/// Returns the results of the construction, and of the event-driven run with late jobs kept and
+/// demoted.
 fn in_all_forms(strategy: Strategy) -> [Found; 3] {
     let set = set(strategy);
     let events = |late| {
@@ -103,8 +104,8 @@ fn the_same_arrivals_give_the_same_timeline() {
     }
 }
 
-/// A22.6: "MUF minimizes the overall percentage of missed deadlines" holds for the mean of each operation's fraction and not
-/// for the number of missed deadlines.
+/// "MUF minimizes the overall percentage of missed deadlines" holds for the mean of each
+/// operation's fraction but not for the number of missed deadlines.
 #[test]
 fn muf_misses_least_by_one_measure_and_not_by_the_other() {
     let all = ALL.map(|strategy| {
@@ -117,8 +118,9 @@ fn muf_misses_least_by_one_measure_and_not_by_the_other() {
     assert_eq!((muf.missed, mlf.missed), (20, 19));
 }
 
-/// A22.7: not every other strategy misses deadlines of every critical operation slower than 20 Hz. The tasks of the table
-/// are low and then high ones, the slowest first.
+/// MLF keeps all deadlines of the slowest critical operation: the paper's claim about all other
+/// strategies does not hold. The tasks of the table are the low ones and then the high ones, the
+/// slowest first.
 #[test]
 fn mlf_keeps_the_slowest_critical_operation() {
     let [constructed, ..] = in_all_forms(Strategy::MLF);
@@ -131,7 +133,7 @@ fn mlf_keeps_the_slowest_critical_operation() {
     }
 }
 
-/// A22.9: a job that was begun in time can still be done late, so the two definitions of a miss differ.
+/// A job begun in time can still end late, so the two definitions of a miss differ.
 #[test]
 fn a_miss_at_dispatch_is_not_a_miss_at_completion() {
     let [_, _, demoting] = in_all_forms(Strategy::MLF);

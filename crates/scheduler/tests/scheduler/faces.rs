@@ -1,4 +1,4 @@
-//! Configuration run and run time behind the same interface (A11.7, A11.8), and the end of both.
+//! Configuration run and run time behind the same interface, and the end of both.
 
 use oxorb::Interface as _;
 use oxorb_sched::service::Service;
@@ -12,7 +12,7 @@ use super::{Bench, Folder, rms, set};
 
 #[test]
 fn the_same_calls_at_configuration_and_at_run_time() {
-    /// What an application does at its start, in both runs.
+    /// Start-up of an application, in both runs.
     fn start(bench: &Bench, names: &[&str]) -> Result<(), RecomputeSchedulingError> {
         for (at, name) in names.iter().enumerate() {
             let handle = bench.scheduler.create(name).unwrap();
@@ -28,20 +28,20 @@ fn the_same_calls_at_configuration_and_at_run_time() {
     let table = configuration.scheduling.look(Service::table).unwrap().unwrap();
 
     let run_time = Bench::new(Service::run_time(table).unwrap());
-    // One that was analysed did not register.
+    // An analysed operation did not register.
     assert!(matches!(
         start(&run_time, &["a"]),
         Err(RecomputeSchedulingError::TaskCountMismatch(_))
     ));
-    // One registers that was not analysed.
+    // An operation registers that was not analysed.
     assert!(matches!(run_time.scheduler.create("c"), Err(CreateError::Internal(_))));
     start(&run_time, &["a", "b"]).unwrap();
     assert_eq!(run_time.scheduler.entry_point_priority("b"), Ok((98, 0, 1)));
     assert_eq!(run_time.scheduler.get_config_infos(), configuration.scheduler.get_config_infos());
-    // What is said at run time changes nothing.
+    // Settings at run time change nothing.
     set(&run_time.scheduler, 1, 7, 7).unwrap();
     assert_eq!(run_time.scheduler.get(1).unwrap().period, 100);
-    // Thread priorities that are no more.
+    // Thread priorities that are no longer available.
     assert!(matches!(
         run_time.scheduler.recompute_scheduling(1, 98),
         Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(_))
@@ -78,7 +78,7 @@ fn destroy_leaves_nothing() {
     assert!(left.look(|service| service.repository().is_empty()).unwrap());
 }
 
-/// The numbers of a schedule, and one RT_Info seen by those who declare it and those who dispatch it.
+/// Counts of a schedule, and one RT_Info as seen by its declarer and by its dispatcher.
 #[test]
 fn counts_and_faces_of_an_info() {
     use oxorb_scheduler::schedule_faces::schedule_faces::{AssignedError, DeclaredError};
@@ -97,12 +97,12 @@ fn counts_and_faces_of_an_info() {
     assert!(matches!(faces.assigned("none"), Err(AssignedError::NoOperation(_))));
     assert!(matches!(faces.declared("none"), Err(DeclaredError::NoOperation(_))));
     bench.scheduler.recompute_scheduling(1, 99).unwrap();
-    // Events of the fast one let the slow one run as often, so that both share a queue.
+    // Events of the fast one make the slow one run as often, so that both share a queue.
     assert_eq!(faces.counts().unwrap().levels, 1);
     assert_eq!(bench.scheduler.get_config_infos().unwrap().len(), 1);
     assert_eq!(faces.threads(), Ok(2));
     let declared = faces.declared("slow").unwrap();
-    // From units of 100 ns.
+    // Converted from units of 100 ns.
     assert_eq!((declared.worst_case, declared.period), (2_000, 40_000));
     assert_eq!((declared.handle, declared.dependencies, declared.enabled), (slow, 1, true));
     let assigned = faces.assigned("slow").unwrap();
@@ -112,7 +112,7 @@ fn counts_and_faces_of_an_info() {
     );
 }
 
-/// S12: a service that clients read.
+/// Read-only service for clients.
 #[test]
 fn a_read_only_service_refuses_every_change() {
     let server = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

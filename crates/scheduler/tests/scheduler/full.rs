@@ -1,4 +1,4 @@
-//! A disk that is full, and has room again (S3); an empty file (S9).
+//! Full disk with space available again later; an empty file.
 
 use std::time::{Duration, Instant};
 

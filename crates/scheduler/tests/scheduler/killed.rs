@@ -1,4 +1,4 @@
-//! kill -9 at any moment loses nothing that was acknowledged, and leaves nothing half done.
+//! kill -9 at any moment loses no acknowledged change, and leaves none half done.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,10 +15,10 @@ use super::{Folder, rms, set};
 
 const START: Duration = Duration::from_secs(60);
 
-/// Where the server finds its state.
+/// Environment variable with the path of the server's state.
 const STATE: &str = "OXORB_TEST_STATE";
 
-/// Not a test of its own: the server that is killed.
+/// Server process that is killed; no test of its own.
 #[test]
 #[ignore = "the server of the other test"]
 fn server() {
@@ -48,15 +48,16 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     let _watchdog = oxorb_testkit::watchdog::watchdog(Duration::from_secs(300));
     let folder = Folder::new("killed");
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
-    // Of each operation: whether its period, and its dependency on the one before, were acknowledged.
+    // For each operation: whether its period, and its dependency on the previous one, were
+    // acknowledged.
     let mut known: Vec<(bool, bool)> = Vec::new();
     let mut scheduled = 0;
     for round in 0..6 {
         let (mut server, orb, scheduler) = start(&folder.state());
         check(&scheduler, &known);
-        // What was under way may have happened.
+        // Changes in progress may have happened.
         known.resize(scheduler.get_rt_info_set().unwrap().len(), (false, false));
-        // xorshift: different moments, the same in every run as far as that is possible.
+        // xorshift: different moments, reproducible as far as possible.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -80,7 +81,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     orb.shutdown(true).unwrap();
 }
 
-/// Declares operations until the server is gone; how many schedules were computed.
+/// Declares operations until the server is gone; returns the number of computed schedules.
 fn work(
     scheduler: &SchedulerRef,
     round: u32,
@@ -111,7 +112,7 @@ fn work(
         if i % 4 == 0 {
             match scheduler.recompute_scheduling(1, 99) {
                 Ok(_) => computed += 1,
-                // One of an earlier round may have been created and never set.
+                // An operation of an earlier round may have been created and never set.
                 Err(_) if scheduler.get_rt_info_set().is_ok() => {}
                 Err(_) => break,
             }
@@ -124,7 +125,7 @@ fn period(handle: i32) -> i32 {
     1_000_000 + handle % 3
 }
 
-/// Every acknowledged change is there, and no other but whole ones.
+/// Checks that every acknowledged change exists, and otherwise only complete ones.
 fn check(scheduler: &SchedulerRef, known: &[(bool, bool)]) {
     let infos = scheduler.get_rt_info_set().unwrap();
     assert!(infos.len() >= known.len(), "{} of {}", infos.len(), known.len());

@@ -1,4 +1,5 @@
-//! The service over the wire: what each operation does, refuses and keeps, and that other ORBs' clients agree.
+//! Tests of the service over the wire: effects, refusals and persistence of each operation, and
+//! agreement with other ORBs' clients.
 
 mod exceptions;
 mod faces;
@@ -19,13 +20,13 @@ use oxorb_scheduler::rtec_scheduler::{
 };
 use oxorb_scheduler::{Limits, Scheduling, Served, serve};
 
-/// A scheduling service behind TCP, and an ORB that asks it.
+/// Scheduling service over TCP, and the ORB of its client.
 struct Bench {
     server: Orb,
     client: Orb,
     scheduling: Scheduling,
     served: Served,
-    /// As the client sees it.
+    /// Reference in the client's ORB.
     scheduler: SchedulerRef,
 }
 
@@ -34,7 +35,7 @@ impl Bench {
         Bench::of(Scheduling::new(service))
     }
 
-    /// A configuration run under RMS.
+    /// Returns a configuration run under RMS.
     fn configuration() -> Self {
         Bench::new(rms())
     }
@@ -53,7 +54,7 @@ impl Bench {
         self.client.resolve(&url).unwrap()
     }
 
-    /// An operation with a time and a period in units of 100 ns.
+    /// Creates an operation with a time and a period in units of 100 ns.
     fn operation(&self, name: &str, time: u64, period: i32) -> i32 {
         let handle = self.scheduler.create(name).unwrap();
         set(&self.scheduler, handle, time, period).unwrap();
@@ -93,7 +94,7 @@ fn set(
     )
 }
 
-/// What a client says in a sequence.
+/// Returns an info as a client sends it in a sequence.
 fn info(handle: i32, time: u64, period: i32) -> RtInfo {
     RtInfo {
         entry_point: String::new(),
@@ -126,7 +127,7 @@ fn limits(operations: usize, dependencies: usize) -> Limits {
     Limits { operations, dependencies, ..Limits::default() }
 }
 
-/// A folder of its own for a test, gone after it.
+/// Temporary folder of one test, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {

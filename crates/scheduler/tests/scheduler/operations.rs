@@ -1,4 +1,4 @@
-//! What each operation of the interface does (A11.1, A12.2, A12.3; rt-facts 6).
+//! Effect of each operation of the interface.
 
 use oxorb_scheduler::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
 use oxorb_scheduler::rtec_scheduler::scheduler::ResetSeqError;
@@ -62,11 +62,11 @@ fn sequences_set_reset_and_replace() {
     };
     scheduler.set_seq(&[info(a, 1, 10), info(b, 1, 20), info(c, 1, 30)]).unwrap();
     assert_eq!(periods(), [10, 20, 30]);
-    // One of them is unknown: none changes.
+    // One operation is unknown: none changes.
     assert!(scheduler.set_seq(&[info(a, 1, 99), info(9, 1, 9)]).is_err());
     assert_eq!(periods(), [10, 20, 30]);
     scheduler.set_rt_info_enable_state(a, RtInfoEnabledTypeT::RtInfoNonVolatile).unwrap();
-    // What is non-volatile is not reset, nor anything with it.
+    // A non-volatile operation is not reset, nor are those set together with it.
     let refused = scheduler.reset_seq(&[info(b, 1, 22), info(a, 1, 11)]);
     assert!(matches!(refused, Err(ResetSeqError::UnknownTask(_))));
     assert_eq!(periods(), [10, 20, 30]);
@@ -79,7 +79,7 @@ fn sequences_set_reset_and_replace() {
     assert_eq!(periods(), [10, 0, 300]);
 }
 
-/// P11: as in TAO's reconfiguring scheduler, on which its clients rely.
+/// Behaves as TAO's reconfiguring scheduler, on which its clients rely.
 #[test]
 fn setting_enables_and_replacing_disables_the_others() {
     use RtInfoEnabledTypeT::{RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile};
@@ -94,14 +94,14 @@ fn setting_enables_and_replacing_disables_the_others() {
     enable(a, RtInfoDisabled);
     scheduler.set_seq(&[info(a, 1, 100)]).unwrap();
     assert_eq!(states(), [RtInfoEnabled; 3]);
-    // A change of modes: c goes on, a comes, b goes.
+    // A mode change: c continues, a is added, b is removed.
     enable(c, RtInfoNonVolatile);
     scheduler.replace_seq(&[info(a, 1, 100)]).unwrap();
     assert_eq!(states(), [RtInfoEnabled, RtInfoDisabled, RtInfoNonVolatile]);
     scheduler.recompute_scheduling(1, 99).unwrap();
     assert!(scheduler.priority(a).is_ok() && scheduler.priority(c).is_ok());
     assert!(scheduler.priority(b).is_err());
-    // And back.
+    // The change is reverted.
     scheduler.replace_seq(&[info(b, 1, 100)]).unwrap();
     assert_eq!(states(), [RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile]);
     scheduler.reset_seq(&[info(a, 1, 100)]).unwrap();
@@ -157,7 +157,8 @@ fn a_schedule_is_computed_and_looked_up() {
         .iter()
         .map(|row| (row.priority, row.preemption_subpriority, row.preemption_priority))
         .collect();
-    // The consumer is done first in the walk of the graph, and takes two numbers for its two dispatches.
+    // The search of the graph finishes the consumer first; it takes two numbers for its two
+    // dispatches.
     assert_eq!(rows, [(99, 0, 0), (98, 0, 1), (98, 1, 1)]);
     assert_eq!(dependencies, scheduler.get_dependency_set().unwrap());
     let levels: Vec<_> = configs
@@ -213,7 +214,7 @@ fn rings_are_fatal_and_named() {
     let scheduler = &bench.scheduler;
     let [a, b] = ["a", "b"].map(|name| bench.operation(name, 1, 100));
     scheduler.add_dependency(a, b, 1, TWO_WAY).unwrap();
-    // b is called by a, and sends it events.
+    // a calls b, which sends it events.
     scheduler.add_dependency(a, b, 1, ONE_WAY).unwrap();
     let (_, _, configs, anomalies) = scheduler.compute_scheduling(1, 99).unwrap();
     assert_eq!(anomalies.len(), 1);
@@ -267,14 +268,14 @@ fn what_the_wire_has_no_room_for_stays() {
     assert_eq!((found.worst_case, found.period), (1_000, 10_000));
 }
 
-/// S2: one name that a client's code set cannot carry hid all others from it.
+/// A name that a client's code set cannot represent used to hide all others from it.
 #[test]
 fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let bench = Bench::configuration();
-    // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
+    // A `corbaloc:` declares no code sets: ISO 8859-1. An IOR does: UTF-8.
     let latin = &bench.scheduler;
     let ior = oxorb::Interface::to_ior(bench.served.scheduler());
-    // Connections keep the code sets that were agreed first, so each has a client of its own.
+    // A connection keeps the code sets negotiated first, so each check has its own client.
     let other = oxorb::Orb::builder().build().unwrap();
     let unicode: SchedulerRef = other.resolve(&ior).unwrap();
     let handle = unicode.create("жук::scan").unwrap();

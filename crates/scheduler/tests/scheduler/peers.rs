@@ -1,5 +1,5 @@
-//! Clients of TAO's service, with stubs that omniORB and JacORB make of the same IDL: types, repository ids and the order
-//! of fields are those of the wire (A10.2, A11.1).
+//! Clients of TAO's service with omniORB's and JacORB's stubs of the same IDL: types, repository
+//! ids and the order of fields match the wire.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ fn peers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers")
 }
 
-/// What the programs print of a service under RMS.
+/// Output of the programs for a service under RMS.
 fn expected() -> String {
     std::fs::read_to_string(peers().join("client.expected")).unwrap()
 }
@@ -35,7 +35,7 @@ fn omniorb_uses_the_service() {
     }
     let program = folder.join("client");
     let mut build = Command::new("g++");
-    // -w: omniidl's own code is not ours to mend.
+    // -w: warnings in omniidl's code are not ours to fix.
     build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(folder);
     build.arg("-o").arg(&program).arg(peers().join("client.cc"));
     for file in ["TimeBaseSK.cc", "RtecBaseSK.cc", "RtecSchedulerSK.cc"] {

@@ -1,4 +1,4 @@
-//! The typed client: what is loaded is what is read.
+//! Typed client: what is loaded is read back.
 
 use oxorb_sched::level::Criticality;
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType, Repository};
@@ -28,7 +28,7 @@ fn operations() -> Repository {
 #[test]
 fn what_is_loaded_is_read_and_loading_again_changes_nothing() {
     let bench = Bench::configuration();
-    // Handles differ: somebody was there before.
+    // Handles differ, as other operations were created before.
     bench.operation("first", 1, 100_000);
     let remote = Remote::new(bench.scheduler.clone());
     let loaded = remote.load(&operations()).unwrap();

@@ -1,4 +1,4 @@
-//! Memory as a transport: places by their names.
+//! Transport in memory: places by name.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -14,18 +14,18 @@ use crate::{
     Scheme, Transport,
 };
 
-/// The scheme of addresses in memory.
+/// Scheme of addresses in memory.
 pub const SCHEME: Scheme = Scheme::new("mem");
 
-/// Room of a link each way, in octets.
+/// Capacity of a link each way, in octets.
 const CAPACITY: usize = 64 << 10;
 
-/// Most connections that wait at one place to be accepted.
+/// Largest number of connections that wait at one place to be accepted.
 const BACKLOG: usize = 4096;
 
-/// A network within the process: whoever holds a clone listens at its places and connects to them.
+/// Network within the process: holders of clones listen at its places and connect to them.
 ///
-/// A place is any name of letters, digits, `.`, `-` and `_`. No name, and `*`, ask for a new one,
+/// A place is any name of letters, digits, `.`, `-` and `_`. No name, and `*`, request a new one,
 /// as port 0 does with TCP.
 ///
 /// ```
@@ -50,11 +50,11 @@ pub struct Memory(Arc<Mutex<Places>>);
 #[derive(Default)]
 struct Places {
     open: HashMap<String, Weak<Place>>,
-    /// Number of names given out.
+    /// Number of generated names.
     named: u64,
 }
 
-/// A place where somebody listens.
+/// Place with a listener.
 struct Place {
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -67,7 +67,7 @@ struct Queue {
 }
 
 impl Memory {
-    /// A network without any places.
+    /// Returns a network without places.
     pub fn new() -> Self {
         Self::default()
     }
@@ -204,7 +204,7 @@ fn in_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '-' | '_')
 }
 
-/// A place that is open.
+/// Acceptor at an open place.
 struct MemAcceptor {
     memory: Memory,
     place: Arc<Place>,

@@ -1,4 +1,4 @@
-//! Listening.
+//! Acceptor of TCP.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -12,40 +12,40 @@ use oxorb_sys::sync::Mutex;
 use super::{Place, TcpLink};
 use crate::{Acceptor, Endpoint, Link, ListenError};
 
-/// Number of clients that may wait to be accepted: Linux's own default (`net.core.somaxconn`).
+/// Largest number of clients that wait to be accepted: Linux's own default (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 
-/// A listening TCP socket.
+/// Listening TCP socket.
 #[derive(Debug)]
 pub struct TcpAcceptor {
     socket: OwnedFd,
     endpoint: Endpoint,
     closed: AtomicBool,
-    /// Clients that had connected when it was closed, and were not accepted yet.
+    /// Clients that connected before it was closed and are not yet accepted.
     late: Mutex<Vec<OwnedFd>>,
 }
 
 impl TcpAcceptor {
-    /// Listens on the first address of `endpoint` that can be had. Resolves its host.
+    /// Listens on the first available address of `endpoint`. Resolves its host.
     ///
     /// # Errors
-    /// [`ListenError`] for the first address that failed, when none could be had.
+    /// [`ListenError`] for the first address that failed, if none is available.
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
         Self::listen_by(endpoint, socket::listen)
     }
 
-    /// Listens as one of a group, on the first address of `endpoint` that can be had: see
+    /// Listens as one of a group, on the first available address of `endpoint`: see
     /// [`listen_in_group`](crate::Transport::listen_in_group).
     ///
     /// # Errors
-    /// [`ListenError`] for the first address that failed, when none could be had.
+    /// [`ListenError`] for the first address that failed, if none is available.
     pub fn listen_in_group(
         endpoint: &Endpoint,
         first: bool,
         cpu: Option<usize>,
     ) -> Result<Self, ListenError> {
         Self::listen_by(endpoint, |address, how| {
-            // The system would let any process of this user join.
+            // The system would let any process of this user join the group.
             if first && address.port() != 0 && !steering::is_free(address, how)? {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
@@ -71,7 +71,8 @@ impl TcpAcceptor {
             let how = Listen { reuse_address: place.reuse_address, dual_stack, backlog: BACKLOG };
             match open(address, how).and_then(|socket| Self::new(socket, endpoint)) {
                 Ok(acceptor) => return Ok(acceptor),
-                // The first one counts, unless it is that of a kernel without IPv6, which says nothing of the place.
+                // The first failure is reported, unless it comes from a kernel without IPv6, which
+                // tells nothing about the place.
                 Err(error)
                     if failure
                         .as_ref()
@@ -96,7 +97,7 @@ impl TcpAcceptor {
     }
 }
 
-/// The socket: readable when a client waits.
+/// Listening socket, readable when a client waits.
 impl AsFd for TcpAcceptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -104,22 +105,24 @@ impl AsFd for TcpAcceptor {
 }
 
 impl TcpAcceptor {
-    /// Accepts a client as [`Acceptor::accept`] does, as a link of TCP.
+    /// Accepts a client as [`Acceptor::accept`] does, as a TCP link.
     ///
     /// # Errors
-    /// Those of [`Acceptor::accept`]; [`io::ErrorKind::WouldBlock`] where nobody waits and the socket was told not to wait.
+    /// Those of [`Acceptor::accept`]; [`io::ErrorKind::WouldBlock`] if no client waits and the
+    /// socket is non-blocking.
     pub fn accept_link(&self) -> io::Result<TcpLink> {
         loop {
             if self.closed.load(Ordering::Acquire) {
-                // Whoever had connected by then is told so, instead of losing a request.
+                // Clients that connected before are notified of the close instead of losing a
+                // request.
                 let late = self.late.lock().pop().ok_or(io::ErrorKind::NotConnected)?;
                 return TcpLink::new(late);
             }
             match socket::accept(&self.socket).and_then(TcpLink::new) {
                 Ok(link) => return Ok(link),
-                // A signal, or a peer that is gone again: wait for the next.
+                // A signal, or a peer that disconnected already: wait for the next one.
                 Err(error) if is_about_peer(&error) => {}
-                // `close` ends the wait with an error too: see above which it was.
+                // `close` ends the wait with an error, too, which is handled above.
                 Err(_) if self.closed.load(Ordering::Acquire) => {}
                 Err(error) => return Err(error),
             }
@@ -133,12 +136,12 @@ impl Acceptor for TcpAcceptor {
     }
 
     fn close(&self) {
-        // Whoever accepts then waits for it.
+        // A thread that accepts then waits for this lock.
         let mut late = self.late.lock();
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        // The system resets the connections that wait when the socket is shut down.
+        // Accepted here, as the system resets waiting connections when the socket is shut down.
         if socket::set_blocking(&self.socket, false).is_ok() {
             let waiting = (0..BACKLOG).map_while(|_| socket::accept(&self.socket).ok());
             late.extend(waiting);
@@ -155,7 +158,7 @@ impl Acceptor for TcpAcceptor {
     }
 }
 
-/// The addresses to try in turn, each with whether it serves IPv4 and IPv6 alike.
+/// Returns the addresses to try in turn, each with whether it serves both IPv4 and IPv6.
 fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
     let hosts: Vec<(IpAddr, bool)> = match (place.is_wildcard(), place.wildcard_families()) {
         (true, (true, true)) => vec![
@@ -177,7 +180,7 @@ fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
         .collect())
 }
 
-/// Returns what the user may do about a port that cannot be had.
+/// Returns advice to the user about an unavailable port.
 fn advice(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         io::ErrorKind::AddrInUse => {

@@ -1,4 +1,4 @@
-//! Endpoints of TCP, and their grammar.
+//! TCP endpoints and their grammar.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,12 +8,12 @@ use crate::endpoint::{Endpoint, EndpointError, Part};
 
 const PORT: &str = "a port is a number from 0 to 65535";
 
-/// The part of an [`Endpoint`] that TCP understands: hosts, ports and options.
+/// Place of a TCP [`Endpoint`]: hosts, ports and options.
 ///
 /// # Grammar
 ///
 /// The notation of TAO's `-ORBListenEndpoints` and, in the second line, that of omniORB's
-/// `-ORBendPoint`. The words before it are a protocol's, not TCP's.
+/// `-ORBendPoint`. The words before it belong to a protocol, not to TCP.
 ///
 /// ```text
 /// url       = [ address *( "," address ) ] [ "/" option *( "&" option ) ]
@@ -25,8 +25,8 @@ const PORT: &str = "a port is a number from 0 to 65535";
 /// network   = address [ "/" bits ] | "all"
 /// ```
 ///
-/// An empty host and `*` mean all interfaces, IPv4 and IPv6; `0.0.0.0` and `[::]` mean all of
-/// one kind. An absent port and 0 let the system choose.
+/// An empty host and `*` mean all interfaces, IPv4 and IPv6; `0.0.0.0` and `[::]` mean all
+/// interfaces of one family. A missing port and 0 let the system choose.
 ///
 /// ```
 /// use oxorb_transport::{Notation, Part, Transport, tcp::{Place, Tcp}};
@@ -46,28 +46,28 @@ const PORT: &str = "a port is a number from 0 to 65535";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// A name or an address without brackets; empty for all interfaces.
+    /// Name, or address without brackets; empty for all interfaces.
     pub host: String,
-    /// The port; 0 lets the system choose.
+    /// Port; 0 lets the system choose.
     pub port: u16,
     /// Number of ports to try, from `port` upwards (TAO's `portspan`). At least 1.
     pub port_span: u16,
-    /// Host to publish instead of the addresses found (option `hostname_in_ior`, as TAO calls it):
-    /// for servers behind NAT, and for names that outlive addresses.
+    /// Host to publish instead of the detected addresses (TAO's option `hostname_in_ior`), for
+    /// servers behind NAT, and for names that outlive addresses.
     pub publish: Option<String>,
-    /// Whether to take the port although connections of an earlier process linger there
-    /// (TAO's `reuse_addr`, here on unless switched off).
+    /// Whether to take the port although connections of an earlier process linger there (TAO's
+    /// `reuse_addr`; here true by default).
     pub reuse_address: bool,
 }
 
 impl Place {
-    /// A place with nothing special about it.
+    /// Returns a place with default options.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port, port_span: 1, publish: None, reuse_address: true }
     }
 
-    /// Reads the part of TCP out of an endpoint that TCP made. One that it did not make is taken
-    /// for a host, as which nobody finds it.
+    /// Returns the place of an endpoint that TCP made. Any other endpoint is treated as an
+    /// unresolvable host.
     pub fn of(endpoint: &Endpoint) -> Self {
         let named = Part::new(&endpoint.place);
         let parts = split_port(named).and_then(|(host, port)| {
@@ -76,13 +76,13 @@ impl Place {
         });
         let mut place = parts.unwrap_or_else(|_| Self::new(&endpoint.place, 0));
         for (name, value) in &endpoint.options {
-            // Made by `endpoint` below.
+            // The options were formatted by `endpoint` below.
             let _ = option(Part::new(name), Part::new(value), &mut place);
         }
         place
     }
 
-    /// Writes it as an endpoint; version, protocol and access are those of `like`.
+    /// Returns it as an endpoint; version, protocol and access rules are those of `like`.
     pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mut options = Vec::new();
         if self.port_span != 1 {
@@ -102,7 +102,7 @@ impl Place {
         }
     }
 
-    /// Whether it stands for all interfaces, of one kind or of both.
+    /// Reports whether the host means all interfaces, of one family or of both.
     pub fn is_wildcard(&self) -> bool {
         match self.host.parse::<IpAddr>() {
             Ok(address) => address.is_unspecified(),
@@ -110,7 +110,7 @@ impl Place {
         }
     }
 
-    /// Whether it serves clients that come by IPv4, and by IPv6, when it is a wildcard.
+    /// Reports whether a wildcard serves clients over IPv4, and over IPv6.
     pub(super) fn wildcard_families(&self) -> (bool, bool) {
         match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => (true, false),
@@ -121,20 +121,20 @@ impl Place {
 }
 
 impl From<Place> for Endpoint {
-    /// The endpoint of a place, without protocol, version and access rules.
+    /// Returns the endpoint of a place, without protocol, version and access rules.
     fn from(place: Place) -> Endpoint {
         place.endpoint(&Endpoint::new(super::SCHEME, ""))
     }
 }
 
-/// `host:port`, with brackets round an IPv6 address.
+/// Formats `host:port`, with brackets around an IPv6 address.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&host_port(&self.host, self.port))
     }
 }
 
-/// Joins a host and a port, with brackets round an IPv6 address.
+/// Joins a host and a port, with brackets around an IPv6 address.
 pub(super) fn host_port(host: &str, port: u16) -> String {
     format!("{}:{port}", bracketed(host))
 }
@@ -150,7 +150,7 @@ const PORT_SPAN: &str = "portspan";
 const HOST_PUBLISHED: &str = "hostname_in_ior";
 const REUSE_ADDRESS: &str = "reuse_addr";
 
-/// Reads TAO's notation, behind `PROTOCOL://`.
+/// Parses TAO's notation, after `PROTOCOL://`.
 pub(super) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     let (addresses, options) = text.split('/');
     let mut model = Place::new("", 0);
@@ -185,7 +185,7 @@ pub(super) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     Ok(endpoints)
 }
 
-/// Reads omniORB's notation, behind `giop:tcp:`.
+/// Parses omniORB's notation, after `giop:tcp:`.
 pub(super) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
     let (host, port) = split_port(text)?;
     let mut place = Place::new(host_name(host)?, 0);
@@ -205,7 +205,7 @@ pub(super) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
     Ok(place.into())
 }
 
-/// Reads an option of TCP's own; false for any other.
+/// Parses one of TCP's own options; returns false for any other.
 fn option(name: Part<'_>, value: Part<'_>, place: &mut Place) -> Result<bool, EndpointError> {
     match name.text() {
         PORT_SPAN => {
@@ -230,7 +230,7 @@ fn option(name: Part<'_>, value: Part<'_>, place: &mut Place) -> Result<bool, En
     Ok(true)
 }
 
-/// Reads `host:port`, where both may be absent.
+/// Parses `host:port`, where both may be missing.
 pub(super) fn host_and_port(text: Part<'_>) -> Result<(String, Option<u16>), EndpointError> {
     let (host, port) = split_port(text)?;
     let port = port.map(|port| number(port, PORT)).transpose()?;

@@ -1,8 +1,8 @@
 //! Choice of the hosts that go into a reference.
 //!
 //! A reference that carries `0.0.0.0`, the loopback address or the wrong one of several interfaces
-//! is the oldest complaint about CORBA. The rule here: what the user named is published as named;
-//! all interfaces means every address by which a client could come, the likeliest first.
+//! is the oldest complaint about CORBA. The rule here: a named host is published as named; all
+//! interfaces means every address that clients could use, the likeliest first.
 
 use std::cmp::Reverse;
 use std::io;
@@ -13,19 +13,19 @@ use oxorb_sys::interface::{self, InterfaceAddress};
 use super::{Place, address, endpoint::host_and_port};
 use crate::{Address, Part};
 
-/// Returns the hosts under which clients reach `place`, the likeliest first; never none, and never
-/// `0.0.0.0` or `::`.
+/// Returns the hosts under which clients reach `place`, the likeliest first; always at least one,
+/// and never `0.0.0.0` or `::`.
 ///
 /// - `hostname_in_ior`, if given, alone;
-/// - a host or address that was named, as it was named;
+/// - a named host or address as named;
 /// - for all interfaces, their addresses: first those of the default routes, then the others, then
 ///   self-assigned IPv4 ones (169.254.0.0/16). Link-local IPv6 addresses mean nothing on another
-///   host and are left out. Loopback only if this host has nothing else.
+///   host and are left out. Loopback only if this host has no other address.
 ///
-/// Asks the system for its interfaces; off the request path.
+/// Queries the system's interfaces; not for the request path.
 ///
 /// # Errors
-/// When the system does not tell its interfaces.
+/// The system does not report its interfaces.
 pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
     if let Some(host) = &place.publish {
         return Ok(vec![host.clone()]);
@@ -41,7 +41,8 @@ pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
-/// Hosts to write into references instead of the addresses found (omniORB's `endPointPublish`).
+/// Rule for the hosts published in references instead of the detected addresses (omniORB's
+/// `endPointPublish`).
 ///
 /// ```
 /// use oxorb_transport::Publish;
@@ -54,29 +55,29 @@ pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publish {
-    /// `addr`: the addresses of this host that clients can connect to.
+    /// `addr`: addresses of this host that clients can connect to.
     Addresses,
-    /// `ipv4`: of these the IPv4 addresses.
+    /// `ipv4`: its IPv4 addresses.
     Ipv4,
-    /// `ipv6`: of these the IPv6 addresses.
+    /// `ipv6`: its IPv6 addresses.
     Ipv6,
-    /// `hostname`: the name of this host, which clients must be able to resolve.
+    /// `hostname`: name of this host, which clients must be able to resolve.
     Hostname,
-    /// `HOST`, `HOST:PORT`, `PROTOCOL://HOST:PORT`, `giop:tcp:HOST:PORT`: the address at which
-    /// clients come in, whatever is listened on here: a port forwarded by a gateway or by Docker.
+    /// `HOST`, `HOST:PORT`, `PROTOCOL://HOST:PORT`, `giop:tcp:HOST:PORT`: address that clients
+    /// connect to, whatever the listening endpoint: a port forwarded by a gateway or by Docker.
     Address {
-        /// A name or an address without brackets.
+        /// Name, or address without brackets.
         host: String,
-        /// The port there; `None`: the one that is listened on.
+        /// Port there; `None`: the listening port.
         port: Option<u16>,
     },
 }
 
 impl Publish {
-    /// Reads rules separated by commas.
+    /// Parses rules separated by commas.
     ///
     /// # Errors
-    /// A sentence about the first that cannot be understood.
+    /// Sentence about the first invalid rule.
     pub fn parse_list(text: &str) -> Result<Vec<Publish>, String> {
         text.split(',').map(str::trim).map(Publish::parse).collect()
     }
@@ -88,7 +89,7 @@ impl Publish {
             "ipv6" | "all(ipv6)" => Publish::Ipv6,
             "hostname" | "name" => Publish::Hostname,
             _ => {
-                // Whatever names the protocol: the address is one of TCP.
+                // Any protocol name is skipped: the address is one of TCP.
                 let address = ["://", ":tcp:"]
                     .iter()
                     .find_map(|end| Some(text.split_once(end)?.1))
@@ -108,11 +109,11 @@ impl Publish {
     }
 }
 
-/// Returns each address that goes into references to `place`, the likeliest first: by `rules` or,
-/// without any, as [`published_hosts`] finds them.
+/// Returns each address for references to `place`, the likeliest first: by `rules` or, without any,
+/// by [`published_hosts`].
 ///
 /// # Errors
-/// When the system does not tell its interfaces or its name, or nothing is left to publish.
+/// The system does not report its interfaces or its name, or no address is left to publish.
 pub(super) fn published(place: &Place, rules: &[Publish]) -> io::Result<Vec<Address>> {
     let found = |wanted: fn(&IpAddr) -> bool| -> io::Result<Vec<Address>> {
         let hosts = published_hosts(place)?.into_iter();

@@ -1,4 +1,4 @@
-//! TCP as a transport.
+//! TCP transport.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -16,16 +16,16 @@ use crate::{
     Scheme, Transport,
 };
 
-/// TCP, over IPv4 and IPv6: listens, connects, looks up names.
+/// TCP transport over IPv4 and IPv6: listens, connects, looks up names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tcp;
 
-/// Returns the address of a port. `host`: a name, or an address without brackets.
+/// Returns the address of a port. `host` is a name, or an address without brackets.
 pub fn address(host: &str, port: u16) -> Address {
     Address::new(SCHEME, &host_port(host, port))
 }
 
-/// Returns host, without brackets, and port of an address of TCP.
+/// Returns host, without brackets, and port of a TCP address.
 ///
 /// ```
 /// use oxorb_transport::tcp;
@@ -40,11 +40,11 @@ pub fn host_and_port(address: &Address) -> Option<(&str, u16)> {
     Some((inner.unwrap_or(host), port.parse().ok()?))
 }
 
-/// Connects to `host` (a name, or an address without brackets): as
-/// [`connect_first`](crate::connect_first) with one target.
+/// Connects to `host` (a name, or an address without brackets), as
+/// [`connect_first`](crate::connect_first) does with one target.
 ///
 /// # Errors
-/// [`ConnectError`]: every address tried, and what happened there.
+/// [`ConnectError`] with every address tried and its failure.
 pub fn connect(host: &str, port: u16, timeout: Duration) -> Result<Box<dyn Link>, ConnectError> {
     crate::connect(&Tcp, &address(host, port), timeout)
 }
@@ -141,7 +141,8 @@ impl Transport for Tcp {
         Some((host.to_owned(), port))
     }
 
-    /// Takes any: addresses may be translated on the way, so that nothing tells whose they are.
+    /// Accepts any address: NAT may translate addresses on the way, so that ownership cannot be
+    /// verified.
     fn verify_point(
         &self,
         host: &str,
@@ -164,7 +165,7 @@ fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
     let at: SocketAddr = match host_and_port(to) {
         Some((host, port)) => match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as a resolver says it.
+            // With a zone, as resolvers return it.
             Err(_) => to.place().parse().map_err(|_| foreign(to))?,
         },
         None => return Err(foreign(to)),
@@ -173,12 +174,12 @@ fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
     Ok(Start::Wait(Box::new(Attempt(Some(connecting)))))
 }
 
-/// Returns the address of a socket; its zone, if it has one, as a number.
+/// Returns the address of a socket; its zone, if any, as a number.
 fn of_socket(at: SocketAddr) -> Address {
     Address::new(SCHEME, &at.to_string())
 }
 
-/// Whether a host is this one, by name or address.
+/// Reports whether a host is this one, by name or address.
 fn is_loopback(host: &str) -> bool {
     let address = host.parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
@@ -189,7 +190,7 @@ fn foreign(to: &Address) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
-/// A connection that the kernel makes; empty once it is there.
+/// Connection in progress in the kernel; `None` once completed.
 struct Attempt(Option<socket::Connecting>);
 
 impl Connecting for Attempt {
@@ -206,8 +207,8 @@ impl Connecting for Attempt {
     }
 }
 
-/// Makes a link of a connected socket. [`io::ErrorKind::ConnectionRefused`] if TCP joined the socket to itself, which it may
-/// do if no process listens on a port of this host.
+/// Returns a link over a connected socket. Fails with [`io::ErrorKind::ConnectionRefused`] if TCP
+/// connected the socket to itself, which can happen if no process listens on a port of this host.
 fn own_link(socket: OwnedFd) -> io::Result<TcpLink> {
     let link = TcpLink::new(socket)?;
     if link.local_address() == link.peer_address() {

@@ -1,4 +1,4 @@
-//! Links and what they promise, a module for each subject.
+//! Tests of links and their obligations, a module for each subject.
 
 mod conformance;
 mod signals;

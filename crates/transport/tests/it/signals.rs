@@ -1,5 +1,5 @@
-//! Being stopped and continued (a debugger, a shell, a container that is frozen) interrupts system
-//! calls that have a time-out. Nobody above a link shall notice.
+//! Stopping and continuing a process (by a debugger, a shell, a frozen container) interrupts system
+//! calls that have a time-out. The layers above a link must not notice.
 
 use std::env;
 use std::io::IoSlice;
@@ -13,7 +13,7 @@ use oxorb_transport::{Link, Transport as _};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Set in the process that is interrupted: where to connect to.
+/// Environment variable of the interrupted process: the address to connect to.
 const PORT: &str = "OXORB_TEST_SIGNALS_PORT";
 const LARGE: usize = 16 << 20;
 
@@ -51,7 +51,7 @@ fn a_write_goes_on() {
     );
 }
 
-/// Runs `blocks` in another process, interrupts it there, and then lets it go on by `releases`.
+/// Runs `blocks` in another process, interrupts it there, and then releases it by `releases`.
 fn interrupted(test: &str, blocks: impl FnOnce(u16), releases: impl FnOnce(&dyn Link)) {
     let _guard = watchdog(LIMIT);
     if let Ok(port) = env::var(PORT) {
@@ -65,7 +65,7 @@ fn interrupted(test: &str, blocks: impl FnOnce(u16), releases: impl FnOnce(&dyn 
     process.wait_for_line("ready", LIMIT);
     let id = Pid::from_raw(process.id().cast_signed()).unwrap();
     for _ in 0..5 {
-        // Time to block, so that it is the system call that is interrupted.
+        // Time to block, so that the system call is interrupted.
         thread::sleep(Duration::from_millis(20));
         kill_process(id, Signal::STOP).unwrap();
         thread::sleep(Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! What a call over TCP costs once everything is warm: counts, not times.
+//! Cost of a call over TCP after warm-up: counts, not times.
 
 use std::io::IoSlice;
 use std::thread;
@@ -19,7 +19,7 @@ fn pair() -> (Box<dyn Link>, Box<dyn Link>) {
     (client, acceptor.accept().unwrap())
 }
 
-/// One request there and one answer back, as a client with deadlines makes it.
+/// Makes one request and reads its answer, as a client with deadlines does.
 fn ping(link: &dyn Link, buffer: &mut Vec<u8>) {
     buffer.clear();
     link.set_write_timeout(Some(LIMIT)).unwrap();
@@ -28,7 +28,7 @@ fn ping(link: &dyn Link, buffer: &mut Vec<u8>) {
     link.read(buffer, 4096).unwrap();
 }
 
-/// The other side of it.
+/// Server's side of the exchange.
 fn pong(link: &dyn Link, buffer: &mut Vec<u8>) {
     buffer.clear();
     link.set_read_timeout(Some(LIMIT)).unwrap();
@@ -101,7 +101,7 @@ fn a_ping_allocates_nothing() {
     });
 }
 
-/// A write in parts goes through other code.
+/// A write in parts takes another code path.
 #[test]
 fn a_write_in_parts_allocates_nothing() {
     let _guard = watchdog(LIMIT);

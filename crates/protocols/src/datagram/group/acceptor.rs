@@ -1,4 +1,4 @@
-//! A group that is listened to.
+//! Acceptor of a group.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use super::hear::Hearer;
 use super::place::Place;
 use super::reassembly::{Limits, Reassembly};
 
-/// Time between two looks whether the socket was closed by the thread that serves it; it is joined
-/// again then.
+/// Interval of checking whether the serving thread has closed the socket; the group is joined again
+/// then.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Gives one link for all sources, and another one once that is closed.
+/// Acceptor that returns one link for all sources, and another one after that is closed.
 pub(crate) struct GroupAcceptor {
     endpoint: Endpoint,
     place: Place,
@@ -31,9 +31,9 @@ pub(crate) struct GroupAcceptor {
 }
 
 struct State {
-    /// The first link, which is there before anybody accepts.
+    /// First link, created before the first accept.
     first: Option<Hearer>,
-    /// Whether the link that was given last is closed.
+    /// Whether the last returned link is closed.
     over: Arc<AtomicBool>,
 }
 
@@ -56,7 +56,7 @@ impl GroupAcceptor {
         let socket = multicast::join(place.group, interface).map_err(failed)?;
         let group = oxorb_sys::socket::local_address(&socket).map_err(failed)?;
         let mut endpoint = Place { group, ..place.clone() }.endpoint(at);
-        // Judged for each packet, not for the one link.
+        // Checked for each packet instead of for the link.
         let access = std::mem::take(&mut endpoint.access);
         let limits = Limits { sources: place.sources, kept: place.kept, timeout: place.timeout };
         let reassembly = Arc::new(Mutex::new(Reassembly::new(limits)));
@@ -86,7 +86,8 @@ impl Acceptor for GroupAcceptor {
             if let Some(first) = state.first.take() {
                 return Ok(Box::new(first));
             }
-            // Not at once, so that whoever has it closed each time does not keep this thread busy.
+            // Delayed, so that a serving thread that always closes its link does not keep this
+            // thread busy.
             if state.over.load(Ordering::Acquire) && since.elapsed() >= LOOK {
                 let socket = multicast::join(self.group, self.interface)?;
                 state.over = Arc::new(AtomicBool::new(false));
@@ -113,7 +114,7 @@ impl Acceptor for GroupAcceptor {
     }
 }
 
-/// Returns what the user may do about a group that cannot be joined.
+/// Returns advice to the user about a group that cannot be joined.
 fn advice(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         io::ErrorKind::AddrInUse => {

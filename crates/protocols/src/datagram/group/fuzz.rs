@@ -1,4 +1,5 @@
-//! Entry point of the fuzz target of groups: whatever the packets are, nothing may panic or keep more than it may.
+//! Entry point of the fuzz target of groups: no packets may cause a panic or exceed the memory
+//! limits.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,8 +12,9 @@ use super::{Groups, Limits, Reassembly, Uipmc};
 
 const LIMITS: Limits = Limits { sources: 2, kept: 2048, timeout: Duration::from_secs(1) };
 
-/// Takes `data` apart into packets, each behind an octet with its source and whether time passes before, and one with its length,
-/// and puts messages together; then reads it as a profile, a URL and an endpoint.
+/// Splits `data` into packets, each after an octet with its source and whether time passes before
+/// it, and one with its length, and reassembles messages; then parses it as a profile, a URL and an
+/// endpoint.
 pub fn groups(data: &[u8]) {
     let mut reassembly = Reassembly::new(LIMITS);
     let mut now = Instant::now();

@@ -1,4 +1,4 @@
-//! The hearing end: packets of all sources, put together.
+//! Receiving end of a group: packets of all sources, reassembled.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -18,17 +18,17 @@ use crate::datagram::aside::Aside;
 use crate::datagram::link::{apply, canonical, facts};
 use crate::datagram::message::Header;
 
-/// Packets without a message at their end that a read which does not wait takes, at most.
+/// Largest number of packets that a non-blocking read processes without completing a message.
 const MOST_TAKEN: u32 = 64;
 
-/// A socket that hears a group: to the layers above a connection on which oneways come, of whatever source. What they write is
-/// dropped.
+/// Socket that receives packets to a group: to the layers above a connection with oneways of any
+/// source. Writes are dropped.
 pub(crate) struct Hearer {
     socket: OwnedFd,
     group: SocketAddr,
     /// Sources that may send.
     access: Access,
-    /// Outlives this socket.
+    /// Reassembly, which outlives this socket.
     reassembly: Arc<Mutex<Reassembly>>,
     closed: Arc<AtomicBool>,
     reading: Mutex<Reading>,
@@ -43,7 +43,7 @@ struct Reading {
 }
 
 impl Hearer {
-    /// Takes over a socket that has joined a group. `closed` is set once it is closed.
+    /// Wraps a socket that has joined a group. `closed` is set once it is closed.
     pub(crate) fn new(
         socket: OwnedFd,
         group: SocketAddr,
@@ -62,7 +62,7 @@ impl Hearer {
         }
     }
 
-    /// Reads packets until a message is complete, and lays that aside.
+    /// Reads packets until a message is complete, and stores that.
     fn fill(&self, reading: &mut Reading, waits: bool) -> io::Result<()> {
         let mut end = None;
         for taken in 1.. {
@@ -83,7 +83,8 @@ impl Hearer {
                 reading.aside.octets = message;
                 return Ok(());
             }
-            // Whoever sends nonsense without pause keeps no thread that has others to read.
+            // A peer that sends garbage continuously must not occupy a thread with other links to
+            // read.
             let is_over = match (waits, reading.timeout) {
                 (false, _) => taken >= MOST_TAKEN,
                 (true, None) => false,
@@ -121,7 +122,7 @@ impl Link for Hearer {
         self.read_by(buffer, max, false)
     }
 
-    /// Drops what would be an answer: nobody waits for one.
+    /// Drops the octets: nobody waits for an answer.
     fn write(&self, _: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         Ok(())
     }
@@ -141,7 +142,7 @@ impl Link for Hearer {
 
     fn close(&self) {
         self.closed.store(true, Relaxed);
-        // It is not connected, which the kernel says, and wakes whoever waits.
+        // Fails with ENOTCONN, but wakes waiting threads.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -149,14 +150,14 @@ impl Link for Hearer {
         self.close();
     }
 
-    /// Leaves it open: nothing is ever written.
+    /// Does nothing, as nothing is ever written.
     fn close_write(&self) {}
 
     fn is_dead(&self) -> bool {
         self.closed.load(Relaxed)
     }
 
-    /// Reports whether a packet is there; it may complete no message.
+    /// Reports whether a packet has arrived; it may complete no message.
     fn has_input(&self) -> io::Result<bool> {
         let here = || Ok(socket::waiting(&self.socket)? != Waiting::Nothing);
         match self.pending() || self.closed.load(Relaxed) {
@@ -181,7 +182,7 @@ impl Link for Hearer {
         format!("miop:{}", self.group)
     }
 
-    /// Returns the group's address: sources are told apart by the endpoint's own access rules alone.
+    /// Returns the group's address: only the endpoint's access rules distinguish sources.
     fn identity(&self) -> PeerId {
         PeerId::Ip(self.group.ip())
     }

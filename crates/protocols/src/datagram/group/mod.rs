@@ -1,16 +1,17 @@
 //! MIOP 1.0: oneways to all members of a group, over UDP multicast.
 //!
-//! A message is cut into packets, each with a [header](packet), and put together again by whoever hears it
-//! ([`Reassembly`], which has no socket and no clock). References name a group and its address by a profile of their own
-//! ([`Uipmc`]); URLs are `corbaloc:miop:1.0@1.0-DOMAIN-GROUP[-VERSION]/ADDRESS:PORT`, endpoints `miop://ADDRESS:PORT`.
+//! A message is divided into packets, each with a [header](packet), and reassembled by its
+//! receivers ([`Reassembly`], which has no socket and no clock). References name a group and its
+//! address in a profile of their own ([`Uipmc`]); URLs are
+//! `corbaloc:miop:1.0@1.0-DOMAIN-GROUP[-VERSION]/ADDRESS:PORT`, endpoints `miop://ADDRESS:PORT`.
 //!
 //! | | requests |
 //! |---|---|
 //! | a packet lost | not run by the members that lack it |
-//! | a packet twice, or the whole message | run once, as far as the member remembers ([`REMEMBERED`] messages of a source) |
-//! | packets overtaken | put together all the same |
-//! | messages overtaken | run in the order in which they are complete |
-//! | malformed, contradictory, answers wanted | not run, and counted |
+//! | a packet or message duplicated | run once: the member remembers [`REMEMBERED`] messages of a source |
+//! | packets reordered | reassembled nevertheless |
+//! | messages reordered | run in the order of their completion |
+//! | malformed, contradictory, with answers expected | not run, and counted |
 
 mod acceptor;
 pub mod fuzz;
@@ -37,10 +38,10 @@ pub use reassembly::{
 pub use send::MOST_MESSAGE;
 pub use transport::Groups;
 
-/// The scheme of addresses of groups.
+/// Scheme of addresses of groups.
 pub const SCHEME: Scheme = Scheme::new("miop");
 
-/// GIOP over UDP multicast, under the name `miop`.
+/// Returns the protocol: GIOP over UDP multicast, under the name `miop`.
 pub fn protocol() -> Protocol {
     Protocol::over_datagrams("miop", Uipmc, Arc::new(Groups::default())).expect("a name of letters")
 }

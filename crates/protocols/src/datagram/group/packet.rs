@@ -1,15 +1,16 @@
-//! Packets: the header before each part of a message (MIOP 1.0).
+//! Packets of MIOP 1.0: the header before each part of a message.
 
-/// Octets of the header as it is sent: the id of a collection has [`SENT_ID`] of them.
+/// Size of the header when sent, with a collection id of [`SENT_ID`] octets.
 pub const HEADER: usize = 32;
 
-/// Octets of the ids of collections that are sent: with as many as TAO's, no padding follows the header.
+/// Size of the collection ids sent, in octets: with the size of TAO's, no padding follows the
+/// header.
 pub const SENT_ID: usize = 12;
 
-/// Most octets of the id of a collection.
+/// Largest size of a collection id, in octets.
 pub const MOST_ID: usize = 252;
 
-/// Octets of the header before the id.
+/// Size of the header before the id, in octets.
 const FIXED: usize = 20;
 
 const MAGIC: [u8; 4] = *b"MIOP";
@@ -21,23 +22,24 @@ const LITTLE: u8 = 1;
 
 const LAST: u8 = 2;
 
-/// A packet, taken apart.
+/// Parsed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'p> {
     /// Id of the collection of packets that make a message; unique for its source.
     pub id: &'p [u8],
-    /// Place of the packet in its collection, from 0.
+    /// Index of the packet in its collection, from 0.
     pub number: u32,
-    /// Packets of the collection; 0: unknown.
+    /// Number of packets of the collection; 0: unknown.
     pub of: u32,
-    /// Whether it is the last of its collection.
+    /// Whether the packet is the last of its collection.
     pub is_last: bool,
-    /// Octets of the message.
+    /// Payload: octets of the message.
     pub payload: &'p [u8],
 }
 
 impl<'p> Packet<'p> {
-    /// Reads a datagram. `None`: it is no packet, or has more or fewer octets than it says.
+    /// Parses a datagram; returns `None` if it is no packet, or its size differs from that in the
+    /// header.
     pub fn read(datagram: &'p [u8]) -> Option<Packet<'p>> {
         let (fixed, _) = datagram.split_first_chunk::<FIXED>()?;
         let &[b'M', b'I', b'O', b'P', VERSION, flags, ..] = fixed else {
@@ -69,7 +71,8 @@ impl<'p> Packet<'p> {
     }
 }
 
-/// Returns the header of a packet that is to be sent, in this machine's byte order. `octets`: those of its payload.
+/// Returns the header of a packet to be sent, in native byte order. `octets` is the size of its
+/// payload.
 pub fn header(id: &[u8; SENT_ID], number: u32, of: u32, octets: u16) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let last = if number + 1 == of { LAST } else { 0 };

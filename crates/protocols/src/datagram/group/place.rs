@@ -1,4 +1,4 @@
-//! Endpoints, and their grammar.
+//! Endpoints of groups, and their grammar.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -14,16 +14,16 @@ const SOURCES: &str = "sources";
 const MEMORY: &str = "memory";
 const TIMEOUT: &str = "timeout";
 
-/// Most octets of incomplete messages that an endpoint may keep.
+/// Largest `memory` of an endpoint, in octets.
 const MOST_MEMORY: usize = 1 << 30;
 
-/// Fewest.
+/// Smallest `memory` of an endpoint, in octets.
 const LEAST_MEMORY: usize = 64 << 10;
 
-/// Longest time in milliseconds that an endpoint may wait for the rest of a message.
+/// Longest `timeout` of an endpoint, in milliseconds.
 const MOST_TIMEOUT: usize = 60_000;
 
-/// The part of an [`Endpoint`] that is this transport's.
+/// Place of an [`Endpoint`] of this transport.
 ///
 /// ```text
 /// url       = address *( "," address ) [ "/" option *( "&" option ) ]
@@ -35,17 +35,17 @@ const MOST_TIMEOUT: usize = 60_000;
 pub(crate) struct Place {
     pub(crate) group: SocketAddr,
     pub(crate) interface: Option<String>,
-    /// Most sources that are remembered.
+    /// Largest number of sources remembered.
     pub(crate) sources: usize,
-    /// Most octets of incomplete messages.
+    /// Largest number of octets of incomplete messages.
     pub(crate) kept: usize,
-    /// Time that an incomplete message is kept.
+    /// Time for which an incomplete message is kept.
     pub(crate) timeout: Duration,
     pub(crate) access: Access,
 }
 
 impl Place {
-    /// Reads it out of an endpoint that was made here.
+    /// Returns the place of an endpoint that this transport made.
     pub(crate) fn of(endpoint: &Endpoint) -> Option<Place> {
         let number = |name| endpoint.option(name).and_then(|value| value.parse::<usize>().ok());
         let timeout =
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// Reads the address of a group, and its port.
+/// Parses the address and port of a group.
 pub(crate) fn group(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.rsplit_once(':')?;
     let ip: IpAddr = match ip.strip_prefix('[') {
@@ -80,7 +80,7 @@ pub(crate) fn group(text: &str) -> Option<SocketAddr> {
     ip.is_multicast().then_some(SocketAddr::new(ip, port))
 }
 
-/// Reads what stands behind `miop://`.
+/// Parses the text after `miop://`.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     let (addresses, options) = text.split('/');
     let mut like = Endpoint::new(SCHEME, "");

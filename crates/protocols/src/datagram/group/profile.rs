@@ -8,8 +8,8 @@ use oxorb_transport::Address;
 use super::SCHEME;
 use super::place::group;
 
-/// Profiles of groups (TAG_UIPMC). Their addresses are those of their members, with the group behind them: it takes the place
-/// of the object key, which these profiles lack.
+/// Profiles of groups (TAG_UIPMC). Their addresses contain the group after the address of its
+/// members: it replaces the object key, which these profiles lack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uipmc;
 
@@ -28,7 +28,7 @@ impl ProfileKind for Uipmc {
         let ip =
             read.address.parse().map_err(|_| Malformed::Profile { tag: profile_tag::UIPMC })?;
         let at = std::net::SocketAddr::new(ip, read.port);
-        // Nobody elsewhere has this process send to whom it does not mean.
+        // A reference cannot make this process send to an address that is no multicast group.
         let addresses = match ip.is_multicast() {
             true => vec![Address::new(SCHEME, &format!("{at}/{}", text_of(&named)))],
             false => Vec::new(),
@@ -51,7 +51,7 @@ impl ProfileKind for Uipmc {
         let mut components = profile.components.clone();
         if let Some(named) = named {
             match components.iter_mut().find(|it| it.tag == tag::GROUP) {
-                // As it was read, in its byte order.
+                // Kept as parsed, in its byte order.
                 Some(known) if Group::parse(&known.data).as_ref() == Ok(&named) => {}
                 Some(known) => *known = named.to_component(),
                 None => components.push(named.to_component()),
@@ -94,7 +94,7 @@ impl ProfileKind for Uipmc {
     }
 }
 
-/// Returns a group as addresses and URLs write it, without the version of the component.
+/// Returns the text of a group in addresses and URLs, without the version of the component.
 fn text_of(group: &Group) -> String {
     let Group { domain, id, version } = group;
     let plain = |octet: u8| octet.is_ascii_alphanumeric() || b"._~".contains(&octet);
@@ -109,7 +109,7 @@ fn text_of(group: &Group) -> String {
     }
 }
 
-/// Reads a group with the version of the component before it.
+/// Parses a group with the version of the component before it.
 fn group_of(text: &str) -> Result<Group, &'static str> {
     let rest = text
         .strip_prefix("1.0-")
@@ -118,7 +118,8 @@ fn group_of(text: &str) -> Result<Group, &'static str> {
     named.ok_or("a group is written 1.0-DOMAIN-NUMBER[-VERSION]")
 }
 
-/// The domain may be empty: profiles of others may have such a group, and it is written as it was read.
+/// Parses a group. The domain may be empty: other ORBs' profiles may have such a group, and it is
+/// written as it was read.
 fn parse(text: &str) -> Option<Group> {
     let mut parts = text.split('-');
     let (domain, id, version) = (parts.next()?, parts.next()?, parts.next());
@@ -135,7 +136,7 @@ fn parse(text: &str) -> Option<Group> {
     })
 }
 
-/// Takes an address apart.
+/// Splits an address into socket address and group.
 pub(crate) fn split(address: &Address) -> Option<(std::net::SocketAddr, Group)> {
     let (at, named) = address.of(SCHEME)?.split_once('/')?;
     Some((at.parse().ok()?, parse(named)?))

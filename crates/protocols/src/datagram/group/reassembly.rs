@@ -1,4 +1,4 @@
-//! Packets of many sources put together again, within limits.
+//! Reassembly of packets of many sources, within limits.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -8,61 +8,62 @@ use std::time::{Duration, Instant};
 
 use super::packet::Packet;
 
-/// Messages of a source whose ids are remembered, so that none is run twice.
+/// Number of remembered message ids of a source, so that no message runs twice.
 pub const REMEMBERED: usize = 64;
 
-/// Most incomplete collections at a time.
+/// Largest number of incomplete collections.
 pub const MOST_COLLECTIONS: usize = 64;
 
-/// Most of them of one source.
+/// Largest number of incomplete collections of one source.
 pub const MOST_OF_SOURCE: usize = 16;
 
-/// Most packets of a message.
+/// Largest number of packets of a message.
 pub const MOST_PACKETS: u32 = 65_536;
 
-/// Most octets of incomplete collections, unless an endpoint says otherwise.
+/// Default limit on the octets of incomplete collections.
 pub const USUAL_KEPT: usize = 4 << 20;
 
-/// Time for which an incomplete collection is kept, unless an endpoint says otherwise.
+/// Default time for which an incomplete collection is kept.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Octets that a packet in a collection costs besides its own.
+/// Cost of a packet in a collection in addition to its own octets, in octets.
 const OVERHEAD: usize = 64;
 
 /// Limits of a [`Reassembly`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most sources that are remembered.
+    /// Largest number of sources remembered.
     pub sources: usize,
-    /// Most octets of incomplete collections, 64 for each packet included. A message has no more.
+    /// Largest number of octets of incomplete collections, including 64 for each packet. Also
+    /// limits one message.
     pub kept: usize,
     /// Time for which an incomplete collection is kept.
     pub timeout: Duration,
 }
 
-/// Packets and collections that were dropped, by the reason.
+/// Numbers of dropped packets and collections, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Datagrams that are no packets.
     pub malformed: u64,
-    /// Packets that came before, alone or with their whole message.
+    /// Packets received before, alone or with their whole message.
     pub duplicates: u64,
-    /// Collections whose packets contradict each other, or are too many.
+    /// Collections with packets that contradict each other, or with too many packets.
     pub contradictory: u64,
-    /// Collections that were not complete in time.
+    /// Collections not completed in time.
     pub late: u64,
-    /// Collections that gave their place to newer ones.
+    /// Collections evicted by newer ones.
     pub crowded_out: u64,
 }
 
-/// Collections in progress. A packet costs a time that the number of collections and the logarithm of its own collection's
-/// packets bound, and a message the copy of its octets.
+/// Collections in progress. The time for a packet is bounded by the number of collections and the
+/// logarithm of its collection's packets; a message also costs a copy of its octets.
 #[derive(Debug)]
 pub struct Reassembly {
     limits: Limits,
-    /// Open collections, in the order in which they began.
+    /// Open collections, in the order of their first packets.
     open: Vec<Collection>,
-    /// Octets of them, with those of their overhead.
+    /// Octets of the open collections, including overhead.
     kept: usize,
     sources: HashMap<SocketAddr, Source>,
     /// Hasher with random keys, so that a peer cannot choose ids that collide.
@@ -73,7 +74,7 @@ pub struct Reassembly {
 #[derive(Debug)]
 struct Source {
     heard: Instant,
-    /// Hashes of the ids of messages that are over, the latest last.
+    /// Hashes of the ids of finished messages, the latest last.
     over: VecDeque<u64>,
 }
 
@@ -83,9 +84,9 @@ struct Collection {
     id: u64,
     began: Instant,
     parts: BTreeMap<u32, Box<[u8]>>,
-    /// Octets of the parts.
+    /// Number of octets of the parts.
     octets: usize,
-    /// Number of packets, once it is known.
+    /// Number of packets; `None` while unknown.
     of: Option<u32>,
 }
 
@@ -94,7 +95,8 @@ impl Collection {
         self.octets + self.parts.len() * OVERHEAD
     }
 
-    /// Takes the count of packets that a packet tells of; false: it contradicts others.
+    /// Records the number of packets given by a packet; returns false if it contradicts earlier
+    /// ones.
     fn agrees(&mut self, packet: &Packet<'_>) -> bool {
         let told = match (packet.is_last, packet.of) {
             (true, _) => packet.number.checked_add(1),
@@ -118,7 +120,7 @@ impl Collection {
 }
 
 impl Reassembly {
-    /// Begins without any packet.
+    /// Returns a reassembly without packets.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -130,17 +132,18 @@ impl Reassembly {
         }
     }
 
-    /// Returns what was dropped so far.
+    /// Returns the counts of dropped packets and collections.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Returns the octets that are kept of incomplete collections, 64 for each packet included.
+    /// Returns the octets of incomplete collections, including 64 for each packet.
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// Takes a datagram that came at `now`, and returns the message that it completes. `now` never goes back.
+    /// Processes a datagram that arrived at `now`, and returns the message that it completes. `now`
+    /// must not decrease.
     pub fn take(&mut self, now: Instant, source: SocketAddr, datagram: &[u8]) -> Option<Vec<u8>> {
         self.expire(now);
         let Some(packet) = Packet::read(datagram) else {
@@ -153,7 +156,7 @@ impl Reassembly {
             self.counts.duplicates += 1;
             return None;
         }
-        // As most messages come.
+        // The usual case: a message of a single packet.
         if packet.number == 0 && packet.is_last {
             self.remove(source, id);
             self.end(source, id);
@@ -189,7 +192,7 @@ impl Reassembly {
         None
     }
 
-    /// Notes that a source was heard; where there are too many, the one that was silent for longest is forgotten.
+    /// Records that a source was heard; at the limit the one silent for longest is forgotten.
     fn hear(&mut self, now: Instant, source: SocketAddr) {
         if let Some(known) = self.sources.get_mut(&source) {
             known.heard = now;
@@ -205,7 +208,7 @@ impl Reassembly {
         self.sources.insert(source, Source { heard: now, over });
     }
 
-    /// Begins a collection, and returns its place.
+    /// Begins a collection, and returns its index.
     fn begin(&mut self, now: Instant, source: SocketAddr, id: u64) -> usize {
         let own = self.open.iter().filter(|it| it.source == source);
         if own.count() >= MOST_OF_SOURCE {
@@ -231,7 +234,7 @@ impl Reassembly {
         for _ in 0..self.open.iter().take_while(late).count() {
             self.counts.late += 1;
             let gone = self.close(0);
-            // What is still to come of it begins nothing new.
+            // Its later packets begin no new collection.
             self.end(gone.source, gone.id);
         }
     }
@@ -255,7 +258,7 @@ impl Reassembly {
         collection
     }
 
-    /// Remembers that a message is over: run, or dropped.
+    /// Remembers that a message is finished: run, or dropped.
     fn end(&mut self, source: SocketAddr, id: u64) {
         if let Some(source) = self.sources.get_mut(&source) {
             if source.over.len() == REMEMBERED {

@@ -1,4 +1,4 @@
-//! The sending end: whole oneways, cut into packets.
+//! Sending end of a group: whole oneways, divided into packets.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -15,34 +15,34 @@ use super::packet::{self, HEADER, SENT_ID};
 use crate::datagram::link::{apply, facts};
 use crate::datagram::message::Header;
 
-/// Most octets of a message to a group.
+/// Largest message to a group, in octets.
 pub const MOST_MESSAGE: usize = 1 << 20;
 
-/// A socket that sends to a group, and reads nothing.
+/// Socket that sends to a group and receives nothing.
 ///
 /// # Real-time cost
 ///
-/// A write is one system call for each packet, and allocates nothing, unless the message lies in several slices and is the
-/// largest so far. It takes a lock that only other writes hold.
+/// A write is one system call for each packet, and allocates nothing, unless the message is in
+/// several slices and the largest so far. It takes a lock that only other writes hold.
 pub(crate) struct Sender {
     stream: Stream,
     group: SocketAddr,
-    /// Most octets of a packet.
+    /// Largest packet in octets.
     packet: usize,
     closed: AtomicBool,
     state: Mutex<State>,
 }
 
 struct State {
-    /// Id of the next collection: eight random octets, and a number that goes up.
+    /// Id of the next collection: eight random octets, and an increasing number.
     id: [u8; SENT_ID],
     next: u32,
-    /// Message that lay in several slices.
+    /// Joined slices of a message.
     joined: Vec<u8>,
 }
 
 impl Sender {
-    /// Takes over a socket that is connected to a group.
+    /// Wraps a socket that is connected to a group.
     pub(crate) fn new(socket: OwnedFd, group: SocketAddr, packet: usize) -> io::Result<Self> {
         let mut id = [0; SENT_ID];
         id[..8].copy_from_slice(&random::octets::<8>()?);
@@ -55,7 +55,7 @@ impl Sender {
         })
     }
 
-    /// Drops whatever comes: that somebody does not hear, and what nobody was asked for.
+    /// Discards everything received: errors about missing listeners, and unsolicited datagrams.
     fn read_by(
         &self,
         buffer: &mut Vec<u8>,
@@ -74,7 +74,7 @@ impl Sender {
         Ok(0)
     }
 
-    /// Sends whole messages that lie one behind another, all but those that it refuses.
+    /// Sends whole messages that follow one another, except those refused.
     fn send_all(&self, state: &mut State, mut rest: &[u8]) -> Result<(), WriteError> {
         let (mut written, mut first) = (0, None);
         while !rest.is_empty() {
@@ -89,7 +89,7 @@ impl Sender {
                     written += message.len();
                     continue;
                 }
-                // Of a connection, which there is none of.
+                // About a connection, which does not exist here.
                 Some(header) if header.ends_connection() => continue,
                 _ => Unanswered.into(),
             };
@@ -98,7 +98,8 @@ impl Sender {
         first.map_or(Ok(()), |error| Err(WriteError { written: 0, error }))
     }
 
-    /// Sends a message. Once its first packet has left, it counts as sent: the rest may be lost on the way as well.
+    /// Sends a message. Once its first packet is sent, the message counts as sent: the rest may be
+    /// lost in transit, too.
     fn send(&self, state: &mut State, message: &[u8]) -> io::Result<()> {
         state.id[8..].copy_from_slice(&state.next.to_be_bytes());
         state.next = state.next.wrapping_add(1);
@@ -130,7 +131,7 @@ fn oversized(octets: usize) -> Oversized {
 }
 
 impl Link for Sender {
-    /// Waits until the time is over or this end closed: groups answer nothing.
+    /// Waits until the time-out passes or this end is closed: groups send no answers.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         self.read_by(buffer, max, Stream::read)
     }
@@ -170,7 +171,7 @@ impl Link for Sender {
         self.stream.close_read();
     }
 
-    /// Reports whether this end was closed: nobody there has to be alive.
+    /// Reports whether this end was closed: no member needs to be alive.
     fn is_dead(&self) -> bool {
         self.closed.load(Relaxed)
     }

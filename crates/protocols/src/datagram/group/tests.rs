@@ -1,4 +1,4 @@
-//! Reassembly in any weather: permutations from seeds, duplicates, losses, cuts, floods.
+//! Reassembly under all conditions: seeded permutations, duplicates, losses, truncations, floods.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use super::reassembly::{Limits, MOST_COLLECTIONS, MOST_OF_SOURCE, REMEMBERED, Re
 
 const LIMITS: Limits = Limits { sources: 4, kept: 100_000, timeout: Duration::from_secs(1) };
 
-/// A generator of numbers (SplitMix64).
+/// Pseudo-random generator (SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -132,7 +132,7 @@ fn packets_that_contradict_each_other_end_their_collection() {
         packet.push(1);
         packet
     };
-    // Another count; a packet behind the last; more packets than a message has.
+    // Another count; a packet after the last one; more packets than a message may have.
     for (first, second) in [((0, 3), (1, 4)), ((5, 9), (2, 3)), ((0, 70_000), (1, 70_000))] {
         let mut reassembly = Reassembly::new(LIMITS);
         assert_eq!(reassembly.take(now, source(0), &packet(first.0, first.1)), None);
@@ -160,7 +160,7 @@ fn floods_are_kept_within_the_limits_and_leave_room_for_others() {
     let mut all = packets(5000, &whole, 1400).into_iter();
     let came = all.find_map(|packet| reassembly.take(now, source(60), &packet));
     assert_eq!(came, Some(whole));
-    // Larger than all that is kept.
+    // Larger than the memory limit.
     let huge = message(5001, LIMITS.kept);
     let all = packets(5001, &huge, 1400).into_iter();
     assert_eq!(all.filter_map(|it| reassembly.take(now, source(61), &it)).count(), 0);

@@ -1,4 +1,4 @@
-//! The transport.
+//! Transport of groups.
 
 use std::io;
 use std::sync::OnceLock;
@@ -16,13 +16,14 @@ use super::profile::split;
 use super::send::{MOST_MESSAGE, Sender};
 use crate::datagram::link::facts;
 
-/// UDP multicast, IPv4 and IPv6: a message is one packet or several, and only goes to groups.
+/// UDP multicast transport over IPv4 and IPv6: a message is one or several packets, and is only
+/// sent to groups.
 #[derive(Debug, Default)]
 pub struct Groups {
     sending: OnceLock<Sending>,
 }
 
-/// Settings by which packets leave.
+/// Settings for sending packets.
 #[derive(Clone, Debug, Default)]
 struct Sending {
     settings: Multicast,
@@ -74,13 +75,13 @@ impl Transport for Groups {
         Ok(Box::new(GroupAcceptor::listen(at)?))
     }
 
-    /// Returns no address: an object belongs to no group until it is associated with one.
+    /// Returns no addresses: an object belongs to no group until associated with one.
     fn published(&self, _: &Endpoint, _: &[Publish]) -> io::Result<Vec<Address>> {
         Ok(Vec::new())
     }
 
-    /// Returns an address without a group's name, so that no reference leads there: calls to a
-    /// group reach this process over the network, too.
+    /// Returns an address without a group's name, so that no reference leads there: this process,
+    /// too, receives calls to a group over the network.
     fn own_address(&self, at: &Endpoint) -> Address {
         Address::new(SCHEME, &at.place)
     }
@@ -113,7 +114,7 @@ impl Transport for Groups {
         Ok(())
     }
 
-    /// Never waits: members that are there are no condition.
+    /// Connects at once: members need not exist.
     fn start(&self, to: &Address) -> io::Result<Start> {
         self.begin(to, None)
     }

@@ -1,9 +1,10 @@
-//! The fuzz targets' entry points, on their seeds: kept here so they cannot rot between fuzz runs.
+//! Entry points of the fuzz targets on their seeds: run here to keep them working between fuzz
+//! runs.
 
 use oxorb_protocols::datagram::fuzz::datagrams;
 use oxorb_protocols::datagram::group::fuzz::groups;
 
-/// Runs an entry point on the seeds of its target, and on every change of one octet of each.
+/// Runs an entry point on the seeds of its target, and on every one-octet change of each.
 fn takes_its_seeds(name: &str, entry: fn(&[u8]), least: usize) {
     let folder = format!("{}/../../fuzz/seeds/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut seeds = 0;

@@ -1,4 +1,4 @@
-//! Shared memory, against every obligation of a transport.
+//! Conformance of shared memory to every obligation of a transport.
 
 use std::sync::Arc;
 

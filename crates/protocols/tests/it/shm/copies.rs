@@ -1,4 +1,5 @@
-//! Copies that a payload costs, and leases: both are counted for the whole process, so it is one of its own.
+//! Copies of a payload, and leases: both are counted for the whole process, so each test has its
+//! own.
 
 use std::io::IoSlice;
 
@@ -44,7 +45,7 @@ fn leased(link: &dyn Link, octets: usize) -> Lease {
     lease.unwrap().expect("it lies where it was written")
 }
 
-/// Neither side copies; what goes for another room, or twice, is copied.
+/// Neither side copies; octets of another room, or sent twice, are copied.
 fn what_the_application_wrote_in_place_is_never_copied() {
     let [client, server] = pair("@|blocks=1M");
     for round in 0..40_u8 {
@@ -59,7 +60,7 @@ fn what_the_application_wrote_in_place_is_never_copied() {
         assert_eq!(read(&*server, 3), b"end");
         assert_eq!(oxorb_sys::shared::copied() - before, 14);
         assert_eq!(lease.to_vec(), [round; 100_000]);
-        // Sent once more: as a copy, beside what is out.
+        // Sent again: as a copy, in addition to the lease.
         client.write(&mut [IoSlice::new(&room)]).unwrap();
         drop(lease);
         drop(room);
@@ -68,7 +69,7 @@ fn what_the_application_wrote_in_place_is_never_copied() {
     let mut room = client.rooms().unwrap().room(100_000).unwrap();
     room.fill(1);
     let before = oxorb_sys::shared::copied();
-    // Not sealed, or a part: the slice is octets like any others.
+    // Unsealed rooms and parts of rooms are sent like any other octets.
     client.write(&mut [IoSlice::new(&room)]).unwrap();
     assert_eq!(oxorb_sys::shared::copied() - before, 100_000);
     room.fill(2);
@@ -102,7 +103,7 @@ fn rooms_are_few_and_come_back() {
     }
     let all: Vec<_> = std::iter::from_fn(|| rooms.room(16 << 10)).collect();
     assert_eq!(all.len(), 16);
-    // Others find no block then, and go through the ring.
+    // Other payloads find no block then, and pass through the ring.
     let payload = [5; 20_000];
     client.write(&mut [IoSlice::new(&payload)]).unwrap();
     assert_eq!(read(&*server, 20_000), payload);
@@ -124,7 +125,7 @@ fn a_room_that_was_sent_is_nobody_elses_while_the_application_has_it() {
     assert!(room.iter().all(|octet| *octet == 3));
     drop(room);
     let room = rooms.room(64 << 10).unwrap();
-    // The connection goes first.
+    // The connection is dropped first.
     drop(client);
     drop(server);
     assert_eq!(room.len(), 64 << 10);
@@ -133,7 +134,8 @@ fn a_room_that_was_sent_is_nobody_elses_while_the_application_has_it() {
     assert!(!maps.contains("memfd:oxorb-"), "{maps}");
 }
 
-/// Octets that are copied for a payload: into a block and out of it, once each; and not out of it where it is read in place.
+/// Number of octets copied for a payload: once into a block and once out of it, or not out of it if
+/// read in place.
 fn each_octet_is_copied_once_by_each_side_that_copies() {
     let [client, server] = pair("@|blocks=1M");
     for [writer, reader] in [[&client, &server], [&server, &client]] {
@@ -169,7 +171,7 @@ fn each_octet_is_copied_once(writer: &dyn Link, reader: &dyn Link) {
     }
 }
 
-/// A lease is good when its connection and its peer are gone.
+/// A lease remains valid after its connection and its peer are gone.
 fn a_lease_outlives_the_connection() {
     let [client, server] = pair("@");
     client.write(&mut [IoSlice::new(&[9; 20_000])]).unwrap();

@@ -1,4 +1,4 @@
-//! kill -9 of either side in each state: the other one is told, and nothing is left.
+//! kill -9 of either side in each state: the other one notices, and nothing is left behind.
 
 use std::fs;
 use std::io::{IoSlice, Write as _};
@@ -16,43 +16,44 @@ use oxorb_transport::{
     Acceptor, Endpoint, Lease, Link, Notation, Part, Properties, Transport, connect,
 };
 
-/// Time within which a survivor knows, at the outside: a thousand times what it sleeps on a word. No
-/// machine, however loaded, takes that long; what it does take is printed.
+/// Time limit for a survivor to notice: a thousand times its sleep on a word. No machine, however
+/// loaded, takes that long; the actual time is printed.
 const OUTSIDE: Duration = Duration::from_secs(5);
 
-/// What the process that is killed does, in its environment, before a space the address of a server.
+/// Environment variable with the actions of the process to be killed, followed by a space and the
+/// address of a server.
 const TASK: &str = "OXORB_SHM_TASK";
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// What the survivor does meanwhile.
+/// State of the survivor.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Reads; the other one is silent.
+    /// Reads; the peer is silent.
     Reads,
     /// Spins, and reads.
     Spins,
     /// Waits at a descriptor.
     Watches,
-    /// Looks whether the other one is there.
+    /// Checks whether the peer is alive.
     Looks,
-    /// Writes; the other one reads nothing.
+    /// Writes; the peer reads nothing.
     Writes,
-    /// Reads what the other one writes all the time.
+    /// Reads while the peer writes continuously.
     Drinks,
-    /// Sends to and fro.
+    /// Sends back and forth.
     Talks,
-    /// Reads messages that lie in blocks beside the ring, as the other one writes them all the time.
+    /// Reads messages in blocks that the peer writes continuously.
     Receives,
-    /// Writes such messages; the other one reads nothing.
+    /// Writes such messages; the peer reads nothing.
     Sends,
-    /// Reads such a message where the other one wrote it, and keeps it until the end.
+    /// Reads such a message in place, and keeps it until the end.
     Borrows,
-    /// Writes such messages; the other one keeps the first of them where it lies.
+    /// Writes such messages; the peer keeps the first of them in place.
     Lends,
-    /// Fills memory of the connection, or waits for what the other one fills.
+    /// Fills a room, or waits for the peer's room.
     Fills,
-    /// Accepts, or reads what nobody will write: the other one has not greeted, or has not been accepted.
+    /// Accepts, or reads without a writer: the peer has not greeted, or was not accepted.
     Greets,
 }
 
@@ -78,7 +79,7 @@ fn listen() -> Box<dyn Acceptor> {
     Shm.listen(endpoint).unwrap()
 }
 
-/// The process that is killed.
+/// Process to be killed.
 #[test]
 fn victim() {
     let Ok(task) = std::env::var(TASK) else {
@@ -133,7 +134,7 @@ fn victim() {
     }
 }
 
-/// Borrows the message that comes next. `None`: it never becomes whole.
+/// Leases the next message; returns `None` if it never becomes complete.
 fn lease(link: &dyn Link) -> Option<Lease> {
     while !link.has_input().unwrap() {
         thread::yield_now();
@@ -141,10 +142,10 @@ fn lease(link: &dyn Link) -> Option<Lease> {
     link.lender().unwrap().lease(LARGE, true).unwrap()
 }
 
-/// Octets of a message that lies in a block.
+/// Size of a message that is placed in a block, in octets.
 const LARGE: usize = 100_000;
 
-/// Connects, and says no more than the beginning of a greeting.
+/// Connects, and sends only the beginning of a greeting.
 fn greet_in_part(address: &str) {
     let name = address.split(['@', '|']).nth(1).unwrap();
     let address = SocketAddr::from_abstract_name(name).unwrap();
@@ -156,21 +157,21 @@ fn greet_in_part(address: &str) {
 
 #[test]
 fn whoever_survives_is_told_and_nothing_is_left() {
-    // Descriptors, threads and maps are those of the process.
+    // Descriptors, threads and mappings are counted for the process.
     if !alone(whoever_survives_is_told_and_nothing_is_left) {
         return;
     }
-    // In each state, on each side.
+    // Each state, on each side.
     let killed = std::env::var("OXORB_SHM_KILLED").ok();
     let killed = killed.map_or(rounds(8, 40), |number| number.parse().unwrap());
     let _guard = watchdog(OUTSIDE * (30 + killed));
-    // The descriptor that a process has once, for all connections that a thread waits at.
+    // The process's single descriptor for threads that wait at connections.
     survive(State::Watches, true, Duration::ZERO);
     let before = (descriptors(), threads());
     println!("microseconds until the survivor knew, of {killed} kills each");
     for state in STATES {
         for victim_serves in [false, true] {
-            // Before and after a reader has gone from the word to the socket.
+            // Before and after a reader has moved from the word to the socket.
             let delay = |round| Duration::from_millis(10) * round / killed;
             let told = (0..killed).map(|round| survive(state, victim_serves, delay(round)));
             let mut told: Vec<u128> = told.map(|time| time.as_micros()).collect();
@@ -185,7 +186,7 @@ fn whoever_survives_is_told_and_nothing_is_left() {
             assert!(slowest < OUTSIDE.as_micros());
         }
     }
-    // Threads that read what the last processes wrote may have theirs a moment longer.
+    // Threads that read the last processes' output may keep their descriptors a moment longer.
     while descriptors() > before.0 || threads() > before.1 {
         thread::yield_now();
     }
@@ -193,7 +194,7 @@ fn whoever_survives_is_told_and_nothing_is_left() {
     assert!(!maps.contains("oxorb-shm"), "{maps}");
 }
 
-/// A writer that nobody had to wake learns from the end whether its last message was taken at all.
+/// A writer whose reader was awake learns from the end whether its last message was taken at all.
 #[test]
 fn whoever_survives_knows_whether_the_last_message_was_read() {
     let _guard = watchdog(OUTSIDE * 24);
@@ -217,7 +218,7 @@ fn whoever_survives_knows_whether_the_last_message_was_read() {
     }
 }
 
-/// Kills the other side while this one is in `state`; the time until it knew.
+/// Kills the peer while this end is in `state`; returns the time until it noticed.
 fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
     let task = match state {
         State::Drinks => "writes",
@@ -226,7 +227,7 @@ fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
         State::Talks => "echoes",
         State::Borrows => "sends",
         State::Lends => "borrows",
-        // A server has no memory to fill.
+        // A server has no rooms to fill.
         State::Fills if !victim_serves => "fills",
         _ => "sleeps",
     };
@@ -264,7 +265,8 @@ fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
     })
 }
 
-/// Kills a client that has not greeted while another one is to be accepted; the time until that one can talk.
+/// Kills a client that has not greeted while another one is to be accepted; returns the time until
+/// that one is served.
 fn accept_beside(acceptor: &dyn Acceptor, victim: &mut Process, delay: Duration) -> Duration {
     let address = Shm.own_address(acceptor.endpoint());
     thread::scope(|scope| {
@@ -281,7 +283,7 @@ fn accept_beside(acceptor: &dyn Acceptor, victim: &mut Process, delay: Duration)
     })
 }
 
-/// Works until the end comes.
+/// Runs the state's actions until the end.
 fn run(link: &dyn Link, state: State) {
     let mut buffer = Vec::new();
     match state {
@@ -305,7 +307,7 @@ fn run(link: &dyn Link, state: State) {
             return;
         }
         State::Borrows => {
-            // Killed before it wrote anything whole, perhaps.
+            // The peer may have been killed before it wrote a complete message.
             let lease = lease(link);
             while link.read(&mut buffer, LARGE).unwrap() > 0 {
                 buffer.clear();
@@ -322,7 +324,7 @@ fn run(link: &dyn Link, state: State) {
                 assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
                 return;
             };
-            // Once in any case: the other one may be dead before this thread runs.
+            // At least once: the peer may be dead before this thread runs.
             loop {
                 room.fill(5);
                 if link.is_dead() {
@@ -330,7 +332,7 @@ fn run(link: &dyn Link, state: State) {
                 }
             }
             let room = room.sealed();
-            // Nobody had to be woken, perhaps: then the read tells.
+            // If no wake-up was needed, the read reports it.
             let _ = link.write(&mut [IoSlice::new(&room)]);
             assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
             assert!(room.iter().all(|octet| *octet == 5));

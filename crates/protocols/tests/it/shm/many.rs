@@ -15,7 +15,8 @@ const PAGE: usize = 4096;
 
 const CHILD: &str = "OXORB_SHM_MANY";
 
-/// In a process of its own, which may have the descriptors, and whose memory nobody else uses.
+/// Runs in a process of its own, which may open that many descriptors and whose memory is not
+/// shared.
 #[test]
 fn a_thousand_connections_take_what_is_documented() {
     let _guard = guard();
@@ -46,7 +47,7 @@ fn measure() {
     // One descriptor for each end.
     assert_eq!(descriptors(), before.0 + 2 * CONNECTIONS);
     let idle = resident() - before.1;
-    // Both ends have mapped it here. The header is not touched before somebody writes, or looks.
+    // Both ends are mapped here. The header is untouched before the first write or check.
     assert!(idle <= 2 * CONNECTIONS * PAGE, "{idle}");
 
     for (client, server) in &ends {
@@ -61,7 +62,7 @@ fn measure() {
     // The header, and a page of each ring.
     assert!(used <= 2 * CONNECTIONS * 3 * PAGE, "{used}");
 
-    // One whose rings have gone round: all of them, and never more.
+    // A connection whose rings have wrapped around: all pages of the rings, and never more.
     let (client, server) = &ends[0];
     let octets = vec![1; DEFAULT_RING as usize];
     for (from, to) in [(client, server), (server, client)] {
@@ -85,12 +86,12 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Octets of segments that this process has touched and mapped, counted page by page.
+/// Returns the octets of segments that this process has touched and mapped, counted page by page.
 fn resident() -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
     let (mut ours, mut octets) = (false, 0);
     for line in maps.lines() {
-        // The head of a mapping begins with addresses, which are no word with a colon.
+        // The head of a mapping begins with addresses, not with a word and a colon.
         let word = line.split_whitespace().next().unwrap_or_default();
         if !word.ends_with(':') {
             ours = line.contains("memfd:oxorb-shm");

@@ -1,4 +1,4 @@
-//! Pages of connections: taken at once, locked, put together, and given back.
+//! Pages of connections: resident, locked, huge, and given back.
 
 use std::fs;
 use std::io::{ErrorKind, IoSlice};
@@ -15,7 +15,7 @@ use oxorb_transport::{Link, Notation, Pages, Part, Properties, Start, Transport}
 /// Octets of a page.
 const PAGE: usize = 4096;
 
-/// Set in a process of its own.
+/// Environment variable of a process of its own.
 const CHILD: &str = "OXORB_SHM_PAGES";
 
 const LONG: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ fn set(link: &dyn Link, pages: Pages) -> std::io::Result<()> {
     link.apply(&Properties { pages: Some(pages), ..Properties::default() })
 }
 
-/// Each runs in a process of its own, whose memory and threads nobody else uses.
+/// Each test runs in a process of its own, whose memory and threads are not shared.
 #[test]
 fn pages_are_as_they_were_asked_for() {
     let _guard = guard();
@@ -71,7 +71,7 @@ fn resident() {
     set(&*client, resident(false, false)).unwrap();
     assert_eq!(told("Rss"), all);
     assert_eq!(told("Locked"), 0);
-    // The other end maps what is there.
+    // The other end maps the existing pages.
     set(&*server, resident(false, true)).unwrap();
     assert_eq!(told("Rss"), 2 * all);
     // The system counts a page that is mapped twice as half of one.
@@ -97,15 +97,15 @@ fn give_back() {
     let again = set(&*ends.0, rest).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::InvalidInput, "{again}");
     for _ in 0..5 {
-        // Where the machine stands still after an exchange its pages are given back before they are looked at.
+        // If the machine stalls after an exchange, pages are given back before the check.
         await_that(|| {
             exchange(&ends, 1 << 20);
             told("Rss") > 1 << 20
         });
-        // The header of each end is left.
+        // Only the header of each end is left.
         await_that(|| told("Rss") <= 2 * PAGE);
     }
-    // What was not read stays.
+    // Unread octets stay.
     ends.0.write(&mut [IoSlice::new(&[5; 3000])]).unwrap();
     thread::sleep(Duration::from_millis(100));
     let mut buffer = Vec::new();
@@ -118,7 +118,7 @@ fn give_back() {
     assert_eq!(told("Size"), 0);
 }
 
-/// Writes of all sizes while pages are given back all the time: every octet arrives.
+/// Writes of all sizes while pages are given back continuously: every octet arrives.
 #[test]
 fn torn() {
     if std::env::var(CHILD).is_err() {
@@ -152,7 +152,7 @@ fn torn() {
                 assert_ne!(client.read(&mut buffer, length).unwrap(), 0);
             }
             assert_eq!(buffer, octets, "round {round}");
-            // Around the time after which pages go.
+            // About the idle time after which pages are given back.
             thread::sleep(Duration::from_micros(u64::from(round * 37 % 4000)));
         }
         println!("{round} rounds");
@@ -176,7 +176,7 @@ fn refused() {
     assert!(error.contains("larger rings or blocks"), "{error}");
 }
 
-/// Sends so many octets there and back.
+/// Sends this many octets back and forth.
 fn exchange((client, server): &Ends, octets: usize) {
     for (from, to) in [(client, server), (server, client)] {
         let (octets, mut buffer) = (vec![9; octets], Vec::new());
@@ -202,7 +202,7 @@ fn is_keeper(task: &std::path::Path) -> bool {
     fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("oxorb-shm"))
 }
 
-/// Returns octets that the system tells of all segments of this process.
+/// Returns the octets that the system reports for all segments of this process.
 fn told(what: &str) -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
     let (mut ours, mut octets) = (false, 0);

@@ -1,5 +1,5 @@
-//! Clients that greet with what nobody asked for, and wake the server for nothing. Each in a process of its own, whose
-//! descriptors and threads are counted.
+//! Clients that greet with unexpected descriptors, and that wake the server for nothing. Each test
+//! runs in a process of its own, whose descriptors and threads are counted.
 
 use std::fs;
 use std::io::{self, IoSlice, Write as _};
@@ -23,7 +23,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt}
 
 const RING: u32 = 4096;
 
-/// Descriptors of one message, at most (`SCM_MAX_FD`).
+/// Largest number of descriptors in one message (`SCM_MAX_FD`).
 const MOST: usize = 253;
 
 fn listen() -> Box<dyn Acceptor> {
@@ -38,7 +38,7 @@ fn knock(acceptor: &dyn Acceptor) -> UnixStream {
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
-/// The greeting of a client with blocks of so many octets.
+/// Returns the greeting of a client with blocks of this size.
 fn greeting(blocks: u32) -> Vec<u8> {
     let mut octets = b"OxORBshm".to_vec();
     for number in [VERSION, RING, blocks] {
@@ -61,7 +61,7 @@ fn send(to: &UnixStream, octets: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::R
     Ok(())
 }
 
-/// Sockets whose closing waits for a minute, unless their other ends are closed.
+/// Returns sockets whose closing blocks for a minute, unless their other ends are closed.
 fn reluctant(count: usize) -> (Vec<TcpStream>, Vec<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let pair = |_| {
@@ -90,15 +90,15 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Threads that close what was refused.
+/// Returns the number of threads that close rejected clients.
 fn closing() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.starts_with("oxorb-shm-refus")).count()
 }
 
-/// Each greets with files whose closing waits, in the greeting itself, behind it, or in the place of rooms. The server's
-/// guard is shorter than any of that.
+/// Each client greets with files whose closing blocks, in the greeting itself, after it, or in
+/// place of rooms. The server's deadline is shorter than that.
 #[test]
 fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     if !alone(a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing) {
@@ -107,7 +107,7 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     let _guard = guard();
     let acceptor = listen();
     served(&*acceptor);
-    // So it is for what comes with it, or behind it, that each of them is refused.
+    // So each of them is rejected for what accompanies or follows the greeting.
     drop(greeted(&*acceptor));
     let before = descriptors();
     let (sockets, unread) = reluctant(12);
@@ -125,7 +125,7 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
             }
             2 => send(&client, &greeting(0), &[memory(0).as_fd(), socket]).unwrap(),
             _ => {
-                // All is well but for what comes behind it.
+                // Everything is valid except what follows the greeting.
                 send(&client, &greeting(0), &[memory(0).as_fd()]).unwrap();
                 let mut all = vec![plain; MOST];
                 all[0] = socket;
@@ -141,7 +141,7 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     for _ in 0..10 {
         served(&*acceptor);
     }
-    // The server's ends of these, which wait to be closed, and nothing that came over them.
+    // Only the server's ends, which wait to be closed, and no descriptors received over them.
     assert!(descriptors() <= held + clients.len());
     assert_eq!(closing(), 1, "it waits for the first of them");
     drop((unread, clients));
@@ -150,7 +150,7 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     }
 }
 
-/// Clients that have sent files since somebody looked, as the acceptor is closed, or dropped.
+/// Clients that have sent files since the last check, when the acceptor is closed or dropped.
 #[test]
 fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
     if !alone(an_acceptor_ends_without_a_wait_for_what_silent_clients_sent) {
@@ -162,7 +162,7 @@ fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
         let acceptor = listen();
         let (sockets, unread) = reluctant(3);
         let clients: Vec<_> = sockets.iter().map(|_| knock(&*acceptor)).collect();
-        // They have come before this one, and wait.
+        // They have connected before this one, and wait.
         served(&*acceptor);
         for (client, socket) in clients.iter().zip(sockets) {
             send(client, b"OxORB", &[socket.as_fd()]).unwrap();
@@ -173,7 +173,8 @@ fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
             assert_eq!(over, Some(io::ErrorKind::NotConnected));
         }
         drop(acceptor);
-        // The first of them is being closed, elsewhere, and is not while nobody reads at its other end.
+        // The first of them is being closed by another thread, which waits for a reader at its
+        // other end.
         while closing() == 0 {
             thread::yield_now();
         }
@@ -184,7 +185,7 @@ fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
     }
 }
 
-/// Where the system has SO_PASSRIGHTS (Linux 6.16).
+/// Runs only on systems with SO_PASSRIGHTS (Linux 6.16).
 #[test]
 fn a_client_that_has_greeted_can_send_no_more_descriptors() {
     if !alone(a_client_that_has_greeted_can_send_no_more_descriptors) {
@@ -201,14 +202,14 @@ fn a_client_that_has_greeted_can_send_no_more_descriptors() {
     drop(server);
 }
 
-/// A client whose socket this test has, and the server's end.
+/// Returns a client whose socket this test holds, and the server's end.
 fn greeted(acceptor: &dyn Acceptor) -> (UnixStream, Box<dyn Link>) {
     let client = knock(acceptor);
     send(&client, &greeting(0), &[memory(0).as_fd()]).unwrap();
     (client, acceptor.accept().unwrap())
 }
 
-/// Octets over the socket, also those out of band, with nothing in the memory.
+/// Octets over the socket, also out of band, without octets in the memory.
 #[test]
 fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
     if !alone(a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart) {
@@ -222,7 +223,7 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
             assert!(error.to_string().contains("woke this end 1000 times"));
         };
-        // A thread that reads.
+        // A reading thread.
         let (client, server) = greeted(&*acceptor);
         thread::scope(|scope| {
             scope.spawn(|| why(server.read(&mut Vec::new(), 9).unwrap_err()));
@@ -230,7 +231,7 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
         });
         why(server.read_now(&mut Vec::new(), 9).unwrap_err());
 
-        // One that waits for many connections.
+        // A thread that waits for many connections.
         let (client, server) = greeted(&*acceptor);
         let descriptor = server.poll_fd().unwrap();
         let mut woken = 0;
@@ -248,8 +249,8 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
     }
 }
 
-/// A client that takes the pages of its memory away again and again, while the server writes there and reads: they are empty
-/// then, and the server neither dies of that nor keeps others waiting.
+/// A client repeatedly removes the pages of its memory while the server writes there and reads: the
+/// pages are empty then, and the server neither dies nor delays others.
 #[test]
 fn a_client_that_takes_its_pages_away_harms_nobody_else() {
     if !alone(a_client_that_takes_its_pages_away_harms_nobody_else) {
@@ -283,7 +284,7 @@ fn a_client_that_takes_its_pages_away_harms_nobody_else() {
         });
         let (payload, mut written) = (vec![7; 100_000], 0);
         for _ in 0..200 {
-            // Whatever it finds: what it was told of is gone, or was never there.
+            // Any result is valid: the announced octets are gone, or never existed.
             let _ = robbed.read(&mut Vec::new(), 9);
             let mut buffer = Vec::new();
             for slice in [&payload[..], &payload[..100]] {

@@ -1,4 +1,4 @@
-//! The descriptor of a connection that somebody asks for while another thread reads.
+//! Descriptor of a connection that is requested while another thread reads.
 
 use std::io::IoSlice;
 use std::os::fd::AsFd as _;
@@ -13,7 +13,7 @@ use oxorb_testkit::process::alone;
 use oxorb_testkit::rounds;
 use oxorb_transport::{Link, Notation, Part, Start, Transport};
 
-/// A hang shows after so long.
+/// Time after which a hang is reported.
 const LATE: Duration = Duration::from_secs(20);
 
 fn pairs(count: usize, mut each: impl FnMut([Box<dyn Link>; 2])) {
@@ -32,8 +32,8 @@ fn write(link: &dyn Link, octets: &[u8]) {
     link.write(&mut [IoSlice::new(octets)]).unwrap();
 }
 
-/// One octet is read of two, or both, one after the other: whatever is left, the descriptor tells of it, and of what
-/// comes later.
+/// The reader takes one of two octets, or both, one after the other: the descriptor reports
+/// remaining and later octets.
 fn asked_for_while_read(rounds: usize, spins: impl Fn(usize) -> usize) {
     let mut round = 0;
     pairs(rounds, |[client, server]| {
@@ -63,7 +63,7 @@ fn asked_for_while_read(rounds: usize, spins: impl Fn(usize) -> usize) {
         let told = || poll::readable(descriptor, Some(LATE)).unwrap();
         assert!(told(), "nobody learns of what is left in round {round}");
         assert_eq!(server.read_now(&mut Vec::new(), 9).unwrap(), 1);
-        // A bell that came late may wake once.
+        // A late octet over the socket may wake once.
         let _ = server.read_now(&mut Vec::new(), 9);
         assert!(!poll::readable(descriptor, Some(Duration::ZERO)).unwrap());
         write(&*client, b"later");
@@ -78,10 +78,10 @@ fn the_descriptor_tells_of_what_is_left_whoever_asks_for_it_first() {
     asked_for_while_read(rounds(1_000, 3_000), |round| round * 7 % 4_000);
 }
 
-/// Linux lets 10 epolls watch one file where each of them is watched through three more.
+/// Linux allows 10 epolls to watch one file where each of them is watched through three more.
 #[test]
 fn many_connections_are_watched_by_a_poller_that_others_watch_in_turn() {
-    // Descriptors are those of the process.
+    // Descriptors are counted for the process.
     if !alone(many_connections_are_watched_by_a_poller_that_others_watch_in_turn) {
         return;
     }
@@ -100,13 +100,13 @@ fn many_connections_are_watched_by_a_poller_that_others_watch_in_turn() {
         pollers[0].add(descriptor, token).unwrap();
         ends.push((client, server));
     });
-    // Those of the clients, of the servers, and of what is watched.
+    // Descriptors of clients, servers, and watches.
     assert!(descriptors() <= before + 3 * CONNECTIONS + 8);
     for (number, (client, server)) in ends.iter().enumerate() {
         write(&**client, b"xy");
         let told = || pollers[0].wait_one(Some(LATE)).unwrap();
         assert_eq!(told(), Some(Token(number as u64)));
-        // This end raises it for what it leaves.
+        // This end raises it for the remaining octets.
         assert_eq!(server.read_now(&mut Vec::new(), 1).unwrap(), 1);
         pollers[0].rearm(server.poll_fd().unwrap(), Token(number as u64)).unwrap();
         assert!(poll::readable(pollers[3].as_fd(), Some(LATE)).unwrap());

@@ -1,4 +1,4 @@
-//! TLS, against every obligation of a transport and of its links.
+//! Conformance of TLS to every obligation of a transport and of its links.
 
 use std::sync::Arc;
 

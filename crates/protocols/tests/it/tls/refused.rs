@@ -1,4 +1,4 @@
-//! Certificates that are refused, and peers that speak something else: both sides say which and why.
+//! Rejected certificates, and peers that use another protocol: both sides report the reason.
 
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::tls::common::{Authority, prepared, with};
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// What both sides say of a connection: the client's words, or what it got, and the server's.
+/// Results of both sides of a connection: the client's error or answer, and the server's.
 fn meet(server: Security, client: Security) -> (Result<String, String>, Result<String, String>) {
     let _bound = watchdog(Duration::from_secs(60));
     let server = prepared(server);
@@ -34,7 +34,7 @@ fn meet(server: Security, client: Security) -> (Result<String, String>, Result<S
                 let refused = Refused::of(&error).expect("a peer was refused");
                 assert!(refused.peer.starts_with("127.0.0.1:"), "{refused:?}");
                 let why = refused.why.clone();
-                // It is told meanwhile, as by the next turn of an ORB's acceptor.
+                // The client is notified meanwhile, as by the next turn of an ORB's acceptor.
                 let closing = scope.spawn(|| drop(acceptor.accept()));
                 thread::sleep(Duration::from_millis(200));
                 acceptor.close();
@@ -95,7 +95,7 @@ fn both_know_each_other() {
         (Ok("CN=server,O=Bank"), Ok("CN=alice,O=Bank"))
     );
 
-    // Without a certificate it is its address.
+    // Without a certificate the peer is its address.
     let stranger = Security { certificate: None, ..client.clone() };
     let (called, served) = meet(server.clone(), stranger.clone());
     assert_eq!((called.is_ok(), served.as_deref()), (true, Ok("127.0.0.1")));
@@ -199,7 +199,7 @@ fn keys_that_are_pinned() {
     let called = called.unwrap_err();
     let (_, own) = called.split_once("SHA-256 of it is ").unwrap();
 
-    // As it is told, and without any root.
+    // With the given settings, and without any root.
     let mut pinned = Security { roots: None, certificate: None, ..client };
     pinned.pin(&own[..64]).unwrap();
     assert_eq!(meet(server, pinned).0.as_deref(), Ok("CN=server,O=Bank"));
@@ -287,7 +287,7 @@ fn settings_that_cannot_be_used_are_named() {
     let to = "ssl:127.0.0.1:1".parse().unwrap();
     let error = nothing.start(&to).err().unwrap().to_string();
     assert!(error.contains("-ORBTlsRoots"), "{error}");
-    // Names of files, and nothing that is in them.
+    // Names of files, without their contents.
     let shown = format!("{:?}", prepared(client));
     assert!(shown.contains("alice.pem") && !shown.contains("PRIVATE"), "{shown}");
 }
@@ -318,21 +318,21 @@ fn changed_files_are_read_again_and_broken_ones_are_not_taken() {
     let name = || connect(&client, &address, LONG).unwrap().identity().to_string();
     assert_eq!(name(), "CN=server,O=Bank");
 
-    // By a call.
+    // Reloaded by a call.
     let file = server.certificate.unwrap();
     let renewed = authority.sign("renewed", &["127.0.0.1"]);
     std::fs::copy(renewed, &file).unwrap();
     transport.reload().unwrap();
     assert_eq!(name(), "CN=renewed,O=Bank");
 
-    // By itself, where nobody says so.
+    // Reloaded automatically without a call.
     let third = authority.sign("third", &["127.0.0.1"]);
     std::fs::copy(third, &file).unwrap();
     while name() != "CN=third,O=Bank" {
         thread::sleep(Duration::from_millis(50));
     }
 
-    // Half a file is complained about, and what was read before stays.
+    // A half-written file is reported, and the earlier contents stay.
     std::fs::write(&file, "-----BEGIN CERTIFICATE-----\n").unwrap();
     assert!(transport.reload().is_err());
     assert_eq!(name(), "CN=third,O=Bank");

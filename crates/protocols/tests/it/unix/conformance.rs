@@ -1,4 +1,4 @@
-//! UNIX sockets, against every obligation of a transport.
+//! Conformance of UNIX sockets to every obligation of a transport.
 
 use std::sync::Arc;
 

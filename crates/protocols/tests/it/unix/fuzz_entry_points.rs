@@ -1,4 +1,4 @@
-//! The fuzz target's entry point, on its seeds: kept here so it cannot rot between fuzz runs.
+//! Entry point of the fuzz target on its seeds: run here to keep it working between fuzz runs.
 
 use oxorb_protocols::unix::fuzz::profiles;
 

@@ -1,4 +1,4 @@
-//! Modules keep the order of their strategy, their bounds and their promises about late requests (A12.13 to A12.17).
+//! Modules keep the order of their strategy, their bounds, and their policy for late requests.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Barrier};
@@ -15,7 +15,7 @@ use oxorb_testkit::{require_realtime, require_reservations};
 const SECOND: u64 = 1_000_000_000;
 const SOON: Duration = Duration::from_secs(20);
 
-/// A module whose thread waits at a gate with its first request, so that the others queue up.
+/// Module whose thread waits at a gate with its first request, so that the others queue up.
 struct Held {
     module: Module<u32>,
     open: Sender<()>,

@@ -1,4 +1,4 @@
-//! What the tests share: a servant made of a closure, and a scheduler that remembers its points.
+//! Common parts of the tests: a servant made of a closure, and a scheduler that records its points.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,12 +16,12 @@ use oxorb_rtscheduling::{
 pub(crate) static RUN: Op = Op::twoway("run");
 pub(crate) static TELL: Op = Op::oneway("tell");
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Timeout of events that must happen: too long for any machine, however loaded.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 type Work = dyn Fn(&str) -> Result<(), SystemException> + Send + Sync;
 
-/// Runs a closure for each operation.
+/// Servant that runs a closure for each operation.
 pub(crate) struct Closure(pub(crate) Box<Work>);
 
 impl Servant for Closure {
@@ -37,7 +37,7 @@ impl Servant for Closure {
     }
 }
 
-/// Activates a closure.
+/// Activates a closure as a servant.
 pub(crate) fn serve(
     orb: &Orb,
     work: impl Fn(&str) -> Result<(), SystemException> + Send + Sync + 'static,
@@ -46,7 +46,7 @@ pub(crate) fn serve(
     ObjectRef::from_ref(orb.root_poa().activate_servant(servant).unwrap())
 }
 
-/// The same object as another ORB sees it.
+/// Returns the object as another ORB sees it.
 pub(crate) fn seen_by(orb: &Orb, object: &ObjectRef) -> ObjectRef {
     orb.string_to_object(&object.to_ior()).unwrap()
 }
@@ -75,7 +75,7 @@ pub(crate) fn cancelled(completed: CompletionStatus) -> SystemException {
     SystemException::new(SystemExceptionKind::ThreadCancelled, 0, completed)
 }
 
-/// Remembers its points; numbers as parameters, which travel as importance.
+/// Scheduler that records its points; its parameters are numbers, which travel as importance.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 

@@ -7,13 +7,13 @@ use super::tokens::{Kind, Token};
 use super::{DEEPEST, MOST_INSTANCES, Model, Place, Processor, Protocol, Refused, Thread};
 use crate::time::{LONGEST, Nanos};
 
-/// Values of properties that all instances may have together.
+/// Largest number of property values of all instances together.
 const MOST_VALUES: usize = 500_000;
 
-/// Octets of all paths together.
+/// Largest number of octets of all paths together.
 const MOST_PATHS: usize = 16 << 20;
 
-/// Value of a property, and the component whose names it uses.
+/// Value of a property, and the component that its names are relative to.
 #[derive(Clone)]
 struct Value<'p> {
     property: &'p Property<'p>,
@@ -24,7 +24,7 @@ struct Value<'p> {
 struct Instance<'p> {
     /// Path in lower case, from the system down; empty for the system.
     key: String,
-    /// Path as it stands.
+    /// Path as written.
     path: String,
     category: Category,
     place: Place,
@@ -37,7 +37,7 @@ struct Build<'p> {
     instances: Vec<Instance<'p>>,
     places: HashMap<String, usize>,
     values: usize,
-    /// Octets of all paths.
+    /// Number of octets of all paths.
     paths: usize,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, Refus
     build.model(root.place)
 }
 
-/// The one system implementation that no other has as a subcomponent.
+/// Returns the only system implementation that is no subcomponent of another.
 fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, Refused> {
     let used: std::collections::HashSet<_> = packages
         .components
@@ -115,13 +115,13 @@ impl<'p> Build<'p> {
         for part in &component.subcomponents {
             self.part(part, component, at, depth + 1)?;
         }
-        // What is said further up goes before what was said further down.
+        // Properties of outer components override those of inner ones.
         for property in component.properties.iter().filter(|property| is_read(&property.name)) {
             for path in &property.to {
                 let key = join(&self.instances[at].key, &path.join("."));
                 match self.places.get(&key) {
                     Some(&to) => self.set(to, property, at)?,
-                    // Buses, data and the like are no instances here.
+                    // Buses, data and other skipped categories have no instances.
                     None if path.first().is_some_and(|name| component.others.contains(name)) => {
                         self.count(property.place)?;
                     }
@@ -139,7 +139,7 @@ impl<'p> Build<'p> {
         Ok(())
     }
 
-    /// Properties in the braces of a subcomponent.
+    /// Sets the properties in the braces of a subcomponent.
     fn own(
         &mut self,
         part: Option<&'p Subcomponent<'p>>,
@@ -220,7 +220,7 @@ impl<'p> Build<'p> {
             return refuse(format!("virtual processors are not read: {}", part.name));
         }
         let Some(classifier) = &part.classifier else {
-            // A component without a declaration has its braces.
+            // A component without a classifier has only the properties in its braces.
             let at = self.instance(Some(part), part.place, Some(parent), part.category, depth)?;
             return self.own(Some(part), at, Some(parent));
         };
@@ -263,7 +263,7 @@ impl<'p> Build<'p> {
         Ok(())
     }
 
-    /// Counts a value of a property.
+    /// Counts a property value and checks the limit.
     fn count(&mut self, place: Place) -> Result<(), Refused> {
         self.values += 1;
         match self.values > MOST_VALUES {
@@ -275,7 +275,7 @@ impl<'p> Build<'p> {
         }
     }
 
-    /// The value of an instance, or of what contains it.
+    /// Returns the property value of an instance or of the nearest component that contains it.
     fn inherited(&self, at: usize, name: &str) -> Option<&Value<'p>> {
         let mut next = Some(at);
         while let Some(at) = next {
@@ -344,7 +344,7 @@ impl<'p> Build<'p> {
             worst_case,
             period: period_ns,
             deadline: match deadline {
-                // As if it said `Deadline => Period`, which is its default.
+                // As for `Deadline => Period`, the default.
                 Some(value) if first(value).is("period") => None,
                 Some(value) => match down(value)? {
                     0 => return Err(first(value).refuse("a deadline of 0 cannot be met")),
@@ -393,7 +393,7 @@ impl<'p> Build<'p> {
     }
 }
 
-/// The first token of a value.
+/// Returns the first token of a value.
 fn first<'v>(value: &'v Value<'_>) -> Token<'v> {
     value.property.value.first().copied().unwrap_or(Token {
         kind: Kind::End,
@@ -402,7 +402,7 @@ fn first<'v>(value: &'v Value<'_>) -> Token<'v> {
     })
 }
 
-/// A value that is one word, in brackets or not.
+/// Returns a value that is one word, in brackets or not.
 fn word<'v>(value: &'v Value<'_>) -> Result<Token<'v>, Refused> {
     let words: Vec<Token<'_>> = value
         .property
@@ -430,7 +430,7 @@ fn protocol(value: &Value<'_>) -> Result<Protocol, Refused> {
     }
 }
 
-/// Picoseconds in a unit.
+/// Returns the number of picoseconds of a unit.
 fn unit(name: &Token<'_>) -> Option<u128> {
     Some(match name.text.to_ascii_lowercase().as_str() {
         "ps" => 1,
@@ -444,7 +444,7 @@ fn unit(name: &Token<'_>) -> Option<u128> {
     })
 }
 
-/// A time at the beginning of tokens, in picoseconds, and what follows.
+/// Parses a time at the beginning of tokens, in picoseconds, and returns the remaining tokens.
 fn time<'v>(tokens: &'v [Token<'v>], of: &Value<'_>) -> Result<(u128, &'v [Token<'v>]), Refused> {
     let (number, name, rest) = match tokens {
         [number, name, rest @ ..] if number.kind == Kind::Number && name.kind == Kind::Word => {
@@ -469,7 +469,7 @@ fn time<'v>(tokens: &'v [Token<'v>], of: &Value<'_>) -> Result<(u128, &'v [Token
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| overflow())?;
     let tenths = 10u128.pow(fraction.len() as u32);
     let time = digits.checked_mul(scale).ok_or_else(overflow)?;
-    // Below a picosecond there is nothing.
+    // Fractions of a picosecond are rounded up.
     let time = time.div_ceil(tenths);
     match time / 1_000 > u128::from(LONGEST) {
         true => Err(overflow()),
@@ -495,7 +495,7 @@ fn up(value: &Value<'_>) -> Result<Nanos, Refused> {
     Ok(whole(value)?.div_ceil(1_000) as Nanos)
 }
 
-/// A range of times: the least rounded down, the most up.
+/// Parses a range of times: the shorter one is rounded down, the longer one up.
 fn range(value: &Value<'_>) -> Result<(Nanos, Nanos), Refused> {
     let (least, rest) = time(value.property.value, value)?;
     let [dots, rest @ ..] = rest else {

@@ -1,18 +1,23 @@
-//! A subset of AADL (SAE AS5506, textual notation): threads with their timing properties, and the processors that they are bound
-//! to.
+//! Import of a subset of AADL (SAE AS5506, textual notation): threads with their timing properties,
+//! and the processors they are bound to.
 //!
-//! | read | how |
-//! |---|---|
-//! | packages, types, implementations, subcomponents | from the one system implementation that is no subcomponent, down to its threads |
-//! | `Period`, `Deadline`, `Compute_Deadline`, `Compute_Execution_Time`, `Dispatch_Protocol`, `Dispatch_Offset`, `Dispatch_Jitter` | of threads, from their type, implementation, subcomponent, or `applies to` further up; the first, second and last but one also from what contains the thread |
-//! | `Actual_Processor_Binding`, `Scheduling_Protocol`, `Thread_Swap_Execution_Time` | where threads run, and how |
-//! | features, connections, flows, annexes, other properties | skipped |
+//! - Packages, types, implementations and subcomponents are read from the only system
+//!   implementation that is no subcomponent, down to its threads.
+//! - `Period`, `Deadline`, `Compute_Deadline`, `Compute_Execution_Time`, `Dispatch_Protocol`,
+//!   `Dispatch_Offset` and `Dispatch_Jitter` are read of threads, from their type, implementation,
+//!   subcomponent, or `applies to` of an outer component; `Period`, `Deadline` and
+//!   `Dispatch_Jitter` are also inherited from the components that contain the thread.
+//! - `Actual_Processor_Binding`, `Scheduling_Protocol` and `Thread_Swap_Execution_Time` say where
+//!   threads run, and how.
+//! - Features, connections, flows, annexes and other properties are skipped.
 //!
-//! What would change the timing and is not read is refused with its name and place: modes, arrays, `extends`, prototypes,
-//! property constants, shared data (`requires data access`), virtual processors, thread groups' own bindings to several
-//! processors, and dispatch protocols other than `Periodic` and `Sporadic`.
+//! Constructs that would change the timing and are not supported are refused with their name and
+//! position: modes, arrays, `extends`, prototypes, property constants, shared data (`requires data
+//! access`), virtual processors, thread groups' own bindings to several processors, and dispatch
+//! protocols other than `Periodic` and `Sporadic`.
 //!
-//! Input is bounded: [`MOST_TOKENS`], [`MOST_INSTANCES`], [`DEEPEST`]. Cost is linear in it.
+//! Input is bounded: [`MOST_TOKENS`], [`MOST_INSTANCES`], [`DEEPEST`]. The cost is linear in its
+//! size.
 
 mod instance;
 mod parse;
@@ -22,19 +27,19 @@ use std::fmt;
 
 use crate::time::Nanos;
 
-/// Words and signs of all texts together.
+/// Largest number of words and signs of all texts together.
 pub const MOST_TOKENS: usize = 1_000_000;
 
-/// Components of the instantiated system.
+/// Largest number of components of the instantiated system.
 pub const MOST_INSTANCES: usize = 20_000;
 
-/// Components within each other.
+/// Largest nesting depth of components.
 pub const DEEPEST: usize = 32;
 
 /// Position in one of the texts, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Place of the text among those that were given; from 0.
+    /// Index of the text among the given ones, from 0.
     pub text: usize,
     /// Line, from 1.
     pub line: usize,
@@ -42,13 +47,13 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Reason for which a model is not read, with its place.
+/// Reason why a model is refused, with its position.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {why}", .place.line, .place.column)]
 pub struct Refused {
     /// Position in the texts.
     pub place: Place,
-    /// Sentence with the name of the construct.
+    /// Sentence that names the construct.
     pub why: String,
 }
 
@@ -76,9 +81,9 @@ pub struct Processor {
     pub path: String,
     /// Position of its subcomponent.
     pub place: Place,
-    /// `Scheduling_Protocol`; `None` where nothing is said.
+    /// `Scheduling_Protocol`; `None` if not specified.
     pub protocol: Option<Protocol>,
-    /// The longest of `Thread_Swap_Execution_Time`; `None` where nothing is said.
+    /// Longest `Thread_Swap_Execution_Time`, in ns; `None` if not specified.
     pub switch: Option<Nanos>,
 }
 
@@ -89,19 +94,19 @@ pub struct Thread {
     pub path: String,
     /// Position of its subcomponent.
     pub place: Place,
-    /// The shortest of `Compute_Execution_Time`, rounded down.
+    /// Shortest `Compute_Execution_Time`, in ns, rounded down.
     pub best_case: Nanos,
-    /// The longest of `Compute_Execution_Time`, rounded up.
+    /// Longest `Compute_Execution_Time`, in ns, rounded up.
     pub worst_case: Nanos,
-    /// `Period`, rounded down.
+    /// `Period`, in ns, rounded down.
     pub period: Nanos,
-    /// `Compute_Deadline`, or else `Deadline`, rounded down; `None`: the period.
+    /// `Compute_Deadline`, otherwise `Deadline`, in ns, rounded down; `None`: the period.
     pub deadline: Option<Nanos>,
-    /// `Dispatch_Offset`; `None` where nothing is said, and for sporadic threads.
+    /// `Dispatch_Offset`; `None` if not specified, and for sporadic threads.
     pub offset: Option<Nanos>,
     /// `Dispatch_Jitter`, rounded up.
     pub jitter: Nanos,
-    /// Place of its processor among the model's; `None` where the model has none.
+    /// Index of its processor in the model; `None` if the model has none.
     pub processor: Option<usize>,
 }
 
@@ -114,7 +119,7 @@ pub struct Model {
     pub threads: Vec<Thread>,
 }
 
-/// Reads texts that belong together.
+/// Parses the texts of one model.
 ///
 /// ```
 /// use oxorb_sched::import::aadl::read;
@@ -148,7 +153,7 @@ pub struct Model {
 /// ```
 ///
 /// # Errors
-/// The first construct that is wrong or not read.
+/// The first construct that is invalid or unsupported.
 pub fn read(texts: &[&str]) -> Result<Model, Refused> {
     let mut all = Vec::new();
     let mut left = MOST_TOKENS;

@@ -1,4 +1,4 @@
-//! Declarations of packages.
+//! Parser of the declarations of packages.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,17 +14,17 @@ pub(super) enum Category {
     Thread,
     Processor,
     VirtualProcessor,
-    /// Categories without interest here: data, buses, memory, devices, subprograms.
+    /// Categories that the import skips: data, buses, memory, devices, subprograms.
     Other,
 }
 
-/// Value of a property, as it stands.
+/// Value of a property, as written.
 #[derive(Debug, Clone)]
 pub(super) struct Property<'t> {
     /// Name in lower case, without its property set.
     pub(super) name: String,
     pub(super) value: &'t [Token<'t>],
-    /// Subcomponents that it applies to; none: the component itself.
+    /// Subcomponents that it applies to; empty: the component itself.
     pub(super) to: Vec<Vec<String>>,
     pub(super) place: Place,
 }
@@ -45,13 +45,13 @@ pub(super) struct Subcomponent<'t> {
 pub(super) struct Component<'t> {
     pub(super) category: Category,
     pub(super) package: String,
-    /// Name as it stands; `type.implementation` for implementations.
+    /// Name as written; `type.implementation` for implementations.
     pub(super) name: String,
     pub(super) is_implementation: bool,
     pub(super) subcomponents: Vec<Subcomponent<'t>>,
-    /// Names of subcomponents of no interest, in lower case.
+    /// Names of skipped subcomponents, in lower case.
     pub(super) others: HashSet<String>,
-    /// Properties that are read, or refused.
+    /// Properties that are read or refused.
     pub(super) properties: Vec<Property<'t>>,
     pub(super) place: Place,
 }
@@ -102,7 +102,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn peek(&self) -> &'t Token<'t> {
-        // The last token is the end, and nothing goes beyond it.
+        // The last token is the end of the text, and the parser never passes it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -137,7 +137,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A name with its package: `a::b::c`, in two parts.
+    /// Parses a name with its package: `a::b::c`, in two parts.
     fn qualified(&mut self, wanted: &str) -> Result<(Option<String>, String), Refused> {
         let mut name = self.word(wanted)?.text.to_owned();
         let mut package: Option<String> = None;
@@ -186,7 +186,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Skips a property set: what is declared there has no name that is read.
+    /// Skips a property set: none of its properties are read.
     fn property_set(&mut self) -> Result<(), Refused> {
         self.expect("set")?;
         let name = self.word("the name of the property set")?;
@@ -284,7 +284,7 @@ impl<'t> Reader<'t> {
                 "prototypes" if category != Category::Other => {
                     return Err(token.refuse("prototypes are not read"));
                 }
-                // Data types, and so on, may have whatever they like.
+                // Skipped categories may have any section.
                 "connections" | "flows" | "calls" | "modes" | "prototypes" => self.section()?,
                 "internal" | "processor" if self.take("features") => self.section()?,
                 _ => {
@@ -321,12 +321,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a section or the component ends here.
+    /// Reports whether a section or the component ends here.
     fn is_over(&self) -> bool {
         let token = self.peek();
         let names = SECTIONS.iter().any(|section| token.is(section));
         let later = self.tokens.get(self.at + 1);
-        // A feature may be called as a section is.
+        // A feature may have the name of a section.
         let declares = later.is_some_and(|later| later.is(":"));
         let two = (token.is("internal") || token.is("processor"))
             && later.is_some_and(|later| later.is("features"));
@@ -341,7 +341,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Skips to the next `;` outside of all brackets.
+    /// Skips past the next `;` outside all brackets.
     fn skip(&mut self) -> Result<(), Refused> {
         let begin = self.peek();
         let mut depth = 0usize;
@@ -459,7 +459,7 @@ impl<'t> Reader<'t> {
         Ok(found)
     }
 
-    /// `Name => value applies to path, path;`
+    /// Parses `Name => value applies to path, path;`.
     fn property(&mut self) -> Result<Property<'t>, Refused> {
         let first = self.peek();
         let (_, name) = self.qualified("the name of a property")?;
@@ -515,7 +515,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Properties that would change the timing, and are not read.
+/// Names of properties that would change the timing and are refused.
 pub(super) const REFUSED: [&str; 6] = [
     "time_slot",
     "recover_execution_time",
@@ -525,12 +525,12 @@ pub(super) const REFUSED: [&str; 6] = [
     "slot_time",
 ];
 
-/// Whether a property is read or refused; all others are skipped.
+/// Reports whether a property is read or refused; all others are skipped.
 fn counts(name: &str) -> bool {
     is_read(name) || REFUSED.contains(&name)
 }
 
-/// Properties that are read.
+/// Reports whether a property is read.
 pub(super) fn is_read(name: &str) -> bool {
     const READ: [&str; 10] = [
         "period",

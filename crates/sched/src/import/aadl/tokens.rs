@@ -1,4 +1,4 @@
-//! Words, numbers and signs.
+//! Tokens of AADL: words, numbers and signs.
 
 use super::{Place, Refused};
 
@@ -21,7 +21,7 @@ pub(super) struct Token<'t> {
 }
 
 impl Token<'_> {
-    /// Whether it is this word or sign; words are the same in upper and lower case.
+    /// Reports whether the token is this word or sign; case is ignored.
     pub(super) fn is(&self, what: &str) -> bool {
         matches!(self.kind, Kind::Word | Kind::Sign) && self.text.eq_ignore_ascii_case(what)
     }
@@ -30,7 +30,7 @@ impl Token<'_> {
         Refused { place: self.place, why: why.into() }
     }
 
-    /// Returns the token as messages show it.
+    /// Returns the token as shown in messages.
     pub(super) fn shown(&self) -> String {
         match self.kind {
             Kind::End => "the end of the text".into(),
@@ -42,7 +42,7 @@ impl Token<'_> {
     }
 }
 
-/// Octets of a word.
+/// Largest number of octets of a word.
 const LONGEST_WORD: usize = 128;
 
 const SIGNS: [&str; 13] = ["+=>", "=>", "::", "..", "->", "{", "}", "(", ")", "[", "]", ":", ";"];
@@ -102,7 +102,7 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
     }
 }
 
-/// The length of a number: digits, and a fraction where two dots do not begin a range.
+/// Returns the length of a number: digits, and a fraction unless two dots begin a range.
 fn number(text: &str) -> usize {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '_');

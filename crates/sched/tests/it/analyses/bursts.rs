@@ -1,4 +1,5 @@
-//! Bursts: every sequence of arrivals that keeps the two rules is within the bounds, and the densest one reaches them.
+//! Bursts: every sequence of arrivals that keeps both rules is within the bounds, and the densest
+//! one reaches them.
 
 use oxorb_sched::analysis::{Outcome, analyse};
 use oxorb_sched::{Burst, DispatchModel, Dispatching, Task, TaskSet, overloads};
@@ -69,7 +70,7 @@ proptest! {
         for (verdict, reached) in found.iter().zip(reached) {
             let response = verdict.response.unwrap();
             prop_assert!(reached <= response, "{}", verdict.explain(&set));
-            // A busy period that ends in time is played through whole.
+            // A busy period that ends in time is simulated to its end.
             if response < 100 {
                 prop_assert_eq!(reached, response, "{}", verdict.explain(&set));
             }
@@ -81,7 +82,7 @@ proptest! {
         let numbers = &mut Numbers(seed);
         let tasks = tasks(numbers, many);
         let dispatching = [Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity][dispatching];
-        // Laxity of what runs stays; the simulator here knows fixed keys alone.
+        // The laxity of a running job stays constant; this simulator supports fixed keys only.
         prop_assume!(!(preempts && dispatching == Dispatching::Laxity));
         let model = if preempts { DispatchModel::Urgency } else { DispatchModel::NonPreemptive };
         let mut set = TaskSet::dynamic(tasks.clone(), dispatching, model);

@@ -1,4 +1,5 @@
-//! Probability of a miss: never below the share of late jobs that a simulation counts, by more than chance explains.
+//! Probability of a miss: the bound is never below the share of late jobs in a simulation by more
+//! than chance explains.
 
 use oxorb_sched::analysis::chance::{Distribution, miss};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
@@ -6,8 +7,8 @@ use proptest::prelude::*;
 
 use super::plain::{self, Job, Numbers};
 
-/// Plays releases through with times drawn anew for each job; a job is given up at its deadline. Counts jobs of each task and
-/// those that were late.
+/// Simulates releases with random times for each job; a job is dropped at its deadline. Returns the
+/// number of jobs of each task and of those that were late.
 fn count(
     tasks: &[Task],
     typical: &[(u64, u64)],
@@ -97,7 +98,8 @@ proptest! {
             let counts = count(&tasks, &typical, &phases, numbers, by_deadline, preempts);
             for (place, (all, late)) in counts.into_iter().enumerate() {
                 let bound = miss(&set, place, &times).unwrap();
-                // Seven standard deviations, with some more as jobs are not independent of each other.
+                // Seven standard deviations, and some more as jobs are not independent of each
+                // other.
                 let expected = bound * all as f64;
                 let beyond = 7.0 * (3.0 * expected).sqrt() + 8.0;
                 prop_assert!(late as f64 <= expected + beyond, "{late} of {all}, bound {bound}: {:?}", tasks[place]);
@@ -106,7 +108,7 @@ proptest! {
     }
 }
 
-/// By hand: two jobs of one task, each of which is long once in ten times.
+/// Example computed by hand: two jobs of one task, each of which is long once in ten times.
 #[test]
 fn a_bound_by_hand() {
     let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 3, 10)]);

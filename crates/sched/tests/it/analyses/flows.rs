@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Best-case times make what comes after a step less late.
+/// Best-case times reduce the jitter of the next step.
 #[test]
 fn best_cases_take_jitter_away() {
     let found = |bcet| {
@@ -98,8 +98,8 @@ fn over_two(first: Task, second: impl IntoIterator<Item = Task>) -> Result<EndTo
     Ok(analyse_flows(&resources, &[flow])?.flows.swap_remove(0))
 }
 
-/// With an offset of 10, `last` would be taken to be released between 10 and 15, after `rest` is done. It is released whenever
-/// `first` is done, and then waits for `rest`.
+/// An offset of 10 would make `last` count as released between 10 and 15, after `rest` is done. It
+/// is released when `first` is done, and then waits for `rest`.
 #[test]
 fn a_later_step_has_no_offset() {
     let first = Task::periodic("first", 5, 20);
@@ -111,13 +111,14 @@ fn a_later_step_has_no_offset() {
     assert!(told.starts_with("last has an offset and is released by the step before it"), "{told}");
     let found = over_two(first.clone(), [rest.clone(), last(None)]).unwrap();
     assert_eq!(found.response, Some(5 + 4 + 3));
-    // The flow counts from the nominal release of its first step, wherever that is.
+    // The flow counts from the nominal release of its first step, at any offset.
     let first = Task { offset: Some(7), ..first };
     let found = over_two(first, [rest, last(None)]).unwrap();
     assert_eq!(found.response, Some(5 + 4 + 3));
 }
 
-/// It comes after what the steps before it make of the release: `last` begins at 5 + 6 at the latest.
+/// A step's own jitter is added to that of the steps before it: `last` begins at 5 + 6 at the
+/// latest.
 #[test]
 fn declared_jitter_of_a_later_step_is_added() {
     let last = Task { jitter: 6, ..Task::periodic("last", 3, 20) };
@@ -125,7 +126,8 @@ fn declared_jitter_of_a_later_step_is_added() {
     assert_eq!(found.response, Some(5 + 6 + 3));
 }
 
-/// Events make the releases of a step come closer to each other than its period, of which the next step knew nothing.
+/// Events bring the releases of a step closer to each other than its period, which the next step
+/// would not know.
 #[test]
 fn a_step_is_released_by_its_flow_alone() {
     let by_events = Task { after: vec!["sender".into()], ..Task::periodic("first", 5, 20) };
@@ -136,7 +138,8 @@ fn a_step_is_released_by_its_flow_alone() {
     }
 }
 
-/// What shares a node with a receiver of events without a bound has none itself, however long its flow may take.
+/// A task that shares a node with an unbounded receiver of events is unbounded itself, however long
+/// its flow may take.
 #[test]
 fn a_step_beside_events_without_a_bound_has_none() {
     let receiver = Task { after: vec!["never done".into()], ..Task::periodic("receiver", 1, 10) };

@@ -1,4 +1,5 @@
-//! Mixed criticality: whatever overruns, operations of high criticality are in time, and all are as long as nothing does.
+//! Mixed criticality: operations of high criticality are in time with any overruns, and all
+//! operations are without overruns.
 
 use oxorb_sched::analysis::mixed::{analyse, optimal};
 use oxorb_sched::analysis::priorities::ordered;
@@ -18,8 +19,8 @@ fn tasks(numbers: &mut Numbers, many: usize) -> Vec<Task> {
     tasks
 }
 
-/// Plays one run through: the first job that exceeds its worst case ends the low mode, and low jobs are dropped. Returns the
-/// tasks that were late, with the mode in which their job ended.
+/// Simulates one run: the first job that exceeds its worst case ends the low mode, and low jobs are
+/// dropped. Returns the tasks that were late, with the mode in which their job ended.
 fn late(tasks: &[Task], numbers: &mut Numbers, overruns: u64) -> Vec<(usize, bool)> {
     let mut jobs = plain::sporadic(tasks, numbers, 100, 4);
     for job in &mut jobs {

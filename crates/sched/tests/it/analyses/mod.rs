@@ -1,5 +1,5 @@
-//! Every analysis against a simulator that is written plainly, one unit of time after the other, and shares no code with it;
-//! and against published examples.
+//! Comparison of every analysis with a reference simulator, which advances by one unit of time and
+//! shares no code with it, and with published examples.
 
 mod bursts;
 mod chances;

@@ -1,5 +1,5 @@
-//! Flows whose steps meet on a resource again: played over all resources at once, and against the analysis that lets them come
-//! together.
+//! Flows that visit a resource more than once: simulated over all resources together, and compared
+//! with the analysis that allows steps to coincide.
 
 use oxorb_sched::analysis::holistic::{Flow, Holistic, Resource, Step, analyse_flows};
 use oxorb_sched::{DispatchModel, Task, TaskSet, Utilization};
@@ -7,16 +7,17 @@ use proptest::prelude::*;
 
 use super::plain::{self, Numbers};
 
-/// A job somewhere, and its place in its flow if it has one.
+/// Job on a resource, with its position in its flow if it has one.
 struct Job {
     at: Step,
-    /// Flow, place in it, and nominal release of the flow.
+    /// Flow, index in it, and nominal release of the flow.
     of: Option<(usize, usize, u64)>,
     release: u64,
     left: u64,
 }
 
-/// Plays flows over resources, beginning with these jobs, and returns the longest time to the end of each step.
+/// Simulates flows over resources, beginning with these jobs, and returns the longest time to the
+/// end of each step.
 fn run(
     resources: &[Resource],
     flows: &[Flow],
@@ -35,7 +36,7 @@ fn run(
             let first = ready.min_by_key(|(_, job)| (job.at.task, job.release));
             running[place] = kept.or(first.map(|(at, _)| at));
         }
-        // All resources at once: what is done now is ready elsewhere at the next moment.
+        // All resources advance together: a job done now releases the next one at the next moment.
         for runs in &mut running {
             let Some(at) = *runs else {
                 continue;
@@ -66,7 +67,7 @@ fn run(
     worst
 }
 
-/// Two flows over three resources, one of which nothing interrupts, with other tasks beside them.
+/// Two flows over three resources, one of which is non-preemptive, with other tasks.
 fn system(numbers: &mut Numbers) -> (Vec<Resource>, Vec<Flow>) {
     let mut sets: Vec<Vec<Task>> = vec![Vec::new(); 3];
     for (place, set) in sets.iter_mut().enumerate() {
@@ -122,7 +123,7 @@ fn system(numbers: &mut Numbers) -> (Vec<Resource>, Vec<Flow>) {
     (resources, flows)
 }
 
-/// Releases of all tasks that time releases.
+/// Returns the releases of all tasks released by time.
 fn releases(resources: &[Resource], flows: &[Flow], numbers: &mut Numbers, until: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (resource, one) in resources.iter().enumerate() {
@@ -165,7 +166,8 @@ proptest! {
     }
 }
 
-/// Systems in which a late release brings two runs of a flow together that a clock keeps apart.
+/// Returns systems in which a late release brings together two runs of a flow that a clock keeps
+/// apart.
 #[test]
 fn the_tighter_bound_holds_where_late_runs_meet() {
     for seed in [173_608_277_701_808_690, 14_773_868_236_459_802_356] {
@@ -176,7 +178,7 @@ fn the_tighter_bound_holds_where_late_runs_meet() {
 fn holds(seed: u64) -> Result<(), TestCaseError> {
     let numbers = &mut Numbers(seed);
     let (resources, flows) = system(numbers);
-    // Close to the whole of a processor jitters grow without end, which takes long and proves nothing.
+    // Close to full utilisation jitters grow without end, which takes long and proves nothing.
     let most = Utilization(850_000_000);
     prop_assume!(resources.iter().all(|one| Utilization::of(&one.set.tasks) <= most));
     let found = analyse_flows(&resources, &flows).unwrap();
@@ -232,13 +234,15 @@ fn a_call_and_its_reply_do_not_meet() {
         deadline: 50,
     };
     let found = analyse_flows(&resources, &[flow]).unwrap();
-    // Alone: 5 + 6 + 20 + 4 + 10. Else `begin` waits for `end`, `request` for `reply`, and `reply` behind 5 of `request`.
+    // Apart: 5 + 6 + 20 + 4 + 10. Otherwise `begin` waits for `end`, `request` for `reply`, and
+    // `reply` behind 5 of `request`.
     assert_eq!(only(&found), (Some(45 + 10 + 4 + 5), Some(45 + 5)));
     assert_eq!(found.flows[0].response, Some(50));
     assert!(found.flows[0].meets);
 }
-/// The system of the experiment of Palencia and González Harbour (RTSS 1998), in the form in which the examples of pyCPA have it:
-/// a flow of five steps that comes to a processor and to the bus twice. The bounds are worked out by hand.
+/// System of the experiment of Palencia and González Harbour (RTSS 1998), as in the examples of
+/// pyCPA: a flow of five steps that visits a processor and the bus twice. The bounds were computed
+/// by hand.
 #[test]
 fn the_system_of_palencia_and_gonzalez() {
     let resources = [
@@ -257,8 +261,9 @@ fn the_system_of_palencia_and_gonzalez() {
     let by = [28, 53, 73, 107, 145].map(Some);
     assert_eq!(found.flows[0].by, by);
     assert!(found.flows[0].meets);
-    // If they may, 21 waits for 25 twice, whose jitter is 247 - 94, and 22 for 24 twice: 20 + 60 + 5 * 4, 25 + 68, 20, 34, 38.
+    // If they may meet, 21 waits twice for 25, whose jitter is 247 - 94, and 22 twice for 24: 20 +
+    // 60 + 5 * 4, 25 + 68, 20, 34, 38.
     assert_eq!(found.flows[0].holistic, Some(100 + 93 + 20 + 34 + 38));
-    // What runs beside the flow gains from less jitter: 100 + 5 * 5 + 15, where 23 came twice.
+    // The other task gains from less jitter: 100 + 5 * 5 + 15, where 23 came twice.
     assert_eq!(found.verdicts[2][2].response, Some(140));
 }

@@ -1,9 +1,9 @@
-//! A simulator that does the obvious at each unit of time.
+//! Reference simulator that advances by one unit of time.
 
 use oxorb_sched::Task;
 use proptest::prelude::ProptestConfig;
 
-/// So many random cases, or as many times more as `OXORB_ANALYSES` says.
+/// Returns the number of random cases, multiplied by `OXORB_ANALYSES`.
 pub(crate) fn cases(many: u32) -> ProptestConfig {
     let times = std::env::var("OXORB_ANALYSES").ok();
     let times = times.map_or(1, |times| times.parse().expect("OXORB_ANALYSES is a number"));
@@ -13,7 +13,7 @@ pub(crate) fn cases(many: u32) -> ProptestConfig {
     }
 }
 
-/// Numbers that look random and are the same for the same seed.
+/// Pseudo-random numbers, reproducible from their seed.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -25,7 +25,7 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `most`, both included.
+    /// Returns a number from 0 to `most`, inclusive.
     pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         self.next() % (most + 1)
     }
@@ -34,7 +34,7 @@ impl Numbers {
         least + self.up_to(most - least)
     }
 
-    /// Whether something happens that happens so often in a hundred.
+    /// Returns true with a probability in percent.
     pub(crate) fn happens(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
@@ -44,7 +44,7 @@ impl Numbers {
 pub(crate) struct Job {
     pub(crate) task: usize,
     pub(crate) release: u64,
-    /// Of which response and deadline count.
+    /// Nominal time from which response and deadline count.
     pub(crate) nominal: u64,
     pub(crate) time: u64,
     pub(crate) left: u64,
@@ -61,15 +61,15 @@ impl Job {
     }
 }
 
-/// Who may take a processor away.
+/// Rule by which a job may preempt another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preemption {
     Full,
     None,
 }
 
-/// Runs jobs on `processors`, at each unit of time those with the least keys; equals in the order of the list. A job of a
-/// task waits for earlier ones of the same task.
+/// Runs jobs on `processors`, at each unit of time those with the least keys; equals run in the
+/// order of the list. A job of a task waits for earlier jobs of that task.
 pub(crate) fn run(
     jobs: &mut [Job],
     processors: usize,
@@ -104,7 +104,8 @@ pub(crate) fn run(
     }
 }
 
-/// Sporadic releases of tasks, in order of time: each has a phase, and each release comes up to `late` after it might.
+/// Returns sporadic releases of tasks, in order of time: each task has a phase, and each release is
+/// delayed by up to `late`.
 pub(crate) fn sporadic(tasks: &[Task], numbers: &mut Numbers, until: u64, late: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
@@ -121,7 +122,7 @@ pub(crate) fn sporadic(tasks: &[Task], numbers: &mut Numbers, until: u64, late: 
     jobs
 }
 
-/// The worst response of each task.
+/// Returns the worst response of each task.
 pub(crate) fn worst(jobs: &[Job], tasks: usize) -> Vec<u64> {
     let mut worst = vec![0; tasks];
     for job in jobs {
@@ -132,7 +133,7 @@ pub(crate) fn worst(jobs: &[Job], tasks: usize) -> Vec<u64> {
     worst
 }
 
-/// Random tasks whose deadlines are no longer than their periods.
+/// Returns random tasks with deadlines no longer than their periods.
 pub(crate) fn tasks(numbers: &mut Numbers, many: usize, longest: u64) -> Vec<Task> {
     let periods = [4, 5, 6, 8, 10, 12, 15];
     let task = |at: usize| {

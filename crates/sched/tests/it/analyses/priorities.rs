@@ -1,4 +1,4 @@
-//! Optimal priorities: an order is found exactly where trying all of them finds one.
+//! Optimal priorities: an order is found exactly if trying all orders finds one.
 
 use oxorb_sched::analysis::priorities::{NoOrder, optimal, ordered};
 use oxorb_sched::analysis::{Report, analyse};

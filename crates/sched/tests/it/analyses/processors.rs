@@ -1,4 +1,5 @@
-//! Global fixed priority and global EDF: what is proved is never missed on processors that share a queue.
+//! Global fixed priority and global EDF: a proved deadline is never missed on processors that share
+//! a queue.
 
 use oxorb_sched::analysis::global::{self, Policy, Test, Unfit};
 use oxorb_sched::analysis::partition::{Fit, partition};
@@ -42,7 +43,7 @@ proptest! {
         }
     }
 
-    /// On one processor the test is never better than the exact one.
+    /// The test on one processor is never better than the exact one.
     #[test]
     fn one_processor_is_never_proved_beyond_the_exact_test(seed in any::<u64>(), many in 1..6usize) {
         let tasks = plain::tasks(&mut Numbers(seed), many, 4);
@@ -55,7 +56,7 @@ proptest! {
         }
     }
 
-    /// Each way of filling processors gives every task one place, and proves each processor by itself.
+    /// Each fit assigns every task once, and proves each processor by itself.
     #[test]
     fn partitions_hold(seed in any::<u64>(), many in 1..9usize, processors in 1..4usize) {
         let numbers = &mut Numbers(seed);
@@ -81,7 +82,8 @@ proptest! {
     }
 }
 
-/// Dhall and Liu 1978: light tasks with short periods make a heavy one late at a load of hardly more than one processor.
+/// Dhall and Liu 1978: light tasks with short periods make a heavy one late at a load of little
+/// more than one processor.
 #[test]
 fn light_tasks_make_a_heavy_one_late() {
     for processors in 2..6 {
@@ -97,7 +99,7 @@ fn light_tasks_make_a_heavy_one_late() {
     }
 }
 
-/// Goossens, Funk and Baruah 2003: the bound holds with equality, and not a unit beyond.
+/// Goossens, Funk and Baruah 2003: the bound holds with equality, and not one unit beyond.
 #[test]
 fn the_density_bound_is_sharp() {
     // Two processors, largest 1/2: up to 2 - 1/2 = 3/2.
@@ -129,7 +131,7 @@ fn what_the_tests_do_not_know_is_refused_by_name() {
     assert_eq!(global::analyse(&band, 2), Err(Unfit::Model(DispatchModel::Band)));
 }
 
-/// In nanoseconds as in any other unit: bounds scale, and are found in few steps.
+/// Bounds scale with the unit of time, and are found in few steps even in nanoseconds.
 #[test]
 fn a_fine_unit_of_time_changes_nothing() {
     let scaled = |scale: u64| {

@@ -1,4 +1,4 @@
-//! Examples from papers and books, with the numbers that are printed there.
+//! Examples from papers and books, with the numbers printed there.
 
 use oxorb_sched::analysis::priorities::{optimal, ordered};
 use oxorb_sched::analysis::{Outcome, analyse};
@@ -12,7 +12,8 @@ fn with_deadline(name: &str, wcet: u64, period: u64, deadline: u64) -> Task {
     Task { deadline, ..Task::periodic(name, wcet, period) }
 }
 
-/// Burns and Wellings, "Real-Time Systems and Programming Languages": process sets C and D of the chapter on scheduling.
+/// Burns and Wellings, "Real-Time Systems and Programming Languages": process sets C and D of the
+/// chapter on scheduling.
 #[test]
 fn process_sets_of_burns_and_wellings() {
     let c = [("c", 5, 20), ("b", 10, 40), ("a", 40, 80)];
@@ -25,8 +26,8 @@ fn process_sets_of_burns_and_wellings() {
     assert_eq!(responses(&set), [Some(3), Some(6), Some(20)]);
 }
 
-/// Lehoczky, "Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines", RTSS 1990: of seven jobs in the busy
-/// period the fifth is the latest.
+/// Lehoczky, "Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines", RTSS 1990:
+/// of seven jobs in the busy period the fifth has the longest response.
 #[test]
 fn the_fifth_job_of_lehoczky() {
     let set =
@@ -35,7 +36,8 @@ fn the_fifth_job_of_lehoczky() {
     assert!(analyse(&set).is_feasible());
 }
 
-/// The same paper, and Audsley's: shorter deadlines first is not optimal where deadlines exceed periods.
+/// Lehoczky's paper, and Audsley's: shorter deadlines first is not optimal if deadlines exceed
+/// periods.
 #[test]
 fn deadlines_beyond_periods_need_another_order() {
     let set = TaskSet::fixed_priority([
@@ -48,9 +50,9 @@ fn deadlines_beyond_periods_need_another_order() {
     assert_eq!(responses(&ordered(&set, &order)), [Some(108), Some(52)]);
 }
 
-/// Davis, Burns, Bril and Lukkien, "Controller Area Network (CAN) Schedulability Analysis: Refuted, Revisited and Revised",
-/// Real-Time Systems 35(3), 2007: three messages of 1 ms each. The second instance of C is late, which the analysis they
-/// refute does not see.
+/// Davis, Burns, Bril and Lukkien, "Controller Area Network (CAN) Schedulability Analysis: Refuted,
+/// Revisited and Revised", Real-Time Systems 35(3), 2007: three messages of 1 ms each. The second
+/// instance of C is late, which the refuted analysis misses.
 #[test]
 fn the_refutation_of_the_can_analysis() {
     // In units of 1/1000 ms.
@@ -64,7 +66,7 @@ fn the_refutation_of_the_can_analysis() {
     let found = analyse(&set).verdicts;
     assert_eq!(found[2].response, Some(3_500));
     assert_eq!(found[2].outcome, Outcome::Misses);
-    // A less urgent message has begun a unit before at the latest.
+    // A less urgent message began at least one unit before.
     assert_eq!((found[0].response, found[1].response), (Some(1_999), Some(2_999)));
     assert!(found[..2].iter().all(|verdict| verdict.outcome == Outcome::Meets));
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::plain::{self, Job, Numbers};
 
-/// Where in a job a task keeps a resource: after so much of its time, for so long.
+/// Critical section of a job: its beginning within the job's time, and its length.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     task: usize,
@@ -19,8 +19,8 @@ struct Span {
     end: u64,
 }
 
-/// Runs jobs with critical sections, one unit after the other. `rank` is the urgency of a job, the least first; `level` that
-/// of a task, for ceilings.
+/// Runs jobs with critical sections by units of time. `rank` is the urgency of a job, the least
+/// first; `level` that of a task, for ceilings.
 fn run(
     jobs: &mut [Job],
     spans: &[Span],
@@ -56,7 +56,8 @@ fn run(
             ready.iter().filter_map(|&at| Some((at, holds(&jobs[at])?))).collect();
         let chosen = match protocol {
             Protocol::NonPreemptive => held.first().map(|(at, _)| *at).or(order.first().copied()),
-            // Immediate ceilings, and the stack resource policy: nobody begins below the ceiling in force.
+            // Immediate ceilings, and the stack resource policy: no job begins below the ceiling in
+            // force.
             Protocol::Ceiling | Protocol::Stack => {
                 let may = order.iter().copied().find(|&at| {
                     let others = held.iter().filter(|(holder, _)| *holder != at);
@@ -66,7 +67,8 @@ fn run(
                 });
                 may.or(held.first().map(|(at, _)| *at)).or(order.first().copied())
             }
-            // The most urgent one, or along the chain of those whose resource it waits for.
+            // The most urgent job runs, or the one at the end of the chain of holders that it waits
+            // for.
             Protocol::Inheritance => order.first().map(|&first| {
                 let mut at = first;
                 while let Some(resource) = wants(&jobs[at]) {
@@ -188,7 +190,7 @@ fn the_example_of_buttazzo() {
     assert_eq!(blocking(&set, &kept, Protocol::NonPreemptive).unwrap(), [9, 8, 6, 0]);
 }
 
-/// The sections of an operation count for whoever calls it two-way.
+/// The sections of an operation count for its two-way callers.
 #[test]
 fn sections_belong_to_the_thread_that_runs_them() {
     let mut repository = Repository::new();

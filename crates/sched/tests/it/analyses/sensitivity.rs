@@ -1,4 +1,4 @@
-//! How much there is left: against trying one value after the other.
+//! Sensitivity, compared with trying one value after the other.
 
 use oxorb_sched::analysis::sensitivity::{longest, scale, shortest_period};
 use oxorb_sched::analysis::{analyse, best};
@@ -44,8 +44,8 @@ proptest! {
         }
     }
 
-    /// Strictly periodic tasks of any phase and any time between best and worst case: no job is sooner done, from the first idle
-    /// moment on after all were released.
+    /// Strictly periodic tasks of any phase and any time between best and worst case: no job ends
+    /// earlier than its bound, from the first idle moment on after all were released.
     #[test]
     fn no_job_is_sooner_done_than_at_best(seed in any::<u64>(), many in 1..5usize) {
         let numbers = &mut Numbers(seed);
@@ -57,10 +57,10 @@ proptest! {
         }
         let set = TaskSet::fixed_priority(tasks.clone());
         let least = best::responses(&set);
-        // The bound beyond the time alone is for sets that meet their deadlines.
+        // The bound beyond the time alone holds for sets that meet their deadlines.
         let feasible = analyse(&set).is_feasible();
         for round in 0..6 {
-            // Without an offset a task may be quiet as long as it likes.
+            // A task without an offset may pause for any time.
             let late = if round % 2 == 0 { 0 } else { 20 };
             let mut jobs = Vec::new();
             for (place, task) in tasks.iter().enumerate() {
@@ -75,7 +75,7 @@ proptest! {
             jobs.sort_by_key(|job| job.release);
             plain::run(&mut jobs, 1, Preemption::Full, 200, |job| job.task as u64);
             let first = (0..many).map(|task| jobs.iter().find(|job| job.task == task).map_or(0, |job| job.release)).max().unwrap();
-            // Idle: whatever was released by then is done.
+            // Idle: everything released by then is done.
             let is_idle = |time: u64| jobs.iter().all(|job| job.release >= time || job.done.is_some_and(|done| done <= time));
             let rest = (first + 1..200).find(|&time| is_idle(time));
             for job in &jobs {

@@ -1,4 +1,5 @@
-//! Servers: requests are done in time, and what runs beside a server is not delayed beyond what it is seen as.
+//! Servers: requests are done in time, and other tasks are delayed no more than by the task that
+//! represents the server.
 
 use oxorb_sched::analysis::servers::{Kind, Server};
 use oxorb_sched::analysis::{Outcome, analyse, analyse_one};
@@ -7,17 +8,17 @@ use proptest::prelude::*;
 
 use super::plain::{self, Job, Numbers};
 
-/// State of a server while it is played through.
+/// State of a simulated server.
 struct Played {
     server: Server,
     budget: u64,
-    /// Of constant bandwidth.
+    /// Deadline of a constant bandwidth server.
     deadline: u64,
     phase: u64,
 }
 
-/// Plays tasks and one server through, whose requests wait first come first served. `rank` of a task's job and of the server,
-/// the least first.
+/// Simulates tasks and one server, whose requests wait first come first served. `rank` is the rank
+/// of a task's job and of the server, the least first.
 fn run(
     jobs: &mut [Job],
     requests: &mut [Job],
@@ -48,7 +49,7 @@ fn run(
                 if now >= played.phase && (now - played.phase).is_multiple_of(period) {
                     played.budget = capacity;
                 }
-                // What polls and finds nothing has nothing left until the next time.
+                // A polling server without requests loses its capacity until the next period.
                 if kind == Kind::Polling && waiting.is_empty() {
                     played.budget = 0;
                 }
@@ -100,7 +101,7 @@ proptest! {
         all.insert(place, server.task("server"));
         let set = TaskSet::fixed_priority(all);
         let found = analyse(&set).verdicts;
-        // The server itself does not wait for itself.
+        // The server does not wait for itself.
         let mut alone = set.clone();
         alone.tasks[place].delay = 0;
         let own = analyse_one(&alone, place);
@@ -108,12 +109,12 @@ proptest! {
         let said = requests(numbers, many_requests);
         let longest = own.response.filter(|_| own.outcome == Outcome::Meets);
         let longest = longest.and_then(|response| server.longest(response, &said));
-        // Tasks after the server have one place more.
+        // Tasks after the server have an index larger by one.
         let order = |task: usize| if task >= place { task + 1 } else { task };
         for _ in 0..5 {
             let mut jobs = plain::sporadic(&tasks, numbers, 200, 5);
             let mut waiting = plain::sporadic(&said, numbers, 200, 5);
-            // Its last period began before, and nobody used what it kept.
+            // Its last period began before, and its capacity was not used.
             let budget = if deferrable { server.capacity } else { 0 };
             let mut played = Played { server, budget, deadline: 0, phase: numbers.up_to(server.period - 1) };
             run(

@@ -1,4 +1,4 @@
-//! Sporadic servers: chunks of capacity that come back a period after they could be used.
+//! Sporadic servers: chunks of capacity are replenished a period after they could be used.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use proptest::prelude::*;
 
 use super::plain::{self, Job, Numbers};
 
-/// Capacity that is there from a moment on.
+/// Capacity available from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Chunk {
     from: u64,
     amount: u64,
 }
 
-/// Plays tasks and a server through, whose requests wait first come first served. Tasks below `place` are more urgent than the
-/// server. Returns what came back, and when.
+/// Simulates tasks and a server, whose requests wait first come first served. Tasks below `place`
+/// are more urgent than the server. Returns the replenishments with their times.
 fn run(
     jobs: &mut [Job],
     requests: &mut [Job],
@@ -91,7 +91,7 @@ fn requests(numbers: &mut Numbers, server: &Server) -> Vec<Task> {
     (0..many).map(one).collect()
 }
 
-/// Requests as soon as they may come, some of them later.
+/// Requests as early as possible, some of them later.
 fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
@@ -112,7 +112,7 @@ fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64) -> Vec<Job> {
 proptest! {
     #![proptest_config(plain::cases(1_000))]
 
-    /// Five runs of each case.
+    /// Each case is run five times.
     #[test]
     fn nothing_is_later_than_its_bound(seed in any::<u64>(), many in 1..4usize) {
         let numbers = &mut Numbers(seed);
@@ -149,22 +149,23 @@ proptest! {
     }
 }
 
-/// The worst that may come: all capacity is used, one request after the other, just before a request for twice as much.
+/// Worst case: all capacity is used, one request after the other, just before a request for twice
+/// as much.
 #[test]
 fn the_bound_is_reached() {
     let server = server(3, 10);
     let request = |release, time| Job::new(0, release, time);
     let mut requests = [request(0, 3), request(3, 6)];
     let back = run(&mut [], &mut requests, &server, 0, 50);
-    // Capacity is there again 10 after the first of it was used, and so on: (T - Q) + T + R.
+    // Capacity is replenished 10 after its first use, and so on: (T - Q) + T + R.
     assert_eq!(requests[1].response(), Some(7 + 10 + 3));
     assert_eq!(back[0], Chunk { from: 10, amount: 3 });
     let once = [Task::periodic("request", 6, 100)];
     assert_eq!(server.longest(3, &once), Some(7 + 10 + 3));
 }
 
-/// Buttazzo, "Hard Real-Time Computing Systems", section on the sporadic server, after Sprunt, Sha and Lehoczky: a server of
-/// medium priority, with capacity 5 and period 10.
+/// Buttazzo, "Hard Real-Time Computing Systems", section on the sporadic server, after Sprunt, Sha
+/// and Lehoczky: a server of medium priority, with capacity 5 and period 10.
 #[test]
 fn a_server_of_medium_priority_of_buttazzo() {
     let server = server(5, 10);
@@ -173,7 +174,7 @@ fn a_server_of_medium_priority_of_buttazzo() {
     jobs.extend([job(1, 0, 4), job(1, 15, 4)]);
     let mut requests = [job(0, 4, 2), job(0, 8, 2)];
     let back = run(&mut jobs, &mut requests, &server, 1, 30);
-    // The first is interrupted from 5 to 6 and done at 7; what it used, it had from 4 on.
+    // The first is interrupted from 5 to 6 and done at 7; its capacity was active from 4 on.
     assert_eq!(requests.map(|request| request.done), [Some(7), Some(10)]);
     let chunk = |from| Chunk { from, amount: 2 };
     assert_eq!(back, [chunk(14), chunk(18)]);
@@ -186,8 +187,9 @@ fn a_server_of_medium_priority_of_buttazzo() {
     assert_eq!(analyse(&set).verdicts[1].response, Some(7));
 }
 
-/// The same section: a server of the highest priority, with capacity 2 and period 8. The second request finds nothing left,
-/// and what it uses comes back 8 after that was there again.
+/// Same section: a server of the highest priority, with capacity 2 and period 8. The second request
+/// finds no capacity left, and the capacity it uses is replenished 8 after that became available
+/// again.
 #[test]
 fn a_server_of_the_highest_priority_of_buttazzo() {
     let server = server(2, 8);
@@ -200,7 +202,8 @@ fn a_server_of_the_highest_priority_of_buttazzo() {
     assert_eq!(back, [chunk(10), chunk(18)]);
 }
 
-/// A deferrable server makes what is less urgent wait for its capacity twice in a row; a sporadic one never does.
+/// A deferrable server makes a less urgent task wait for its capacity twice in a row; a sporadic
+/// one never does.
 #[test]
 fn others_wait_no_longer_than_for_a_task() {
     let response = |kind| {

@@ -19,7 +19,7 @@ fn listen(place: Place) -> Result<Box<dyn Acceptor>, ListenError> {
     Tcp.listen(&place.into())
 }
 
-/// Reads what stands behind `iiop://`.
+/// Parses the text after `iiop://`.
 fn place(text: &str) -> Option<Place> {
     let read = Tcp.endpoints(Notation::Url, Part::new(text));
     Some(Place::of(&read.ok()?[0]))
@@ -54,7 +54,7 @@ fn a_peer_that_is_gone_does_not_stop_the_next() {
     assert_eq!(buffer, b"here");
 }
 
-/// They may have sent requests, and are told that those were not run.
+/// Clients may have sent requests, and are notified that those did not run.
 #[test]
 fn peers_that_had_connected_are_accepted_after_the_end() {
     let _guard = guard();
@@ -111,7 +111,7 @@ fn a_port_that_is_taken_says_so_and_what_to_do() {
 
 #[test]
 fn a_span_of_ports_passes_over_one_that_is_taken() {
-    // With its neighbours, which are free too.
+    // With the following ports, which are free, too.
     let first = oxorb_testkit::net::free_port();
     let _taken = TcpListener::bind(("127.0.0.1", first)).unwrap();
     let both = place(&format!("127.0.0.1:{first}/portspan=2")).unwrap();

@@ -1,5 +1,5 @@
-//! Every implementation of [`Link`](oxorb_transport::Link) and of
-//! [`Transport`](oxorb_transport::Transport), against every obligation, by one line each.
+//! Conformance of every implementation of [`Link`](oxorb_transport::Link) and of
+//! [`Transport`](oxorb_transport::Transport), one line each.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Settings to try with, and a transport that accepts in a thread of its own.
+//! Test settings, and a transport that accepts in a thread of its own.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) fn prepared(security: Security) -> Tls {
     tls
 }
 
-/// Returns the settings of a server, or of a client that shows a certificate.
+/// Returns the settings of a server, or of a client that presents a certificate.
 pub(crate) fn with(roots: &Path, certificate: &Path) -> Security {
     Security {
         roots: Some(roots.to_owned()),
@@ -26,15 +26,15 @@ pub(crate) fn with(roots: &Path, certificate: &Path) -> Security {
     }
 }
 
-/// Returns a transport that is client and server, and trusts itself.
+/// Returns a transport that is client and server, and trusts its own certificate.
 pub(crate) fn both_sides() -> Tls {
     let authority = Authority::new("Test CA");
     let own = authority.sign("server", &["127.0.0.1", "localhost"]);
     prepared(with(&authority.roots(), &own))
 }
 
-/// TLS whose acceptors accept in a thread of their own, as an ORB's do: a client that connects in the thread that accepts
-/// afterwards would wait for it.
+/// TLS whose acceptors accept in a thread of their own, as an ORB's do: a client that connects in
+/// the thread that accepts afterwards would wait forever.
 #[derive(Debug)]
 pub(crate) struct Eager(pub(crate) Tls);
 

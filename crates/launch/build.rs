@@ -1,4 +1,5 @@
-//! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours; those of naming; and components for the tests.
+//! Compiles the interfaces of deployment: the OMG's, DAnCE's and our own; those of naming; and components for the
+//! tests.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     facts();
@@ -21,7 +22,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .compile()
 }
 
-/// Tells the crate what compiles it: shared libraries say so, and are refused where that differs.
+/// Passes facts about the compilation to the crate: shared libraries state them, and are refused if they differ.
 fn facts() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let version = std::process::Command::new(variable("RUSTC")).arg("--version").output();

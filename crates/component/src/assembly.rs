@@ -1,4 +1,4 @@
-//! A component that is being installed: for generated code.
+//! Installation of a component, for generated code.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,10 +15,10 @@ use crate::port::{
     Source, Table, Way,
 };
 
-/// A component type that executors of type `E` implement. The IDL compiler implements it for the reference of each
-/// component: `impl<E: GpsExecutor> ComposedOf<E> for GpsRef`.
+/// A component type that executors of type `E` implement. The IDL compiler implements this trait for the reference of
+/// each component: `impl<E: GpsExecutor> ComposedOf<E> for GpsRef`.
 pub trait ComposedOf<E>: Interface {
-    /// Makes the ports, activates the servant and the facets.
+    /// Declares the ports, and activates the servant and the facets.
     ///
     /// # Errors
     /// As [`Assembly::activate`] and [`Assembly::provide`].
@@ -34,7 +34,7 @@ pub struct Assembly {
     attributes: Vec<Attribute>,
 }
 
-/// Component as it knows itself.
+/// A component, as its executor sees it.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Instance(Arc<Component>);
@@ -60,12 +60,12 @@ impl Assembly {
         Assembly { component, ports: Vec::new(), attributes: Vec::new() }
     }
 
-    /// Returns the component, which answers the generic operations.
+    /// Returns the component, which implements the generic operations.
     pub fn component(&self) -> Arc<Component> {
         Arc::clone(&self.component)
     }
 
-    /// Returns the part of the context that every component has.
+    /// Returns the part of the context that all components have.
     pub fn instance(&self) -> Instance {
         Instance(Arc::clone(&self.component))
     }
@@ -140,7 +140,8 @@ impl Assembly {
     /// Activates the component's servant, then calls the executor's `set_session_context`.
     ///
     /// # Errors
-    /// [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the container is destroyed meanwhile.
+    /// [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the container is destroyed
+    /// meanwhile.
     pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
     where
         R: ServedBy<Arc<S>>,
@@ -166,7 +167,7 @@ impl Assembly {
         self.provide_servant(facet, R::servant(servant))
     }
 
-    /// Activates the consumer of an event sink, which hands events on while the component is active.
+    /// Activates the consumer of an event sink, which passes events on while the component is active.
     ///
     /// # Errors
     /// [`InstallError::Poa`].
@@ -187,7 +188,7 @@ impl Assembly {
         self.provide_servant(port, E::consumer(Sink::new(gated)))
     }
 
-    /// Activates a servant without static type as a facet.
+    /// Activates a servant without a static type as a facet.
     ///
     /// # Errors
     /// [`InstallError::Poa`].

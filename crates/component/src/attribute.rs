@@ -1,4 +1,4 @@
-//! Attributes as a deployer sees them.
+//! Attributes, as a deployer sees them.
 
 use oxorb_cdr::TypeCode;
 
@@ -13,7 +13,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// Returns its type.
+    /// Returns the type code of the attribute.
     pub fn type_code(&self) -> TypeCode {
         (self.type_code)()
     }

@@ -1,4 +1,4 @@
-//! A component as the generic operations see it: a name, a table of ports, a phase.
+//! Components in the view of the generic operations: a name, a table of ports, a phase.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -15,10 +15,10 @@ use crate::port::Port;
 use crate::settings::Settings;
 use crate::{CcmHomeRef, PrimaryKeyBase};
 
-/// Component of a [`Container`](crate::Container), whatever its type.
+/// A component of a [`Container`](crate::Container), independent of its type.
 ///
-/// It answers `Components::CCMObject` for the typed servant, and is how a container's owner moves the component through
-/// its life.
+/// It implements `Components::CCMObject` for the typed servant, and the owner of the container uses it to move the
+/// component through its life cycle.
 pub struct Component {
     name: String,
     pub(crate) container: Weak<Inner>,
@@ -29,7 +29,7 @@ pub struct Component {
     pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
     pub(crate) keyed: OnceLock<Keyed>,
     own: OnceLock<ObjectRef>,
-    /// All that was activated for it: the component and its facets and consumers.
+    /// All activated objects: the component, its facets and its consumers.
     objects: Mutex<Vec<Ref>>,
     life: Life,
 }
@@ -51,55 +51,55 @@ impl Component {
         })
     }
 
-    /// Returns the name under which it was installed.
+    /// Returns the name under which the component was installed.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the phase of its life.
+    /// Returns the phase of the component's life cycle.
     pub fn phase(&self) -> Phase {
         self.life.phase()
     }
 
-    /// Returns its reference; `None` only while it is being installed.
+    /// Returns the component's reference; `None` only during its installation.
     pub fn object(&self) -> Option<&ObjectRef> {
         self.own.get()
     }
 
-    /// Returns its attributes, inherited ones and those of supported interfaces included.
+    /// Returns the component's attributes, including inherited ones and those of supported interfaces.
     pub fn attributes(&self) -> &[Attribute] {
         self.attributes.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Ends its configuration: calls the executor's `configuration_complete`.
+    /// Completes the configuration: calls the executor's `configuration_complete`.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is installed; what the executor raised.
+    /// [`LifeCycleError::Order`] unless it is installed; exceptions of the executor.
     pub fn configuration_complete(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Configured)
     }
 
-    /// Activates it: from then on events reach its sinks.
+    /// Activates the component, so that events reach its sinks.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is configured or passive; what the executor raised.
+    /// [`LifeCycleError::Order`] unless it is configured or passive; exceptions of the executor.
     pub fn activate(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Active)
     }
 
-    /// Passivates it: events are refused until it is activated again.
+    /// Passivates the component: events are refused until it is activated again.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is active; what the executor raised.
+    /// [`LifeCycleError::Order`] unless it is active; exceptions of the executor.
     pub fn passivate(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Passive)
     }
 
-    /// Removes it: passivates it if it is active, calls the executor's `remove`, ends its connections, deactivates its
-    /// objects and forgets it. All of that happens even if the executor raises an exception or panics.
+    /// Removes the component: passivates it if it is active, calls the executor's `remove`, ends its connections,
+    /// deactivates its objects and removes it from its container, even if the executor raises an exception or panics.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] if it was removed before; [`LifeCycleError::Executor`] with what the executor raised,
+    /// [`LifeCycleError::Order`] if it was removed before; [`LifeCycleError::Executor`] with the executor's exception,
     /// after the removal.
     pub fn remove(&self) -> Result<(), LifeCycleError> {
         let ended = self.life.end()?;
@@ -107,18 +107,19 @@ impl Component {
         ended.map_err(LifeCycleError::Executor)
     }
 
-    /// Configures it, unless it is, and activates it: what a client's `configuration_complete` does.
+    /// Configures the component, unless it is configured, and activates it, as a client's `configuration_complete`
+    /// does.
     pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
         self.life.start()
     }
 
-    /// Removes it in whatever phase it is. If a call of the executor runs, its `remove` follows on that call.
+    /// Removes the component in any phase. During a call of the executor, its `remove` follows after that call.
     pub(crate) fn abandon(&self) {
         self.life.abandon();
         self.give_back();
     }
 
-    /// Ends connections and objects.
+    /// Ends the component's connections, and deactivates its objects.
     fn give_back(&self) {
         for (_, port) in self.ports() {
             match port {
@@ -130,7 +131,7 @@ impl Component {
         }
         if let Some(container) = self.container.upgrade() {
             for object in self.objects.lock().drain(..) {
-                // One that a client's request deactivates at this moment is gone as well.
+                // A client's request may be deactivating it at this moment.
                 let _ = container.poa.deactivate(&ObjectRef::from_ref(object));
             }
             container.forget(self);
@@ -149,7 +150,7 @@ impl Component {
         })
     }
 
-    /// Reports whether it is removed, or will be as soon as a call of its executor returns.
+    /// Reports whether the component is removed, or will be when a call of its executor returns.
     pub(crate) fn is_ended(&self) -> bool {
         self.life.is_ended()
     }
@@ -159,7 +160,7 @@ impl Component {
     }
 
     pub(crate) fn set_own(&self, own: ObjectRef) {
-        // Installed once.
+        // Set only once, at the installation.
         let _ = self.own.set(own);
     }
 
@@ -180,7 +181,7 @@ impl Component {
         ports.find(|(known, _)| *known == name).map(|(_, port)| port)
     }
 
-    /// Reports whether events may reach it.
+    /// Returns an error unless events may reach the component.
     pub(crate) fn takes_events(&self) -> Result<(), SystemException> {
         match self.phase() {
             Phase::Active => Ok(()),

@@ -18,13 +18,13 @@ use crate::component::Component;
 use crate::home::{Home, ManagedBy};
 use crate::port::EventCarrier;
 
-/// A session container: a POA, the components and homes that live in it, and their limits.
+/// A session container: a POA, with components and homes, and their limits.
 ///
-/// Dropping the last clone destroys it. Cheap to clone.
+/// Dropping the last clone destroys the container. Cheap to clone.
 #[derive(Clone)]
 pub struct Container(Arc<Owner>);
 
-/// Destroys the container with its last clone.
+/// Guard that destroys the container with its last clone.
 struct Owner(Arc<Inner>);
 
 impl Drop for Owner {
@@ -39,12 +39,12 @@ pub(crate) struct Inner {
     pub(crate) carrier: Option<Arc<dyn EventCarrier>>,
     components: Mutex<BTreeMap<String, Arc<Component>>>,
     homes: Mutex<BTreeMap<String, Arc<Home>>>,
-    /// Event types whose values the ORB knows by now.
+    /// Event types whose values are registered with the ORB.
     known: Mutex<HashSet<&'static str>>,
     closed: AtomicBool,
 }
 
-/// A container that is about to be created. From [`Container::builder`].
+/// Builder of a container, from [`Container::builder`].
 #[must_use = "nothing is created before `create`"]
 pub struct ContainerBuilder {
     parent: Poa,
@@ -55,58 +55,58 @@ pub struct ContainerBuilder {
 }
 
 impl ContainerBuilder {
-    /// Sets the RT-CORBA policies of the container's POA: threadpool, priority model, bands, protocols. None by default.
+    /// Sets the RT-CORBA policies of the container's POA: threadpool, priority model, bands, protocols. Default: none.
     pub fn realtime(mut self, policies: RtPolicies) -> Self {
         self.policies.realtime = policies;
         self
     }
 
-    /// Sets how many components live in the container at most: 1,024 by default.
+    /// Sets the maximum number of components in the container: 1,024 by default.
     pub fn max_components(mut self, most: usize) -> Self {
         self.settings.max_components = most;
         self
     }
 
-    /// Sets how many connections a multiplex receptacle and a publisher have at most: 256 by default.
+    /// Sets the maximum number of connections of a multiplex receptacle and of a publisher: 256 by default.
     pub fn max_connections(mut self, most: usize) -> Self {
         self.settings.max_connections = most;
         self
     }
 
-    /// Sets how many octets of CDR the primary key of a component has at most: 1,024 by default. A longer one is an
-    /// InvalidKey.
+    /// Sets the maximum CDR octets of a component's primary key: 1,024 by default. A longer key raises InvalidKey.
     pub fn max_key_octets(mut self, most: usize) -> Self {
         self.settings.max_key_octets = most;
         self
     }
 
-    /// Sets how long pushing an event waits for each consumer, connecting included: 1 s by default.
+    /// Sets the time limit of pushing an event to each consumer, including connecting: 1 s by default.
     pub fn push_timeout(mut self, limit: Duration) -> Self {
         self.settings.push_timeout = limit;
         self
     }
 
-    /// Sets after how many failed pushes in a row a consumer is disconnected: 3 by default, at least 1.
+    /// Sets the number of consecutive failed pushes after which a consumer is disconnected: 3 by default, at least 1.
     pub fn push_failures(mut self, most: u32) -> Self {
         self.settings.push_failures = most.max(1);
         self
     }
 
-    /// Sets the carrier of the events of the container's sources: an event channel, instead of the
-    /// threads that publish them. `oxorb_event::ComponentEvents` is a carrier.
+    /// Sets the carrier of the events of the container's sources: an event channel, instead of the publishing threads.
+    /// `oxorb_event::ComponentEvents` is a carrier.
     pub fn events_by(mut self, carrier: Arc<dyn EventCarrier>) -> Self {
         self.carrier = Some(carrier);
         self
     }
 
-    /// Makes it a container of Lightweight CCM: descriptions of ports and `same_component` answer NO_IMPLEMENT.
+    /// Sets whether the container is one of Lightweight CCM: descriptions of ports and `same_component` raise
+    /// NO_IMPLEMENT.
     pub fn lightweight(mut self, lightweight: bool) -> Self {
         self.settings.lightweight = lightweight;
         self
     }
 
-    /// Lets only [`Component::activate`] activate components, for a deployer that configures all before any runs. By
-    /// default a client's `configuration_complete` activates, too.
+    /// Sets whether only [`Component::activate`] activates components, for a deployer that configures all of them
+    /// before any runs. By default a client's `configuration_complete` activates, too.
     pub fn explicit_activation(mut self, explicit: bool) -> Self {
         self.settings.explicit_activation = explicit;
         self
@@ -115,8 +115,7 @@ impl ContainerBuilder {
     /// Creates the container and its POA.
     ///
     /// # Errors
-    /// As [`PoaBuilder::create`](oxorb_poa::PoaBuilder::create), which also names real-time policies that contradict
-    /// each other.
+    /// As [`PoaBuilder::create`](oxorb_poa::PoaBuilder::create), which also reports contradictory real-time policies.
     pub fn create(self) -> Result<Container, PoaError> {
         let poa = self.parent.new_poa(&self.name).policies(self.policies);
         let poa = poa.create()?;
@@ -134,7 +133,7 @@ impl ContainerBuilder {
 }
 
 impl Container {
-    /// Begins a container whose POA is a child of `parent` with this name.
+    /// Returns a builder for a container whose POA is a child of `parent` with this name.
     pub fn builder(parent: &Poa, name: &str) -> ContainerBuilder {
         ContainerBuilder {
             parent: parent.clone(),
@@ -153,7 +152,7 @@ impl Container {
     /// `let gps: GpsRef = container.install("gps", Gps::new())?;`
     ///
     /// # Errors
-    /// [`InstallError`]. A component that could not be installed leaves nothing behind.
+    /// [`InstallError`]. A component that cannot be installed leaves nothing behind.
     pub fn install<R: ComposedOf<E>, E>(&self, name: &str, executor: E) -> Result<R, InstallError> {
         self.0.0.install(name, executor, |_| ())
     }
@@ -170,7 +169,7 @@ impl Container {
         self.0.0.install_home(name, executor)
     }
 
-    /// Returns the component of this name.
+    /// Returns the component with this name.
     pub fn component(&self, name: &str) -> Option<Arc<Component>> {
         self.0.0.components.lock().get(name).cloned()
     }
@@ -180,12 +179,12 @@ impl Container {
         self.0.0.component_of(object.reference())
     }
 
-    /// Returns all components, by name.
+    /// Returns all components, sorted by name.
     pub fn components(&self) -> Vec<Arc<Component>> {
         self.0.0.all()
     }
 
-    /// Returns the home of this name.
+    /// Returns the home with this name.
     pub fn home(&self, name: &str) -> Option<Arc<Home>> {
         self.0.0.homes.lock().get(name).cloned()
     }
@@ -197,8 +196,8 @@ impl Container {
 
     /// Removes all components, then all homes, and destroys the POA. Later installations are refused.
     ///
-    /// Does not wait: a component whose executor is in a call of its life cycle is disconnected and deactivated at once,
-    /// and its `remove` follows as soon as that call returns.
+    /// Does not wait: a component whose executor is in a life-cycle call is disconnected and deactivated at once, and
+    /// its `remove` follows when that call returns.
     pub fn destroy(&self) {
         self.0.0.destroy();
     }
@@ -209,7 +208,7 @@ impl Container {
 }
 
 impl Inner {
-    /// Installs a component; `prepare` sees it before its executor does.
+    /// Installs a component; `prepare` is called before its executor.
     pub(crate) fn install<R: ComposedOf<E>, E>(
         self: &Arc<Self>,
         name: &str,
@@ -231,13 +230,13 @@ impl Inner {
             components.insert(name.to_owned(), Arc::clone(&component));
         }
         prepare(&component);
-        // Also when an executor panics.
+        // Also undone if an executor panics.
         let undo = Undo(Some(&component));
         let mut assembly = Assembly::of(Arc::clone(&component));
         R::assemble(executor, &mut assembly)?;
         let own = component.object().map(Interface::unchecked_narrow);
         let own = own.ok_or(InstallError::Closed)?;
-        // Somebody may have removed it by name before its last facet was there: what came later is given back.
+        // If it was removed by name before its last facet was activated, the later facets are removed here.
         if component.is_ended() {
             return Err(InstallError::Closed);
         }
@@ -286,7 +285,7 @@ impl Inner {
         }
     }
 
-    /// Returns all components, by name.
+    /// Returns all components, sorted by name.
     pub(crate) fn all(&self) -> Vec<Arc<Component>> {
         self.components.lock().values().cloned().collect()
     }
@@ -299,7 +298,7 @@ impl Inner {
         }
     }
 
-    /// Lets the ORB read values of an event type where an operation declares a base of it.
+    /// Registers the values of an event type with the ORB, for operations that declare a base of it.
     pub(crate) fn know(&self, id: &'static str, factories: &[Factory]) {
         if let Some(orb) = self.poa.orb()
             && self.known.lock().insert(id)
@@ -327,12 +326,12 @@ impl Inner {
         for home in homes {
             home.remove();
         }
-        // Fails only if it, or the ORB, is destroyed already.
+        // Fails only if the POA, or the ORB, is already destroyed.
         let _ = self.poa.destroy(false, false);
     }
 }
 
-/// Removes a component that was not installed to the end.
+/// Guard that removes a component whose installation was not completed.
 struct Undo<'c>(Option<&'c Arc<Component>>);
 
 impl Undo<'_> {
@@ -349,17 +348,17 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// A container that may be gone.
+/// Weak reference to a container.
 pub(crate) type WeakContainer = Weak<Inner>;
 
 /// Error of [`Container::install`].
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A component, or home, of this name exists.
+    /// A component or home with this name exists.
     #[error("{0:?} is installed already; remove it first, or choose another name")]
     Name(String),
-    /// The container has as many components as its `max_components` allows.
+    /// The container has the maximum number of components, `max_components`.
     #[error("the container holds {0} components, its limit; remove one, or raise max_components")]
     Full(usize),
     /// The executor's `set_session_context` raised an exception.
@@ -368,7 +367,7 @@ pub enum InstallError {
     /// The POA refused the component or one of its facets.
     #[error("the container's POA refused an object: {0}")]
     Poa(Arc<PoaError>),
-    /// The container is destroyed, or somebody removed the component before it was installed to the end.
+    /// The container is destroyed, or the component was removed during its installation.
     #[error(
         "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"
     )]

@@ -1,4 +1,4 @@
-//! `Components::HomeFinder`: homes by name, by their type and by that of their components.
+//! `Components::HomeFinder`: finds homes by name, by type and by component type.
 
 use oxorb_core::Interface;
 
@@ -6,12 +6,12 @@ use crate::container::Container;
 use crate::home::Home;
 use crate::{CcmHomeRef, HomeFinder, HomeNotFound, home_finder};
 
-/// A servant of `Components::HomeFinder` over the homes of some containers. The initial reference for it is
+/// Servant of `Components::HomeFinder` for the homes of some containers. Its initial reference is
 /// `ComponentHomeFinder`.
 pub struct Homes(Vec<Container>);
 
 impl Homes {
-    /// A finder over these containers, asked in this order.
+    /// Creates a finder for these containers, searched in this order.
     pub fn of(containers: impl IntoIterator<Item = Container>) -> Self {
         Homes(containers.into_iter().collect())
     }

@@ -1,4 +1,4 @@
-//! `Components::CCMObject`: ports by name, and the life cycle as clients see it (CORBA 3.3 part 3, 6.4, 6.5, 6.7, 6.11).
+//! `Components::CCMObject`: ports by name, and the life cycle for clients (CORBA 3.3 part 3, 6.4, 6.5, 6.7, 6.11).
 
 use std::sync::Arc;
 

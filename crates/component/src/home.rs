@@ -1,4 +1,4 @@
-//! Homes: what makes components on a client's request (CORBA 3.3 part 3, 6.7).
+//! Homes, which create components on clients' requests (CORBA 3.3 part 3, 6.7).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -21,8 +21,8 @@ use crate::{
     InvalidKey, LifeCycleError, RemoveFailure, UnknownKeyValue, ccm_home,
 };
 
-/// A home type that executors of type `H` implement. The IDL compiler implements it for the reference of each home:
-/// `impl<H: GpsHomeExecutor> ManagedBy<H> for GpsHomeRef`.
+/// A home type that executors of type `H` implement. The IDL compiler implements this trait for the reference of each
+/// home: `impl<H: GpsHomeExecutor> ManagedBy<H> for GpsHomeRef`.
 pub trait ManagedBy<H>: Interface {
     /// Repository id of the component.
     const COMPONENT_ID: &'static str;
@@ -32,8 +32,8 @@ pub trait ManagedBy<H>: Interface {
     fn home_servant(executor: H, home: Arc<Home>) -> Arc<dyn Servant>;
 }
 
-/// Home of a [`Container`](crate::Container), whatever its type. It answers `Components::CCMHome`
-/// for the typed servant.
+/// A home of a [`Container`](crate::Container), independent of its type. It implements `Components::CCMHome` for the
+/// typed servant.
 pub struct Home {
     name: String,
     home_id: &'static str,
@@ -46,7 +46,7 @@ pub struct Home {
     pub(crate) keys: Keys<Component>,
 }
 
-/// The key of a component, and the home in which it is unique.
+/// Primary key of a component, with the home in which it is unique.
 pub(crate) struct Keyed {
     pub(crate) home: Weak<Home>,
     pub(crate) key: KeyOctets,
@@ -72,7 +72,7 @@ impl Home {
         }
     }
 
-    /// Returns the name under which it was installed.
+    /// Returns the name under which the home was installed.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -82,17 +82,17 @@ impl Home {
         self.home_id
     }
 
-    /// Returns the repository id of the components that it makes.
+    /// Returns the repository id of the home's components.
     pub fn component_id(&self) -> &'static str {
         self.component_id
     }
 
-    /// Returns its reference; `None` only while it is being installed.
+    /// Returns the home's reference; `None` only during its installation.
     pub fn object(&self) -> Option<&ObjectRef> {
         self.own.get()
     }
 
-    /// Returns its attributes, inherited ones and those of supported interfaces included.
+    /// Returns the home's attributes, including inherited ones and those of supported interfaces.
     pub fn attributes(&self) -> Vec<Attribute> {
         self.attributes.lock().clone()
     }
@@ -103,7 +103,7 @@ impl Home {
         self.attributes.lock().push(Attribute { name, is_settable, type_code });
     }
 
-    /// Returns the components that it has made and that are not removed.
+    /// Returns the components that the home has created and that are not removed.
     pub fn components(&self) -> Vec<Arc<Component>> {
         let Some(container) = self.container.upgrade() else {
             return Vec::new();
@@ -113,16 +113,16 @@ impl Home {
         all
     }
 
-    /// Deactivates the home. Its components live on.
+    /// Deactivates the home. Its components stay.
     pub fn remove(&self) {
         if let (Some(container), Some(own)) = (self.container.upgrade(), self.own.get()) {
             container.forget_home(self);
-            // Deactivated before: it is gone as well.
+            // It may have been deactivated before.
             let _ = container.poa.deactivate(own);
         }
     }
 
-    /// Installs a component that the executor made, as `home#1` and so on.
+    /// Installs a component that the executor created, as `home#1` and so on.
     ///
     /// # Errors
     /// CreateFailure if the container is full or destroyed, or the executor refused its context: the reason is
@@ -134,11 +134,11 @@ impl Home {
         Ok(Some(self.installed(executor, |_| ())?))
     }
 
-    /// Makes a component with a key: `create` of a home with a primary key. `make` runs for keys that are free alone.
+    /// Creates a component with a key: `create` of a home with a primary key. `make` is called only if the key is free.
     ///
     /// # Errors
     /// InvalidKey for null, for a key of a derived type, and for one above the container's `max_key_octets`;
-    /// DuplicateKeyValue; what `make` returns; as [`install`](Self::install).
+    /// DuplicateKeyValue; an error of `make`; as [`install`](Self::install).
     pub fn create<R, E, K, X>(
         self: &Arc<Self>,
         key: &Link<K>,
@@ -157,10 +157,10 @@ impl Home {
         Ok(Some(self.keyed(&key, reserved, make(&key)?)?))
     }
 
-    /// Installs a component with the key that a factory of the executor chose.
+    /// Installs a component with a key chosen by a factory of the executor.
     ///
     /// # Errors
-    /// CreateFailure with the reason `DUPLICATE_KEY` if another component has the key, and as [`install`](Self::install).
+    /// CreateFailure with the reason `DUPLICATE_KEY` if another component has the key; as [`install`](Self::install).
     pub fn install_with_key<R, E, K, X>(
         self: &Arc<Self>,
         key: &Value<K>,
@@ -194,7 +194,7 @@ impl Home {
         Ok(found.object().map(Interface::unchecked_narrow))
     }
 
-    /// Returns the component with the key that a finder of the executor chose.
+    /// Returns the component with a key chosen by a finder of the executor.
     ///
     /// # Errors
     /// FinderFailure with the reason `OBJECT_NOT_FOUND` if there is none.
@@ -214,7 +214,8 @@ impl Home {
     /// Removes the component with a key.
     ///
     /// # Errors
-    /// InvalidKey as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the executor's exception.
+    /// InvalidKey as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the executor's
+    /// exception.
     pub fn remove_by_key<K, X>(&self, key: &Link<K>) -> Result<(), X>
     where
         K: PrimaryKey,
@@ -228,7 +229,7 @@ impl Home {
     /// Returns the key of a component of this home: `get_primary_key`.
     ///
     /// # Errors
-    /// BAD_PARAM for nil and for what is no component of this home.
+    /// BAD_PARAM for nil, and for an object that is not a component of this home.
     pub fn key_of<K: PrimaryKey>(
         &self,
         component: Option<&impl Interface>,
@@ -240,7 +241,7 @@ impl Home {
         Ok(key.and_then(|key| key.downcast::<K>()).into())
     }
 
-    /// Reads a key that a client has sent.
+    /// Reads a key received from a client.
     fn read<K: PrimaryKey>(&self, key: &Link<K>) -> Result<(Value<K>, KeyOctets), InvalidKey> {
         let key = key.get().ok_or(INVALID)?;
         let octets = KeyOctets::of(&key, self.settings.max_key_octets)?;

@@ -1,4 +1,4 @@
-//! Primary keys: which component of a home has which.
+//! Primary keys of a home's components.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use oxorb_core::lock::Mutex;
 
 use crate::{CcmExceptionReason, InvalidKey, PrimaryKeyBase};
 
-/// A valuetype that a home may have as its primary key: one with a state that inherits from `PrimaryKeyBase`.
+/// A valuetype that can be the primary key of a home: one with state that inherits from `PrimaryKeyBase`.
 pub trait PrimaryKey: ValueState + Inherits<PrimaryKeyBase> {}
 
 impl<K: ValueState + Inherits<PrimaryKeyBase>> PrimaryKey for K {}
 
-/// Octets that tell a key from others: its state as CDR. Two keys are equal if these are.
+/// Octets that identify a key: its state as CDR. Keys are equal if their octets are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyOctets(Box<[u8]>);
 
 impl KeyOctets {
-    /// Writes a key that a client has sent.
+    /// Encodes a key received from a client.
     ///
     /// # Errors
     /// InvalidKey for a value of a derived type, and for a key of more than `most` octets.
@@ -26,7 +26,7 @@ impl KeyOctets {
         let dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
         let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, dialect);
         let written = key.encode_state(&mut encoder);
-        // The state of a base alone would not tell derived values apart.
+        // The state of a base alone would not distinguish derived values.
         if written.is_err() || key.info().id != K::INFO.id || encoder.position() > most {
             return Err(INVALID);
         }
@@ -38,7 +38,7 @@ impl KeyOctets {
 pub(crate) const INVALID: InvalidKey =
     InvalidKey { reason: CcmExceptionReason::SystemError as u32 };
 
-/// Keys of one home, and the components that have them. There are as many as components, and as calls that make one.
+/// Keys of one home, with their components. Their number is that of components and of pending creations.
 pub(crate) struct Keys<C>(Mutex<HashMap<KeyOctets, Option<Arc<C>>>>);
 
 impl<C> Default for Keys<C> {
@@ -47,7 +47,7 @@ impl<C> Default for Keys<C> {
     }
 }
 
-/// A key that no component has yet and none other may get. Free again when dropped, unless it is given.
+/// A reserved key, which no component has yet and no other can get. Freed when dropped, unless it was given.
 pub(crate) struct Reserved<'k, C> {
     keys: &'k Keys<C>,
     key: KeyOctets,
@@ -55,7 +55,7 @@ pub(crate) struct Reserved<'k, C> {
 }
 
 impl<C> Keys<C> {
-    /// Reserves a key; `None` if a component has it, or will have it soon.
+    /// Reserves a key; `None` if it belongs to a component or is reserved.
     pub(crate) fn reserve(&self, key: KeyOctets) -> Option<Reserved<'_, C>> {
         let mut keys = self.0.lock();
         if keys.contains_key(&key) {
@@ -65,12 +65,12 @@ impl<C> Keys<C> {
         Some(Reserved { keys: self, key, is_given: false })
     }
 
-    /// Returns the component that has a key.
+    /// Returns the component with a key.
     pub(crate) fn find(&self, key: &KeyOctets) -> Option<Arc<C>> {
         self.0.lock().get(key)?.clone()
     }
 
-    /// Frees the key of a component that is removed.
+    /// Frees the key of a removed component.
     pub(crate) fn forget(&self, key: &KeyOctets, component: &C) {
         let mut keys = self.0.lock();
         let known = keys.get(key).and_then(Option::as_ref);
@@ -86,10 +86,10 @@ impl<C> Reserved<'_, C> {
         &self.key
     }
 
-    /// Gives the key to a component, unless that is removed already.
+    /// Gives the key to a component, unless the component is already removed.
     pub(crate) fn give(mut self, component: Arc<C>, is_removed: impl Fn(&C) -> bool) {
         let mut keys = self.keys.0.lock();
-        // Under the lock: whoever removes it frees the key afterwards.
+        // Under the lock, so that a thread that removes the component frees the key afterwards.
         if !is_removed(&component) {
             keys.insert(self.key.clone(), Some(component));
             self.is_given = true;

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! * [`Container`] installs components and homes over a POA, with RT-CORBA policies.
-//! * [`Component`] is one of them, whatever its type: it answers `Components::CCMObject` by the names of ports, and its
-//!   owner moves it through its life.
-//! * The types of `Components.idl` are here under their own names: [`CcmObject`], [`Cookie`], [`Navigation`].
+//! * [`Component`] is a component of any type: it implements `Components::CCMObject` by the names of ports, and its
+//!   owner moves it through its life cycle.
+//! * The types of `Components.idl` have their own names here: [`CcmObject`], [`Cookie`], [`Navigation`].
 //!
-//! The facade shows this crate as `oxorb::components`. `docs/components.md` tells how to write components. Out of scope
-//! are entity and transactional containers, and the container's view of `Components::CCMContext`.
+//! The facade exports this crate as `oxorb::components`. `docs/components.md` describes how to write components. Out of
+//! scope are entity and transactional containers, and the container's view of `Components::CCMContext`.
 #![forbid(unsafe_code)]
 
 mod assembly;

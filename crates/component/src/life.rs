@@ -1,4 +1,4 @@
-//! The phases of a component's life.
+//! Phases of a component's life cycle.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,53 +10,53 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::{CcmException, CcmExceptionReason, InvalidConfiguration};
 
-/// Calls of the container to an executor, in the order of a component's life. The IDL compiler implements it around the
-/// executor trait of each component.
+/// Calls of the container to an executor, in the order of the life cycle. The IDL compiler implements this trait around
+/// the executor trait of each component.
 pub trait LifeCycle: Send + Sync {
     /// Calls `set_session_context`.
     ///
     /// # Errors
-    /// As the executor.
+    /// Exceptions of the executor.
     fn set_session_context(&self) -> Result<(), CcmException>;
 
     /// Calls `configuration_complete`.
     ///
     /// # Errors
-    /// As the executor.
+    /// Exceptions of the executor.
     fn configuration_complete(&self) -> Result<(), InvalidConfiguration>;
 
     /// Calls `activate`.
     ///
     /// # Errors
-    /// As the executor.
+    /// Exceptions of the executor.
     fn activate(&self) -> Result<(), CcmException>;
 
     /// Calls `passivate`.
     ///
     /// # Errors
-    /// As the executor.
+    /// Exceptions of the executor.
     fn passivate(&self) -> Result<(), CcmException>;
 
     /// Calls `remove`.
     ///
     /// # Errors
-    /// As the executor.
+    /// Exceptions of the executor.
     fn remove(&self) -> Result<(), CcmException>;
 }
 
-/// Phase of a component's life.
+/// Phase of a component's life cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Attributes are set and ports connected.
+    /// The component is installed: attributes can be set and ports connected.
     Installed,
     /// `configuration_complete` has succeeded.
     Configured,
-    /// The component takes events.
+    /// `activate` has succeeded: the component accepts events.
     Active,
     /// `passivate` has succeeded; it may be activated again.
     Passive,
-    /// The component is gone.
+    /// The component was removed.
     Removed,
 }
 
@@ -77,20 +77,20 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Error of moving a component to another phase.
+/// Error of a change of a component's phase.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum LifeCycleError {
-    /// The phase does not follow on the component's present one.
+    /// The requested phase does not follow the present one.
     #[error(
         "a component that is {from} cannot become {to}; the order is installed, configured, active, passive, removed"
     )]
     Order {
-        /// Phase the component is in.
+        /// Present phase.
         from: Phase,
-        /// Phase that was asked for.
+        /// Requested phase.
         to: Phase,
     },
-    /// A thread is moving the component already, or a call further up on this thread's stack.
+    /// The phase is being changed already, by another thread or by an outer call of this thread.
     #[error("the component is on its way to another phase; wait for that call to return")]
     Busy,
     /// The executor refused its configuration.
@@ -108,32 +108,32 @@ impl fmt::Debug for LifeCycleError {
 }
 
 impl From<LifeCycleError> for SystemException {
-    /// BAD_INV_ORDER, whatever the reason.
+    /// Returns BAD_INV_ORDER for any reason.
     fn from(_: LifeCycleError) -> Self {
         NOT_NOW
     }
 }
 
-/// The component is in another phase.
+/// Exception for an operation that the present phase does not permit.
 pub(crate) const NOT_NOW: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::COMPONENT_PHASE, CompletionStatus::No);
 
-/// The phase of one component, and its executor.
+/// Phase of one component, with its executor.
 pub(crate) struct Life {
     phase: AtomicU8,
     slot: Mutex<Slot>,
 }
 
-/// The executor between its calls.
+/// Storage for the executor between its calls.
 #[derive(Default)]
 struct Slot {
-    /// `None` while a call of the executor runs, and before and after its life.
+    /// `None` during a call of the executor, and before and after its life cycle.
     executor: Option<Arc<dyn LifeCycle>>,
-    /// Whether the life ends as soon as the executor is free.
+    /// Whether the life cycle ends when the executor is free.
     is_ending: bool,
 }
 
-/// A call of the executor. When it has returned or panicked, the executor is free again, or its life ends.
+/// Guard of a call of the executor. After it returns or panics, the executor is free again, or its life cycle ends.
 struct Call<'l> {
     life: &'l Life,
     executor: Arc<dyn LifeCycle>,
@@ -141,7 +141,7 @@ struct Call<'l> {
 }
 
 impl Call<'_> {
-    /// Calls the executor and enters the phase; stays in the present one on failure.
+    /// Calls the executor and enters the phase; keeps the present one on failure.
     fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
         let executor = &self.executor;
         match to {
@@ -173,15 +173,15 @@ impl Life {
         Phase::ALL[usize::from(self.phase.load(Ordering::Acquire))]
     }
 
-    /// Reports whether the life has ended, or ends as soon as the executor is free.
+    /// Reports whether the life cycle has ended, or ends when the executor is free.
     pub(crate) fn is_ended(&self) -> bool {
         self.slot.lock().is_ending || self.phase() == Phase::Removed
     }
 
-    /// Begins with `set_session_context`.
+    /// Begins the life cycle with `set_session_context`.
     ///
     /// # Errors
-    /// What the executor raised; [`LifeCycleError::Order`] if the life was abandoned meanwhile.
+    /// Exceptions of the executor; [`LifeCycleError::Order`] if the component was abandoned meanwhile.
     pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), LifeCycleError> {
         executor.set_session_context().map_err(LifeCycleError::Executor)?;
         match self.free(executor) {
@@ -190,14 +190,14 @@ impl Life {
         }
     }
 
-    /// Calls the executor and enters the phase; stays in the present one on failure.
+    /// Calls the executor and enters the phase; keeps the present one on failure.
     pub(crate) fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
         self.call(to)?.enter(to)
     }
 
-    /// Configures the component, unless it is, and activates it. No other call comes in between.
+    /// Configures the component, unless it is configured, and activates it, without another call in between.
     pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
-        // Configured, and not active: its `activate` has failed, or nobody has called it.
+        // Configured, and not active: its `activate` has failed, or was not called.
         if self.phase() == Phase::Configured {
             return self.enter(Phase::Active);
         }
@@ -206,14 +206,14 @@ impl Life {
         call.enter(Phase::Active)
     }
 
-    /// Ends the life, whatever the executor answers: passivates an active component first.
+    /// Ends the life cycle, regardless of exceptions: passivates an active component first.
     pub(crate) fn end(&self) -> Result<Result<(), CcmException>, LifeCycleError> {
         let mut call = self.call(Phase::Removed)?;
         call.is_over = true;
         Ok(self.finish(&*call.executor))
     }
 
-    /// Ends the life in any phase: at once or, while a call of the executor runs, as soon as that returns.
+    /// Ends the life cycle in any phase: at once or, during a call of the executor, when that returns.
     pub(crate) fn abandon(&self) {
         let executor = {
             let mut slot = self.slot.lock();
@@ -221,12 +221,12 @@ impl Life {
             slot.executor.take()
         };
         if let Some(executor) = executor {
-            // What it raised has no listener.
+            // No caller waits for its exceptions.
             let _ = self.finish(&*executor);
         }
     }
 
-    /// Keeps the executor for its next call; ends its life instead, and returns false, if that was abandoned.
+    /// Stores the executor for its next call; if abandoned, ends its life cycle instead, and returns `false`.
     fn free(&self, executor: Arc<dyn LifeCycle>) -> bool {
         let mut slot = self.slot.lock();
         if !slot.is_ending {
@@ -277,7 +277,7 @@ impl Life {
     }
 }
 
-/// Returns SYSTEM_ERROR for a call that panics: the other steps of a removal still follow.
+/// Calls a function, and returns SYSTEM_ERROR if it panics, so that the remaining steps of a removal follow.
 fn caught(call: impl FnOnce() -> Result<(), CcmException>) -> Result<(), CcmException> {
     let panicked = CcmException { reason: CcmExceptionReason::SystemError };
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(panicked))

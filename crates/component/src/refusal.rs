@@ -2,10 +2,10 @@
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-/// The container is lightweight.
+/// Exception for operations that a lightweight container does not support.
 pub(crate) const LIGHTWEIGHT: SystemException =
     SystemException::no_implement(minor::no_implement::LIGHTWEIGHT, CompletionStatus::No);
 
-/// NO_IMPLEMENT: components are described by no interface repository.
+/// NO_IMPLEMENT: no interface repository describes components.
 pub(crate) const NO_DEFINITION: SystemException =
     SystemException::no_implement(minor::no_implement::NO_DEFINITION, CompletionStatus::No);

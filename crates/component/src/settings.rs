@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits and behaviour of a container, which its components see.
+/// Limits and behaviour of a container, shared with its components.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) max_components: usize,

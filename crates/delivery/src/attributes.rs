@@ -1,6 +1,6 @@
 //! Attributes of one event.
 
-/// Attributes of an event that queues order, bound and expire it by. Times are nanoseconds of the
+/// Attributes of an event, by which queues order, bound and expire it. Times are nanoseconds of the
 /// dispatcher's [clock](crate::Clock).
 ///
 /// ```
@@ -13,20 +13,20 @@
 pub struct Attributes {
     /// Urgency, -32767 to 32767; higher is more urgent (CosNotification `Priority`).
     pub priority: i16,
-    /// Moment by which the event should be delivered: orders queues, drops nothing.
+    /// Time by which the event should be delivered: orders queues, drops nothing.
     pub deadline: Option<u64>,
-    /// Moment before which no consumer gets the event (CosNotification `StartTime`).
+    /// Time before which the event is not delivered (CosNotification `StartTime`).
     pub start: Option<u64>,
-    /// Moment from which on no consumer gets the event any more (`StopTime`, `Timeout`).
+    /// Time from which on the event is not delivered any more (`StopTime`, `Timeout`).
     pub expiry: Option<u64>,
     /// Key of the source, for [`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest).
     pub source: u64,
-    /// Size of the event as it counts against [`Qos::octets`](crate::Qos::octets).
+    /// Size of the event, counted against [`Qos::octets`](crate::Qos::octets).
     pub octets: u32,
 }
 
 impl Attributes {
-    /// Returns the deadline, or the end of time.
+    /// Returns the deadline, or `u64::MAX` without one.
     pub(crate) fn deadline_or_never(&self) -> u64 {
         self.deadline.unwrap_or(u64::MAX)
     }

@@ -4,13 +4,13 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A clock that counts nanoseconds and never goes back.
+/// A clock that counts nanoseconds and never runs backwards.
 pub trait Clock: Debug + Send + Sync {
-    /// Returns the nanoseconds since some fixed moment.
+    /// Returns the nanoseconds since a fixed moment.
     fn now(&self) -> u64;
 }
 
-/// The monotonic clock of the system. Usually no system call.
+/// The monotonic clock of the system. Reading it usually needs no system call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Monotonic;
 
@@ -21,7 +21,7 @@ impl Clock for Monotonic {
     }
 }
 
-/// A clock that stands still until it is advanced, for tests and simulations.
+/// A clock that advances only on request, for tests and simulations.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,7 +47,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Returns a duration in nanoseconds, of which 64 bits hold 584 years.
+/// Returns a duration in nanoseconds, at most `u64::MAX` (584 years).
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Control of consumers and suppliers: pings, and the end of those that do not answer.
+//! Control of consumers and suppliers: pings them, and releases those that do not answer.
 
 use std::fmt;
 use std::io;
@@ -11,12 +11,12 @@ use oxorb_sys::schedule::Schedule;
 
 use crate::sync::{Lock, Signal};
 
-/// A consumer or supplier that may be asked whether it is there.
+/// A consumer or supplier that can be pinged.
 pub trait Peer: Send + Sync {
-    /// Asks the peer, and returns within `limit`.
+    /// Pings the peer; returns within `limit`.
     fn ping(&self, limit: Duration) -> Ping;
 
-    /// Lets go of the peer, once, after it was found dead.
+    /// Releases the peer after it was found dead. Called once.
     fn lost(&self);
 }
 
@@ -27,12 +27,12 @@ pub enum Ping {
     Alive,
     /// The peer did not answer in time.
     NoAnswer,
-    /// The peer does not exist any more.
+    /// The peer no longer exists.
     Gone,
 }
 
-/// Consumer and supplier control: one thread that pings all peers, one after the other, once in a
-/// period. Ends when it is dropped.
+/// Consumer and supplier control: one thread that pings all peers in turn, once per period. Stops
+/// when dropped.
 ///
 /// ```
 /// use std::sync::{Arc, mpsc};
@@ -70,11 +70,11 @@ struct Shared {
 #[derive(Clone)]
 struct Watched {
     peer: Weak<dyn Peer>,
-    /// Pings in a row that were not answered, shared with the round that goes on.
+    /// Consecutive pings without an answer, shared with the copy that the current round uses.
     unanswered: Arc<AtomicU64>,
 }
 
-/// A peer that is watched until this is dropped.
+/// Registration of a peer for pings; ends when dropped.
 #[must_use = "the peer is not watched any more as soon as this goes"]
 pub struct Watch {
     shared: Weak<Shared>,
@@ -87,10 +87,10 @@ impl Control {
     /// Time-out of TAO's pings.
     pub const TIMEOUT: Duration = Duration::from_millis(10);
 
-    /// Starts the thread. A peer is lost after `retries` pings without an answer and one more.
+    /// Starts the thread. A peer is lost after `retries` + 1 consecutive pings without an answer.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// The system cannot start a thread.
     pub fn start(period: Duration, timeout: Duration, retries: u32) -> io::Result<Control> {
         let shared = Arc::new(Shared {
             period,
@@ -108,7 +108,7 @@ impl Control {
         Ok(control)
     }
 
-    /// Watches a peer until the result or the peer is dropped, or the peer is lost.
+    /// Watches a peer until the returned value or the peer is dropped, or the peer is lost.
     pub fn watch(&self, peer: &Arc<dyn Peer>) -> Watch {
         let mark = Arc::new(AtomicU64::new(0));
         self.shared
@@ -118,7 +118,7 @@ impl Control {
         Watch { shared: Arc::downgrade(&self.shared), mark }
     }
 
-    /// Returns the number of peers that were lost so far.
+    /// Returns the number of peers lost so far.
     pub fn lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }
@@ -164,7 +164,7 @@ impl Shared {
         }
     }
 
-    /// Watches a peer no more, and reports whether it was watched.
+    /// Stops watching a peer, and reports whether it was watched.
     fn forget(&self, mark: &Arc<AtomicU64>) -> bool {
         let mut peers = self.peers.lock();
         let before = peers.len();

@@ -1,4 +1,4 @@
-//! Counts that all outlets of a dispatcher share.
+//! Counters that all outlets of a dispatcher share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,11 @@ use crate::sync::Lock;
 
 /// Totals and limits of a dispatcher.
 pub(crate) struct Core {
-    /// Outlets that are not closed.
+    /// Number of outlets that are not closed.
     pub(crate) connected: AtomicUsize,
-    /// Events in all queues; counted only when there is a limit.
+    /// Number of events in all queues; counted only if there is a limit.
     events: AtomicUsize,
-    /// Most of these; 0: no limit.
+    /// Maximum of `events`; 0: unlimited.
     limit: usize,
     departed: Lock<Counts>,
 }
@@ -27,7 +27,7 @@ impl Core {
         })
     }
 
-    /// Counts one more event, unless there are as many as may be.
+    /// Counts one more event, unless the limit is reached.
     pub(crate) fn reserve(&self) -> bool {
         if self.limit == 0 {
             return true;
@@ -37,7 +37,7 @@ impl Core {
         added.is_ok()
     }
 
-    /// Counts events that come back, whatever the limit is.
+    /// Counts events that return to a queue, regardless of the limit.
     pub(crate) fn add(&self, events: usize) {
         if self.limit > 0 {
             self.events.fetch_add(events, Ordering::Relaxed);
@@ -50,17 +50,17 @@ impl Core {
         }
     }
 
-    /// Whether no more events may wait.
+    /// Reports whether the limit of waiting events is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.limit > 0 && self.events.load(Ordering::Relaxed) >= self.limit
     }
 
-    /// Keeps the counters of an outlet that is gone.
+    /// Adds the counters of an outlet that was dropped.
     pub(crate) fn departed(&self, counts: Counts) {
         *self.departed.lock() += counts;
     }
 
-    /// Returns the counters of all outlets that are gone.
+    /// Returns the counters of all outlets that were dropped.
     pub(crate) fn departed_in_all(&self) -> Counts {
         *self.departed.lock()
     }

@@ -19,7 +19,7 @@ pub enum Cause {
     /// Replaced by a later event of the same source
     /// ([`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest)).
     Superseded,
-    /// Larger than the whole queue may be ([`Qos::octets`](crate::Qos::octets)).
+    /// Larger than the octets of the whole queue ([`Qos::octets`](crate::Qos::octets)).
     TooLarge,
     /// Expired before delivery ([`Attributes::expiry`](crate::Attributes::expiry)).
     Expired,
@@ -52,7 +52,7 @@ impl Cause {
         Cause::Shutdown,
     ];
 
-    /// Returns the name for people and tools.
+    /// Returns the name for logs and tools.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Newest => "newest",
@@ -71,7 +71,7 @@ impl Cause {
     }
 }
 
-/// Counters of an outlet at one moment: `offered = delivered + dropped + waiting`, always.
+/// Counters of an outlet at one moment; `offered = delivered + dropped + waiting` always holds.
 ///
 /// ```
 /// use oxorb_delivery::{Cause, Counts};
@@ -84,15 +84,15 @@ impl Cause {
 pub struct Counts {
     /// Events offered to the outlet.
     pub offered: u64,
-    /// Events that the sink took, or that were pulled.
+    /// Events that the sink accepted, or that were pulled.
     pub delivered: u64,
-    /// Events that wait now, those in the hands of the sink included.
+    /// Events that wait now, including those that the sink is processing.
     pub waiting: u64,
-    /// Octets of the events that wait in the queue.
+    /// Octets of the events in the queue.
     pub octets: u64,
-    /// Most events that ever waited in the queue.
+    /// Highest number of events that waited in the queue at once.
     pub most: u64,
-    /// Times that a supplier waited for room.
+    /// Number of times that a supplier waited for space in the queue.
     pub waits: u64,
     pub(crate) dropped: [u64; Cause::ALL.len()],
 }
@@ -114,7 +114,7 @@ impl Counts {
         all.filter(|&(_, count)| count > 0)
     }
 
-    /// Whether every offered event is accounted for.
+    /// Reports whether every offered event is accounted for.
     pub fn is_balanced(&self) -> bool {
         self.offered == self.delivered + self.dropped_in_all() + self.waiting
     }

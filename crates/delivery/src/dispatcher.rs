@@ -1,4 +1,4 @@
-//! Dispatchers: the threads that deliver, and all outlets together.
+//! Dispatchers: the delivering threads, and all outlets together.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,34 +16,34 @@ use crate::sync::Lock;
 use crate::timers::{Timer, Timers};
 use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
 
-/// Timers of a dispatcher that brings its own service.
+/// Maximum number of timers in a timer service that the dispatcher creates itself.
 const TIMERS: usize = 65_536;
 
-/// Outlets of one offer that are waited for together; more are asked again one by one.
+/// Maximum number of full outlets per offer that share one wait; the others are asked again without a wait.
 const WAITED: usize = 64;
 
-/// A dispatcher of events of type `E`, usually an `Arc` of an event: delivers what is offered to
+/// A dispatcher of events of type `E`, usually an `Arc` of an event: delivers offered events to
 /// outlets, each of which has a bounded queue. See the [crate].
 ///
 /// Dropping it shuts it down without waiting.
 pub struct Dispatcher<E: Clone + Send + 'static> {
     plan: Plan,
     lanes: Arc<[Arc<Lane<E>>]>,
-    /// Turns of each lane; a single element without lanes.
+    /// Turn mode of each lane; a single element without lanes.
     turns: Box<[Turns]>,
     timers: Timers,
     outlets: Lock<Vec<Weak<Shared<E>>>>,
     core: Arc<Core>,
     ended: AtomicBool,
-    /// Looks after stuck lanes.
+    /// Timer that checks for stuck lanes.
     _watch: Option<Timer>,
 }
 
 impl<E: Clone + Send + 'static> Dispatcher<E> {
-    /// Starts the threads of a plan. All memory of the lanes is reserved here.
+    /// Starts the threads of a plan. Reserves all memory of the lanes.
     ///
     /// # Errors
-    /// [`DispatcherError`]; nothing is left running then.
+    /// [`DispatcherError`]; no thread is left running then.
     pub fn start(plan: Plan) -> Result<Dispatcher<E>, DispatcherError> {
         let timers = match &plan.timers {
             Some(timers) => timers.clone(),
@@ -109,13 +109,13 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             self.timers.clone(),
             Arc::clone(&self.core),
         );
-        // Before anybody offers: a timer that cannot be had later would be missed.
+        // Before the first offer: a timer that is refused later would be missing.
         shared.prepare().map_err(ConnectError::Timers)?;
         let mut outlets = self.outlets.lock();
         outlets.retain(|outlet| outlet.strong_count() > 0);
         outlets.push(Arc::downgrade(&shared));
         drop(outlets);
-        // It may have ended meanwhile, and then nobody else closes this outlet.
+        // The dispatcher may have ended meanwhile; then no other code closes this outlet.
         if self.ended.load(Ordering::SeqCst) {
             shared.close(Cause::Shutdown);
             return Err(ConnectError::ShutDown);
@@ -136,9 +136,9 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         }
     }
 
-    /// Offers an event to several outlets, in this order. Those that wait for room do so after all
-    /// others have the event, and all together for [`Plan::wait`] at most. Returns how many outlets
-    /// took the event.
+    /// Offers an event to several outlets, in this order. Full outlets whose policy is to wait are waited for after all
+    /// others have the event, together for [`Plan::wait`] at most. Returns the number of outlets that accepted the
+    /// event.
     pub fn offer_all<'o>(
         &self,
         outlets: impl IntoIterator<Item = &'o Outlet<E>>,
@@ -155,7 +155,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
                     full[waiting] = Some(outlet);
                     waiting += 1;
                 }
-                // More than are waited for: what its policy is without waiting.
+                // Beyond `WAITED`: apply the outlet's policy without waiting.
                 Asked::Full => {
                     let offered = outlet.shared.offer(event, about, Some(Instant::now()));
                     taken += usize::from(offered == Offered::Taken);
@@ -173,17 +173,17 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         taken
     }
 
-    /// Whether all outlets together hold as many events as they may ([`Plan::events`]).
+    /// Reports whether all outlets together hold the maximum number of events ([`Plan::events`]).
     pub fn is_full(&self) -> bool {
         self.core.is_full()
     }
 
-    /// Returns the number of outlets that are attached.
+    /// Returns the number of attached outlets.
     pub fn outlets(&self) -> usize {
         self.core.connected.load(Ordering::SeqCst)
     }
 
-    /// Returns the sum of the counters of all outlets there ever were.
+    /// Returns the sum of the counters of all outlets, past ones included.
     pub fn counts(&self) -> Counts {
         let mut sum = self.core.departed_in_all();
         for outlet in self.live() {
@@ -197,26 +197,27 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         &self.timers
     }
 
-    /// Returns the description that the dispatcher was started with.
+    /// Returns the plan that the dispatcher was started with.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Whether the threads of a lane have the class, priority or reservation that they were to
-    /// have; true for a dispatcher without lanes.
+    /// Reports whether all threads of all lanes have the scheduling class, priority or reservation of their plan; true
+    /// for a dispatcher without lanes.
     pub fn is_real_time(&self) -> bool {
         self.lanes.iter().all(|lane| lane.is_real_time())
     }
 
-    /// Takes no more events, delivers those that wait, `limit` at most for all, and ends the threads. What waits in suspended
-    /// outlets is dropped at once. Returns whether all were delivered, or dropped for a cause of their own, and no thread is left
-    /// in a sink.
+    /// Refuses further events, delivers those that wait, for `limit` at most in all, and ends the threads. Events in
+    /// suspended outlets and in outlets that are pulled are dropped at once. Returns whether all events of the other
+    /// outlets, and none of a suspended one, were delivered or dropped for another cause, and no thread is left in a
+    /// sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());
         self.ended.store(true, Ordering::SeqCst);
         let outlets = self.live();
-        // None takes events while another one is waited for.
+        // First refuse events at all outlets, so that none accepts events while another one is waited for.
         for outlet in &outlets {
             outlet.drain(Cause::Shutdown, Duration::ZERO);
         }
@@ -248,7 +249,7 @@ impl<E: Clone + Send + 'static> Drop for Dispatcher<E> {
     }
 }
 
-/// Returns the way in which turns are taken in each lane.
+/// Returns the turn mode of each lane.
 fn turns(plan: &Plan) -> Box<[Turns]> {
     let of_lane = |lane: &LanePlan| match lane.dispatching {
         Dispatching::Static => Turns::Lane,
@@ -260,7 +261,7 @@ fn turns(plan: &Plan) -> Box<[Turns]> {
     }
 }
 
-/// Adds spare threads to lanes that are stuck.
+/// Adds spare threads to stuck lanes.
 fn watch<E: Clone + Send + 'static>(
     lanes: &Arc<[Arc<Lane<E>>]>,
     timers: &Timers,

@@ -10,9 +10,9 @@ use crate::{Attributes, Cause, Counts, Qos, Release};
 /// A consumer's outlet: a bounded queue and its delivery. Cheap to clone; detached when the last
 /// clone is dropped.
 ///
-/// **Real-time cost.** An offer takes one lock, which only threads that offer to or deliver from
-/// this outlet take, and that of the lane when its turn has to be queued. Their holders inherit
-/// priority. Nothing is allocated once the queue was as long as it gets.
+/// **Real-time cost.** An offer takes one lock, shared only with threads that offer to or deliver
+/// from this outlet, and the lane's lock when a turn has to be queued. Lock holders inherit
+/// priority. An offer allocates nothing once the queue has reached its greatest length.
 pub struct Outlet<E: Clone + Send + 'static> {
     pub(crate) shared: Arc<Shared<E>>,
 }
@@ -20,15 +20,15 @@ pub struct Outlet<E: Clone + Send + 'static> {
 /// Result of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// The event is in the queue, or delivered already.
+    /// The event was queued or delivered.
     Taken,
-    /// The event was dropped, and counted.
+    /// The event was dropped and counted.
     Dropped(Cause),
 }
 
 impl<E: Clone + Send + 'static> Outlet<E> {
-    /// Offers one event. Waits for room as long as [`Qos::wait`] says; on a reactive dispatcher,
-    /// delivers.
+    /// Offers one event. Waits for space in the queue as long as [`Qos::wait`] allows; on a
+    /// reactive dispatcher, delivers.
     pub fn offer(&self, event: &E, about: &Attributes) -> Offered {
         self.shared.offer(event, about, None)
     }
@@ -37,63 +37,63 @@ impl<E: Clone + Send + 'static> Outlet<E> {
     /// waits.
     ///
     /// # Errors
-    /// [`PullError::Empty`]; [`PullError::Detached`] when nothing will come any more.
+    /// [`PullError::Empty`]; [`PullError::Detached`] if no further event can arrive.
     pub fn try_pull(&self) -> Result<E, PullError> {
         self.shared.pull(Duration::ZERO)
     }
 
-    /// Takes the next event of an outlet without a sink, waiting for one.
+    /// Takes the next event of an outlet without a sink, waiting at most `limit` for one.
     ///
     /// # Errors
-    /// [`PullError::Empty`] after this time; [`PullError::Detached`] when nothing will come any
-    /// more.
+    /// [`PullError::Empty`] after `limit`; [`PullError::Detached`] if no further event can arrive.
     pub fn pull(&self, limit: Duration) -> Result<E, PullError> {
         self.shared.pull(limit)
     }
 
-    /// Stops delivery. Events wait from now on, within the bounds of the queue; deliveries that are
-    /// under way end.
+    /// Suspends delivery. Further events wait, within the bounds of the queue; deliveries in
+    /// progress complete.
     pub fn suspend(&self) {
         self.shared.lock().suspend(true);
     }
 
-    /// Begins to deliver again.
+    /// Resumes delivery.
     pub fn resume(&self) {
         self.shared.lock().suspend(false);
         self.shared.look();
     }
 
-    /// Whether delivery is stopped.
+    /// Reports whether delivery is suspended.
     pub fn is_suspended(&self) -> bool {
         self.shared.lock().is_suspended()
     }
 
-    /// Takes no more events and drops those that wait, as [`Cause::Detached`]. Does not wait for
-    /// deliveries that are under way; see [`quiesce`](Self::quiesce).
+    /// Refuses further events and drops those that wait, as [`Cause::Detached`]. Does not wait for
+    /// deliveries in progress; see [`quiesce`](Self::quiesce).
     pub fn detach(&self) {
         self.shared.close(Cause::Detached);
     }
 
-    /// Takes no more events, delivers those that wait, `limit` at most, and detaches. Returns
-    /// whether all were delivered or dropped for a cause of their own.
+    /// Refuses further events, delivers those that wait, for `limit` at most, and detaches. Returns
+    /// whether all were delivered or dropped for another cause.
     pub fn drain(&self, limit: Duration) -> bool {
         let drained = self.shared.drain(Cause::Detached, limit);
         self.detach();
         drained
     }
 
-    /// Detaches and releases the consumer, as if it had failed: its sink is told.
+    /// Detaches the outlet and notifies its sink that the consumer was released, as after a
+    /// failure.
     pub fn release(&self, why: Release) {
         self.shared.release(why);
     }
 
-    /// Whether the outlet takes events.
+    /// Reports whether the outlet accepts events.
     pub fn is_attached(&self) -> bool {
         self.shared.is_open()
     }
 
-    /// Waits until no delivery is under way, `limit` at most; returns whether so. Not from within a
-    /// delivery of the same outlet.
+    /// Waits until no delivery is in progress, `limit` at most; returns whether none is. Must not
+    /// be called from within a delivery of the same outlet.
     pub fn quiesce(&self, limit: Duration) -> bool {
         self.shared.quiesce(limit)
     }
@@ -108,13 +108,13 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.lock().qos().clone()
     }
 
-    /// Replaces the quality of service. Events that wait are sorted anew; those for which there is
-    /// no room are dropped by the new policy. A zero that [`connect`](crate::Dispatcher::connect)
-    /// refuses counts as 1, and a lane that does not exist as the lane before. Allocates, unless
-    /// lane, order in the lane and execution time alone differ.
+    /// Replaces the quality of service. Waiting events are sorted again; those that no longer fit
+    /// are dropped by the new policy. A zero that [`connect`](crate::Dispatcher::connect) refuses
+    /// counts as 1; for a lane that does not exist, the present lane is kept. Allocates, unless
+    /// only lane, order in the lane and execution time differ.
     ///
-    /// Another lane takes over with the next delivery: the one under way ends where it is, and no
-    /// event overtakes another one by the move.
+    /// A new lane takes effect with the next delivery: a delivery in progress ends in the old lane,
+    /// and the move does not reorder events.
     pub fn set_qos(&self, qos: Qos) {
         self.shared.set_qos(Qos {
             events: qos.events.max(1),
@@ -140,10 +140,10 @@ impl<E: Clone + Send + 'static> fmt::Debug for Outlet<E> {
 /// Reason for which no event was pulled.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
-    /// None waits.
+    /// Empty queue.
     #[error("no event waits")]
     Empty,
-    /// The outlet is detached, and none is left.
+    /// The outlet is detached, and no event is left.
     #[error("the outlet is detached: no event will come")]
     Detached,
 }

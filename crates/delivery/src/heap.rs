@@ -5,8 +5,8 @@ pub(crate) type Key = (u64, u64, u64);
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A binary heap of numbered places: O(log n) to put in, to take out and to remove, O(1) to look at
-/// the first. Allocates only for more places than it ever had.
+/// A binary heap of numbered places: O(log n) insertion and removal, O(1) access to the first.
+/// Allocates only for more places than it ever had.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     items: Vec<(Key, u32)>,

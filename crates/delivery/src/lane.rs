@@ -11,21 +11,21 @@ use oxorb_sched::queue::{Taken, Timing};
 use crate::LanePlan;
 use crate::outlet::Shared;
 
-/// Tokens that an outlet may have in a lane: one for its turn, one more for an event that became
-/// more urgent than the turn.
+/// Maximum tokens of an outlet in a lane: one for its turn, one for an event that became more
+/// urgent than the turn.
 pub(crate) const TOKENS: u32 = 2;
 
 thread_local! {
-    /// Whether this thread, which is of one lane for ever, has called what it calls first.
+    /// Whether this thread, which serves one lane only, has called the lane's `at_start`.
     static STARTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A module of the scheduling service whose requests are turns of outlets.
+/// A dispatching module whose requests are turns of outlets.
 pub(crate) struct Lane<E: Clone + Send + 'static> {
     module: Module<Arc<Shared<E>>>,
-    /// Turns that ended.
+    /// Number of turns that have ended.
     ended: Arc<AtomicU64>,
-    /// `ended` at the last look.
+    /// Value of `ended` at the last check.
     looked: AtomicU64,
 }
 
@@ -67,12 +67,13 @@ impl<E: Clone + Send + 'static> Lane<E> {
         self.module.dispatch(outlet, timing).is_ok()
     }
 
-    /// Adds a spare thread if turns wait and none ended since the last look.
+    /// Adds a spare thread if turns wait and none has ended since the last call.
     pub(crate) fn look(&self) {
         let ended = self.ended.load(Ordering::Relaxed);
         let before = self.looked.swap(ended, Ordering::Relaxed);
         if ended == before && self.module.counts().waiting > 0 {
-            // Without a thread, turns wait on: their queues are bounded, and counted.
+            // If no thread can be started, turns keep waiting: their queues are bounded, and
+            // counted.
             let _ = self.module.reinforce();
         }
     }

@@ -1,6 +1,7 @@
-//! Delivery of events to many consumers: a bounded queue for each, who dispatches it, and what a full queue does.
+//! Delivery of events to many consumers: a bounded queue for each, the threads that dispatch it, and its policy when
+//! full.
 //!
-//! The core that every event service of OxORB stands on: it knows consumers as sinks, and neither ORB nor event.
+//! The core of every event service of OxORB: it knows consumers as sinks, and depends on neither ORB nor event type.
 //!
 //! ```text
 //! supplier -- offer --> Outlet: bounded queue, order, policy when full -- turn --> Sink (consumer)
@@ -10,13 +11,13 @@
 //! - A [`Dispatcher`] has the threads: none (events are delivered in the supplier's thread), a pool, one lane for each
 //!   priority, or lanes that dispatch by deadline or laxity, as the dispatching modules of the scheduling service do
 //!   ([`Plan`]).
-//! - An [`Outlet`] is the queue of one consumer; its [`Qos`] bounds, orders and empties it. A consumer that gets events at
-//!   several priorities has an outlet for each: then they share no lock.
-//! - A [`Sink`] is the consumer. It occupies at most [`Qos::concurrency`] threads, and a lane whose threads are all stuck
-//!   in sinks gets spare ones ([`LanePlan::spares`]).
-//! - [`Counts`] account for every event: offered = delivered + dropped by cause + waiting. Suppliers' order is kept among
-//!   events of equal urgency while `concurrency` is 1.
-//! - [`Timers`], [`Control`] (pings of consumers and suppliers) and [`Meter`] (rates of suppliers) stand beside.
+//! - An [`Outlet`] is the queue of one consumer; its [`Qos`] bounds, orders and empties it. A consumer that gets events
+//!   at several priorities has an outlet for each, so that they share no lock.
+//! - A [`Sink`] is the consumer. It occupies at most [`Qos::concurrency`] threads, and a lane whose threads are all
+//!   stuck in sinks gets spare threads ([`LanePlan::spares`]).
+//! - [`Counts`] account for every event: offered = delivered + dropped by cause + waiting. Events of one supplier and
+//!   equal urgency stay in order while `concurrency` is 1.
+//! - Additional tools: [`Timers`], [`Control`] (pings of consumers and suppliers) and [`Meter`] (rates of suppliers).
 //!
 //! ```
 //! use std::sync::{Arc, mpsc};

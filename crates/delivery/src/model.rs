@@ -1,7 +1,7 @@
-//! Outlets under shuttle's schedulers: queue, policies when full, waits, retries and the end, in orders of threads that a
-//! machine shows once in a million events.
+//! Outlets under shuttle's schedulers: queue, policies when full, waits, retries and the end, in thread interleavings
+//! that a machine shows once in a million events.
 //!
-//! A wake-up that is lost is a deadlock, which shuttle reports; every model ends with balanced counters.
+//! A lost wake-up is a deadlock, which shuttle reports; every model ends with balanced counters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,13 +33,13 @@ fn explore(model: fn()) {
     Shuttle::new(PctScheduler::new(3, EXECUTIONS), config()).run(model);
 }
 
-/// A sink that notes what it got, and answers as it is told.
+/// A sink that records its events and answers as configured.
 struct Notes {
     got: Mutex<Vec<u64>>,
     dropped: Mutex<Vec<(Cause, u64)>>,
     released: Mutex<u32>,
     inside: Mutex<u32>,
-    /// Whether event 1 is asked for once more.
+    /// Whether to ask for event 1 again.
     again: Mutex<bool>,
     answer: fn(u64) -> Outcome,
 }
@@ -90,7 +90,7 @@ impl Sink<u64> for Notes {
     }
 }
 
-/// Turns that threads take in their order: place of the lane, and outlet.
+/// Turns in the order in which threads take them: index of the lane, and outlet.
 type Taken = Arc<Mutex<Receiver<(usize, Arc<Shared<u64>>)>>>;
 
 struct World {
@@ -101,7 +101,7 @@ struct World {
     sink: Option<Arc<Notes>>,
 }
 
-/// A consumer with two threads to serve it, `None` for a reactive one or one that pulls.
+/// Returns a consumer served by two threads; with `None`, a reactive one or one that pulls.
 fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
     let core = Core::new(0);
     let clock = Arc::new(ManualClock::default());
@@ -157,7 +157,7 @@ fn is_rising(numbers: &[u64]) -> bool {
     numbers.is_sorted_by(|a, b| a < b)
 }
 
-/// Two suppliers, of which each is delivered in its order, by whoever delivers, one at a time.
+/// Two suppliers: the events of each are delivered in order, by any thread, one at a time.
 fn suppliers_in_order(reactive: bool) {
     let sink = Notes::new(|_| Outcome::Delivered);
     let mut world = world(Qos::default(), Some(Arc::clone(&sink)), reactive);
@@ -201,8 +201,7 @@ fn every_supplier_is_delivered_in_order_by_suppliers_threads() {
     explore(|| suppliers_in_order(true));
 }
 
-/// Checks that dropped events are reported, and that kept ones come in order, whatever the policy
-/// is.
+/// Checks that dropped events are reported, and that kept ones arrive in order, for any policy.
 fn full(when_full: WhenFull) {
     let sink = Notes::new(|_| Outcome::Delivered);
     let qos = Qos { events: 1, when_full, ..Qos::default() };
@@ -213,7 +212,7 @@ fn full(when_full: WhenFull) {
     let got = sink.got();
     assert!(is_rising(&got), "{got:?}");
     match when_full {
-        // The first always has room, the last always wins.
+        // The first event always fits, the last one is always kept.
         WhenFull::DropNewest => assert_eq!(got[0], 0),
         _ => assert_eq!(got.last(), Some(&3)),
     }
@@ -227,7 +226,7 @@ fn a_full_queue_drops_the_newest_or_the_oldest() {
     explore(|| full(WhenFull::KeepLatest));
 }
 
-/// A new quality of service, however it meets a delivery that is tried again, loses and reorders nothing.
+/// A change of the quality of service loses and reorders nothing, even during a delivery that is retried.
 #[test]
 fn a_new_quality_of_service_keeps_the_order() {
     explore(|| {
@@ -246,7 +245,7 @@ fn a_new_quality_of_service_keeps_the_order() {
     });
 }
 
-/// Suppliers that wait for one place are all woken: by a delivery or by the end.
+/// Suppliers that wait for one slot are all woken: by a delivery or by the end.
 #[test]
 fn suppliers_that_wait_are_woken_by_room() {
     explore(|| {
@@ -317,7 +316,7 @@ fn consumers_that_pull_are_woken_by_events_and_by_the_end() {
     });
 }
 
-/// A consumer that is detached or found gone while it is delivered to, and offered more.
+/// Detaches a consumer, or finds it gone, during a delivery, while more is offered.
 #[test]
 fn the_end_of_a_consumer_is_told_once_and_loses_no_count() {
     explore(|| {
@@ -344,7 +343,7 @@ fn the_end_of_a_consumer_is_told_once_and_loses_no_count() {
     });
 }
 
-/// Suspended and resumed by one thread while another one offers: everything arrives.
+/// Suspends and resumes in one thread while another one offers: every event arrives.
 #[test]
 fn what_was_offered_while_suspended_arrives() {
     for reactive in [false, true] {
@@ -373,7 +372,7 @@ fn suspended(reactive: bool) {
     finish(&world, threads);
 }
 
-/// A consumer that moves from lane to lane while it is delivered to, and back to where its turns still wait.
+/// Moves a consumer between lanes during deliveries, and back to a lane where its turns still wait.
 #[test]
 fn a_move_to_another_lane_keeps_the_order_and_loses_nothing() {
     explore(|| {

@@ -1,12 +1,10 @@
-//! Threads that look after things, for nobody's urgent work.
+//! Scheduling of housekeeping threads, which do no urgent work.
 
 use oxorb_sys::schedule::{self, Schedule};
 
-/// Moves the calling thread into SCHED_OTHER, whatever the thread had that started it. Two system
-/// calls at most.
+/// Moves the calling thread into SCHED_OTHER, whatever schedule it inherited. Two system calls at most.
 ///
-/// For the first line of threads that look after peers, timers or gateways: one that an urgent thread happened to start would
-/// be as urgent.
+/// Call it first in threads that serve peers, timers or gateways: started by an urgent thread, they would be as urgent.
 ///
 /// ```
 /// let thread = std::thread::spawn(oxorb_delivery::run_ordinary);
@@ -14,7 +12,7 @@ use oxorb_sys::schedule::{self, Schedule};
 /// ```
 pub fn run_ordinary() {
     if schedule::current().ok() != Some(Schedule::default()) {
-        // Less is always allowed.
+        // Lowering the schedule is always allowed.
         let _ = schedule::set_current(Schedule::default());
     }
 }

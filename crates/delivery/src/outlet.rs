@@ -20,17 +20,17 @@ use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers, TooManyTimer
 use state::Next;
 pub(crate) use state::{State, Turns};
 
-/// Longest sleep of a thread that waits, which looks again then.
+/// Longest single sleep of a waiting thread, which then checks again.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Consumer of a dispatcher.
+/// Outlet of one consumer, as shared by handles, lanes and timers.
 pub(crate) struct Shared<E: Clone + Send + 'static> {
     state: Lock<State<E>>,
-    /// Changes when a place becomes free.
+    /// Changes when a slot of the queue becomes free.
     room: Signal,
-    /// Changes when an event may be pulled.
+    /// Changes when an event can be pulled.
     events: Signal,
-    /// Changes when a delivery ends while somebody waits for that.
+    /// Changes when a delivery ends while a thread waits for that.
     ends: Signal,
     /// `None`: events are pulled.
     sink: Option<Arc<dyn Sink<E>>>,
@@ -38,25 +38,25 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
     clock: Arc<dyn Clock>,
     timers: Timers,
     core: Arc<Core>,
-    /// Reference to the outlet itself, for its own tokens and timers.
+    /// Reference to the outlet itself, for its tokens and timers.
     this: Weak<Shared<E>>,
 }
 
-/// Threads that deliver.
+/// Threads that deliver the events of an outlet.
 pub(crate) enum Runner<E: Clone + Send + 'static> {
-    /// The supplier's.
+    /// The supplier's thread.
     Reactive,
-    /// Threads of a lane: that of the quality of service.
+    /// Threads of a lane, chosen by the quality of service.
     Lanes(Arc<[Arc<Lane<E>>]>),
     /// Threads of a model.
     #[cfg(all(test, feature = "model"))]
     Model(shuttle::sync::mpsc::Sender<(usize, Arc<Shared<E>>)>),
 }
 
-/// Answer of an outlet that was asked not to wait.
+/// Result of an offer without a wait.
 pub(crate) enum Asked {
     Done(Offered),
-    /// The queue has no room, and the consumer's policy is to wait.
+    /// The queue is full, and the consumer's policy is to wait.
     Full,
 }
 
@@ -87,20 +87,20 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.state.lock()
     }
 
-    /// Offers an event without waiting for room.
+    /// Offers an event without waiting for space.
     pub(crate) fn ask(&self, event: &E, about: &Attributes) -> Asked {
         let state = self.lock();
         let may_wait = state.may_wait();
         self.offer_step(state, event, about, may_wait)
     }
 
-    /// Offers an event, waiting for room until `until` at most.
+    /// Offers an event, waiting for space until `until` at most.
     pub(crate) fn offer(&self, event: &E, about: &Attributes, until: Option<Instant>) -> Offered {
         let mut state = self.lock();
         let mut until = until;
         loop {
             let may_wait = state.may_wait();
-            // Before the look: a place that becomes free later changes the count.
+            // Before the check: a slot that becomes free later changes the count.
             let seen = self.room.seen();
             let wait = state.wait;
             match self.offer_step(state, event, about, may_wait) {
@@ -117,7 +117,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Takes an event into the queue or drops one after the other, as the policy says.
+    /// Queues an event, or drops events one by one as the policy requires.
     fn offer_step<'s>(
         &'s self,
         mut state: Locked<'s, State<E>>,
@@ -157,7 +157,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         Offered::Dropped(cause)
     }
 
-    /// Tells the sink of a drop. A panic there costs the report.
+    /// Reports a drop to the sink. A panic there loses the report.
     fn report(&self, cause: Cause, event: &E) {
         if let Some(sink) = &self.sink {
             let call = AssertUnwindSafe(|| sink.dropped(cause, event));
@@ -176,7 +176,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.act(next);
     }
 
-    /// Does what [`State::next`] asks for, without the lock.
+    /// Performs the step that [`State::next`] returned, without the lock.
     fn act(&self, next: Next) {
         match next {
             Next::Nothing => {}
@@ -199,17 +199,17 @@ impl<E: Clone + Send + 'static> Shared<E> {
             }
         };
         if !sent {
-            // The lanes were stopped: the dispatcher closes the outlet.
+            // The lanes were stopped; the dispatcher closes the outlet.
             self.lock().token_used(lane);
         }
     }
 
-    /// Arms the timer that looks at the outlet again at this moment.
+    /// Arms the timer that checks the outlet again at this time.
     fn arm(&self, at: u64) {
         let is_there = self.lock().timer.is_some();
         let made = if is_there { Ok(()) } else { self.make_timer() };
         let mut state = self.lock();
-        // Another thread may have wanted it sooner meanwhile.
+        // Meanwhile another thread may have armed it for an earlier time.
         let at = state.armed.map_or(at, |armed| armed.min(at));
         state.armed = match &state.timer {
             Some(timer) if made.is_ok() => {
@@ -221,7 +221,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         };
     }
 
-    /// Makes what the quality of service will need.
+    /// Creates the timer that the quality of service needs.
     pub(crate) fn prepare(&self) -> Result<(), TooManyTimers> {
         let needed = {
             let state = self.lock();
@@ -247,7 +247,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         Ok(())
     }
 
-    /// Takes a turn if there is something to deliver by now.
+    /// Takes a turn if an event can be delivered now.
     pub(crate) fn look(&self) {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -263,7 +263,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.act(next);
     }
 
-    /// Refuses further events and drops those that wait; reports whether nobody did before.
+    /// Refuses further events and drops those that wait; reports whether this call closed the outlet.
     pub(crate) fn close(&self, cause: Cause) -> bool {
         let mut state = self.lock();
         let Some(mut left) = state.close(cause) else {
@@ -300,7 +300,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.look();
     }
 
-    /// Sends a turn that nobody wants, so that a thread that waits for one looks at the end.
+    /// Sends a spurious turn, so that a thread that waits for one checks for the end.
     #[cfg(all(test, feature = "model"))]
     pub(crate) fn wake_model(&self) {
         if let (Runner::Model(turns), Some(this)) = (&self.runner, self.this.upgrade()) {
@@ -309,7 +309,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Releases the consumer after it failed.
+    /// Closes the outlet and notifies its sink that the consumer was released.
     pub(crate) fn release(&self, why: Release) {
         if self.close(Cause::Gone)
             && let Some(sink) = &self.sink
@@ -325,8 +325,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.wait_until(limit, |state| state.queue.len() == 0 && state.in_hand == 0)
     }
 
-    /// Drains the outlet before its threads end, `limit` at most. Does not wait for the events of a suspended one: nobody will
-    /// take them. Returns whether none is left.
+    /// Drains the outlet before its threads end, `limit` at most. Does not wait for the events of a suspended outlet,
+    /// which no consumer will take. Returns whether the queue is empty and no delivery is in progress.
     pub(crate) fn finish(&self, cause: Cause, limit: Duration) -> bool {
         self.lock().refusing.get_or_insert(cause);
         self.look();
@@ -337,7 +337,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         ends && is_empty(&self.lock())
     }
 
-    /// Waits until no delivery is under way, `limit` at most.
+    /// Waits until no delivery is in progress, `limit` at most.
     pub(crate) fn quiesce(&self, limit: Duration) -> bool {
         self.wait_until(limit, |state| state.running == 0)
     }

@@ -12,7 +12,7 @@ use oxorb_sys::thread::Registry;
 use crate::clock::{Clock, Monotonic};
 use crate::timers::{Timers, TooManyTimers};
 
-/// Description of a dispatcher: its threads, and the limits that hold for all outlets together.
+/// Description of a dispatcher: its threads, and the limits for all outlets together.
 ///
 /// ```
 /// use oxorb_delivery::{LanePlan, Plan};
@@ -31,20 +31,19 @@ use crate::timers::{Timers, TooManyTimers};
 pub struct Plan {
     /// Name of the dispatcher, in the names of its threads.
     pub name: String,
-    /// Lanes, by index; none: events are delivered in the supplier's thread.
+    /// Lanes, by index. Empty: events are delivered in the supplier's thread.
     pub lanes: Vec<LanePlan>,
-    /// Most outlets. Default 4,096. Each lane reserves two places of 64 octets for each.
+    /// Maximum number of outlets. Default 4,096. Each lane reserves two slots of 64 octets for each.
     pub outlets: usize,
-    /// Most events that wait in all outlets together; 0: only their own bounds hold. Default 0.
+    /// Maximum number of events that wait in all outlets together; 0: limited only by each outlet. Default 0.
     pub events: usize,
-    /// Longest time that [`offer_all`](crate::Dispatcher::offer_all) waits for consumers, whatever
-    /// their own `wait` says. Default 1 s.
+    /// Longest wait of [`offer_all`](crate::Dispatcher::offer_all) for consumers, even if their own `wait` is longer.
+    /// Default 1 s.
     pub wait: Duration,
     /// Time without a finished delivery after which a lane whose threads are all busy gets one of
     /// its spare threads. Default 100 ms.
     pub stuck_after: Duration,
-    /// Timer service for pacing, start times and retries; `None`: one of its own, for 65,536
-    /// timers.
+    /// Timer service for pacing, start times and retries; `None`: the dispatcher creates one with 65,536 timers.
     pub timers: Option<Timers>,
     /// Clock of event attributes. Default [`Monotonic`]. Must be that of `timers`.
     pub clock: Arc<dyn Clock>,
@@ -55,27 +54,27 @@ pub struct Plan {
 pub struct LanePlan {
     /// Name of the threads, for tools.
     pub name: String,
-    /// Number of threads; from 1. Default 1.
+    /// Number of threads, at least 1. Default 1.
     pub threads: usize,
-    /// Most additional threads for the time when all others are stuck in a sink. Default 1.
+    /// Maximum number of additional threads while all others are stuck in a sink. Default 1.
     pub spares: usize,
-    /// Class, priority or reservation of the threads. Default: as the thread that starts them.
+    /// Class, priority or reservation of the threads. Default: inherited from the thread that starts them.
     pub scheduling: Threads,
-    /// Order among the outlets that have something to deliver: [`Dispatching::Static`] (default:
-    /// by [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served),
-    /// deadline or laxity of their next event.
+    /// Order among the outlets that have events to deliver: [`Dispatching::Static`] (default: by
+    /// [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served), deadline or laxity of their
+    /// next event.
     pub dispatching: Dispatching,
-    /// Policy for events that cannot be in time any more. Default [`Missed::Run`].
+    /// Policy for events that can no longer be in time. Default [`Missed::Run`].
     pub missed: Missed,
     /// Processors of the threads; empty: those of the thread that starts them.
     pub cpus: Vec<usize>,
-    /// List that the threads are in while they run.
+    /// Registry in which the threads are listed while they run.
     pub listed: Option<Arc<Registry>>,
-    /// Called by each thread before its first delivery. Default: nothing is.
+    /// Called by each thread before its first delivery. Default: none.
     pub at_start: Option<AtStart>,
 }
 
-/// Function that each thread of a lane calls once, before its first delivery: to give itself what its deliveries need.
+/// Function that each thread of a lane calls once before its first delivery, to prepare what its deliveries need.
 ///
 /// ```
 /// use oxorb_delivery::{AtStart, LanePlan};
@@ -88,7 +87,7 @@ pub struct LanePlan {
 pub struct AtStart(Arc<dyn Fn() + Send + Sync>);
 
 impl AtStart {
-    /// Returns the function for a plan.
+    /// Wraps a function for a plan.
     pub fn new(f: impl Fn() + Send + Sync + 'static) -> AtStart {
         AtStart(Arc::new(f))
     }
@@ -119,7 +118,7 @@ impl Plan {
         }
     }
 
-    /// Returns a plan with one lane of so many threads, and as many spare ones.
+    /// Returns a plan with one lane of `threads` threads and the same number of spare threads.
     pub fn pool(threads: usize) -> Plan {
         Plan::lanes([LanePlan { threads, spares: threads, ..LanePlan::new("delivery") }])
     }
@@ -131,7 +130,7 @@ impl Plan {
 }
 
 impl LanePlan {
-    /// Returns a plan of a lane with one thread, one spare one, and no priority of its own.
+    /// Returns a plan of a lane with one thread, one spare thread, and inherited scheduling.
     pub fn new(name: impl Into<String>) -> LanePlan {
         LanePlan {
             name: name.into(),
@@ -151,26 +150,26 @@ impl LanePlan {
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// [`Plan::outlets`] outlets are connected.
+    /// The maximum of [`Plan::outlets`] outlets is connected.
     #[error(
         "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
     )]
     TooManyOutlets {
-        /// Most outlets of the dispatcher.
+        /// Maximum number of outlets of the dispatcher.
         limit: usize,
     },
-    /// The dispatcher has no lane of this index.
+    /// The dispatcher has no lane with this index.
     #[error("there is no lane {lane}: the dispatcher has {lanes}, counted from 0")]
     NoSuchLane {
-        /// Index that was asked for.
+        /// Requested index.
         lane: usize,
         /// Number of lanes.
         lanes: usize,
     },
-    /// A member of [`Qos`](crate::Qos) is zero that counts from 1.
+    /// A member of [`Qos`](crate::Qos) that must be at least 1 is zero.
     #[error("Qos::{0} is 0 and counts from 1")]
     Zero(&'static str),
-    /// The service of timers has no timer left for the pacing of the outlet.
+    /// The timer service has no timer left for the pacing of the outlet.
     #[error(transparent)]
     Timers(TooManyTimers),
     /// The dispatcher was shut down.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 /// Quality of service of an outlet: the size of its queue, its order, and the policy when full.
 ///
-/// **Memory.** `events` places of about 100 octets plus the size of an event handle are reserved at
-/// the start; `octets` bounds the payloads that they keep alive. Events in the hands of the sink
-/// (`batch` times `concurrency` at most) come on top.
+/// **Memory.** `events` slots of about 100 octets plus the size of an event handle are reserved at
+/// the start; `octets` bounds the payloads that the queue keeps alive. Events that the sink is
+/// processing (`batch` times `concurrency` at most) are not included.
 ///
 /// ```
 /// use std::time::Duration;
@@ -23,38 +23,39 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qos {
-    /// Most events that wait; from 1. Default 1,024.
+    /// Maximum number of waiting events, at least 1. Default 1,024.
     pub events: usize,
-    /// Most octets of events that wait. Default 16 MiB.
+    /// Maximum octets of waiting events. Default 16 MiB.
     pub octets: u64,
     /// Order of delivery. Default [`Order::Fifo`].
     pub order: Order,
     /// Policy when the queue is full and waiting did not help. Default [`WhenFull::DropOldest`].
     pub when_full: WhenFull,
-    /// Longest time that a supplier waits for room before `when_full` applies. Default 0: never. A
-    /// consumer that let a supplier wait in vain is not waited for again until it takes an event.
+    /// Longest time that a supplier waits for space before `when_full` applies. Default 0: no wait.
+    /// After a wait in vain for a consumer, suppliers do not wait for it again until it takes an
+    /// event.
     pub wait: Duration,
-    /// Most events of one delivery; from 1. Default 1.
+    /// Maximum number of events per delivery, at least 1. Default 1.
     pub batch: usize,
     /// Time for which events are collected until `batch` of them wait (`PacingInterval`). Default 0:
     /// every event is delivered as soon as a thread is free.
     pub pacing: Duration,
-    /// Most threads that deliver to this consumer side by side; from 1. Default 1. Above 1, events
-    /// may overtake each other.
+    /// Maximum number of threads that deliver to this consumer at once, at least 1. Default 1. Above
+    /// 1, events may overtake each other.
     pub concurrency: usize,
-    /// Consecutive failed deliveries after which the consumer is released; 0: never. Default 0.
+    /// Consecutive failed deliveries after which the consumer is released; 0: unlimited. Default 0.
     pub failures: u32,
     /// Index of the lane that dispatches the outlet; ignored without lanes. Default 0.
     pub lane: usize,
-    /// Static order among the outlets of one lane: smaller goes first. Pass `u32::MAX` less the
-    /// subpriority of a schedule. Default 0.
+    /// Static order among the outlets of one lane: smaller values are served first. Pass `u32::MAX`
+    /// minus the subpriority of a schedule. Default 0.
     pub order_in_lane: u32,
     /// Longest execution time of a delivery, for lanes that dispatch by laxity. Default 0.
     pub execution: Duration,
 }
 
 impl Qos {
-    /// Returns the name of a member that is zero and counts from 1.
+    /// Returns the name of a member that is zero and must be at least 1.
     pub(crate) fn zero(&self) -> Option<&'static str> {
         let counts =
             [("events", self.events), ("batch", self.batch), ("concurrency", self.concurrency)];
@@ -115,7 +116,7 @@ pub enum WhenFull {
     /// Drops the event of the earliest deadline, the one that waited longest among equals; the
     /// offered event is a candidate.
     DropEarliestDeadline,
-    /// Keeps one event of each [source](crate::Attributes::source), the latest, even while there is
-    /// room; with more sources than room, drops the event that has waited longest.
+    /// Keeps only the latest event of each [source](crate::Attributes::source), even if the queue
+    /// has space; with more sources than slots, drops the event that has waited longest.
     KeepLatest,
 }

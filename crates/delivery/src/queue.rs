@@ -1,9 +1,8 @@
-//! A bounded queue of events: order, policy when full, expiry and start times, without a clock or a
-//! lock.
+//! A bounded queue of events: order, policy when full, expiry and start times, without a clock or a lock.
 //!
-//! Every event has a place in one block. Those that may be delivered are linked in order of arrival;
-//! heaps of places add what a [`Qos`] asks for: another order of delivery, an order of discarding,
-//! expiry, start. A queue without these costs O(1) per event.
+//! Every event has a slot in one block. Those that may be delivered are linked in order of arrival; heaps of slots are
+//! added as a [`Qos`] requires: another order of delivery, an order of discarding, expiry, start. A queue without these
+//! costs O(1) per event.
 
 mod places;
 mod sources;
@@ -16,24 +15,24 @@ use crate::{Attributes, Cause, Order, Qos, WhenFull};
 use places::Places;
 use sources::Sources;
 
-/// An event as it waits.
+/// An event in a queue.
 #[derive(Debug)]
 pub(crate) struct Entry<E> {
     pub(crate) event: E,
     pub(crate) about: Attributes,
-    /// Number of its arrival.
+    /// Arrival number.
     pub(crate) arrival: u64,
 }
 
-/// Answer to the question whether one more event has room.
+/// Answer to the question whether one more event fits.
 pub(crate) enum Room<E> {
-    /// The queue has room.
+    /// The event fits.
     Free,
-    /// The queue may have room: this event was evicted, for this cause. Ask again.
+    /// Evicted event and the cause. The offered event may fit now: ask again.
     Evicted(Cause, Entry<E>),
-    /// The offered event is to be dropped.
+    /// The offered event must be dropped.
     Refused(Cause),
-    /// The queue has no room, and the caller wants to wait.
+    /// The queue is full, and the caller is willing to wait.
     Full,
 }
 
@@ -53,13 +52,13 @@ pub(crate) struct Queue<E> {
     discard: Heap,
     /// Events that expire.
     expiring: Heap,
-    /// Events whose start has not come.
+    /// Events whose start time has not come.
     held: Heap,
     sources: Option<Sources>,
 }
 
 impl<E> Queue<E> {
-    /// Creates a queue and reserves its memory, with room for `spare` events that are put back.
+    /// Creates a queue and reserves its memory, with space for `spare` events that are put back.
     pub(crate) fn new(qos: &Qos, spare: usize) -> Queue<E> {
         let places = qos.events.saturating_add(spare);
         let heap = |used: bool| Heap::with_capacity(if used { places } else { 0 });
@@ -82,7 +81,7 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Returns the number of events that wait, those whose start has not come included.
+    /// Returns the number of waiting events, including those whose start time has not come.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
@@ -96,24 +95,24 @@ impl<E> Queue<E> {
         self.octets
     }
 
-    /// Whether the passing of time changes what may be delivered.
+    /// Reports whether the passage of time changes the events that may be delivered.
     pub(crate) fn is_timed(&self) -> bool {
         self.expiring.len() + self.held.len() > 0
     }
 
-    /// Returns the moment at which the next held event may be delivered.
+    /// Returns the time at which the next held event may be delivered.
     pub(crate) fn next_start(&self) -> Option<u64> {
         self.held.first().map(|((start, ..), _)| start)
     }
 
-    /// Returns the attributes of the event that is delivered next.
+    /// Returns the attributes of the next event to deliver.
     pub(crate) fn first(&self) -> Option<&Attributes> {
         let place = self.first_place()?;
         self.places.get(place).map(|entry| &entry.about)
     }
 
-    /// Makes room for one more event, one step at a time. A queue is full, too, if it is `crowded`:
-    /// all queues together hold as many events as may be.
+    /// Makes space for one more event, one step at a time. A queue also counts as full if it is `crowded`, that is, all
+    /// queues together are at their limit.
     pub(crate) fn room(
         &mut self,
         about: &Attributes,
@@ -152,26 +151,26 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Adds an event, for which there is [room](Self::room).
+    /// Adds an event, for which there is [space](Self::room).
     pub(crate) fn push(&mut self, event: E, about: Attributes) {
         let arrival = self.arrivals;
         self.arrivals += 1;
         self.insert(Entry { event, about, arrival }, false);
     }
 
-    /// Continues the numbers of another queue, so that its events keep their place among later ones.
+    /// Continues the arrival numbers of another queue, so that its events keep their order before later ones.
     pub(crate) fn continue_from(&mut self, other: &Queue<E>) {
         self.arrivals = other.arrivals;
     }
 
-    /// Adds an event of another queue, which keeps its number. There is [room](Self::room) for it, and those that arrived
-    /// before it are here.
+    /// Adds an event of another queue, which keeps its arrival number. There must be [space](Self::room) for it, and
+    /// earlier arrivals must have been added.
     pub(crate) fn take_over(&mut self, entry: Entry<E>) {
         self.insert(entry, false);
     }
 
-    /// Puts an event back that was taken, in front of those that arrived after it. Always has room,
-    /// unless a later event of its source is to be kept alone: then returns the event.
+    /// Puts a taken event back, in front of those that arrived after it. Always has space. Returns the event if only
+    /// the latest event of its source is kept and a later one waits.
     pub(crate) fn put_back(&mut self, entry: Entry<E>) -> Option<Entry<E>> {
         let later = self.sources.as_ref();
         if later.is_some_and(|sources| sources.find(entry.about.source).is_some()) {
@@ -181,7 +180,7 @@ impl<E> Queue<E> {
         None
     }
 
-    /// Takes the event that is delivered next.
+    /// Takes the next event to deliver.
     pub(crate) fn take(&mut self) -> Option<Entry<E>> {
         let place = self.first_place()?;
         Some(self.remove(place))
@@ -195,13 +194,13 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Takes any event that is left, until none is.
+    /// Takes any remaining event.
     pub(crate) fn take_any(&mut self) -> Option<Entry<E>> {
         let place = self.oldest()?;
         Some(self.remove(place))
     }
 
-    /// Lets events be delivered whose start has come.
+    /// Makes events deliverable whose start time has come.
     pub(crate) fn start(&mut self, now: u64) {
         while let Some(((start, ..), place)) = self.held.first() {
             if start > now {
@@ -272,7 +271,7 @@ impl<E> Queue<E> {
         self.places.first().or_else(held)
     }
 
-    /// Returns the event to be discarded, unless that is the offered one.
+    /// Returns the event to discard, unless that is the offered one.
     fn discarded_before(&self, about: &Attributes) -> Option<u32> {
         let offered = self.discard_key(about, self.arrivals)?;
         let (key, place) = self.discard.first()?;

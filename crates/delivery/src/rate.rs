@@ -1,44 +1,45 @@
-//! Rates of suppliers, enforced on wish.
+//! Rates of suppliers, counted or enforced.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::nanoseconds;
 
-/// Rate that a supplier declared, and what happens beyond it.
+/// Declared rate of a supplier, and the treatment of events beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Time between two events; zero: no limit.
     pub period: Duration,
-    /// Events that may come at once; from 1.
+    /// Maximum number of events in a burst, at least 1.
     pub burst: u32,
-    /// Answer to events beyond the rate.
+    /// Treatment of events beyond the rate.
     pub beyond: Beyond,
 }
 
-/// Answer to events beyond a rate.
+/// Treatment of events beyond a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// The event is only counted.
     Count,
     /// The event is refused.
     Refuse,
-    /// The supplier waits until its event is within the rate; refused if that takes longer.
+    /// The supplier waits until its event is within the rate; the event is refused if that exceeds
+    /// this time.
     Delay(Duration),
 }
 
-/// Verdict about one event.
+/// Verdict on one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Within the rate, or only counted.
     Pass,
-    /// Within the rate after this time, which the caller waits.
+    /// Within the rate after this time, for which the caller must wait.
     Wait(Duration),
-    /// The event is not to be taken.
+    /// The event must not be accepted.
     Refuse,
 }
 
-/// A token bucket, by which events of one supplier are counted against its [`Rate`].
+/// A token bucket that checks the events of one supplier against its [`Rate`].
 ///
 /// One atomic exchange per event and no lock.
 ///
@@ -56,16 +57,16 @@ pub enum Verdict {
 pub struct Meter {
     rate: Rate,
     period: u64,
-    /// Time that a burst may run ahead of the rate.
+    /// Maximum time that a burst may be ahead of the rate.
     tolerance: u64,
-    /// Moment at which the next event is due if they come in time.
+    /// Time at which the next event is due at the declared rate.
     due: AtomicU64,
     beyond: AtomicU64,
     refused: AtomicU64,
 }
 
 impl Meter {
-    /// Creates a bucket that is full.
+    /// Creates a full bucket.
     pub fn new(rate: Rate) -> Meter {
         let period = nanoseconds(rate.period);
         Meter {
@@ -78,7 +79,8 @@ impl Meter {
         }
     }
 
-    /// Judges an event that comes `now`, in nanoseconds of any clock that does not go back.
+    /// Returns the verdict on an event that arrives at `now`, in nanoseconds of any monotonic
+    /// clock.
     pub fn admit(&self, now: u64) -> Verdict {
         let mut verdict = Verdict::Pass;
         let mut early = 0;
@@ -87,7 +89,7 @@ impl Meter {
             verdict = self.verdict(early);
             match (verdict, early) {
                 (Verdict::Refuse, _) => None,
-                // Events that are only counted use up nothing, or none would pass again.
+                // Events that are only counted consume nothing, or no later event would pass.
                 (Verdict::Pass, 1..) => None,
                 _ => Some(due.max(now).saturating_add(self.period)),
             }
@@ -115,12 +117,12 @@ impl Meter {
         self.rate
     }
 
-    /// Returns the number of events that came beyond the rate.
+    /// Returns the number of events beyond the rate.
     pub fn beyond(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of events that were refused.
+    /// Returns the number of refused events.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Cause;
 
-/// A consumer: takes events from the thread that dispatches them.
+/// A consumer: receives events on the dispatching thread.
 ///
 /// The dispatcher holds no lock during these calls.
 pub trait Sink<E>: Send + Sync {
@@ -13,14 +13,14 @@ pub trait Sink<E>: Send + Sync {
     /// counts as [`Outcome::Failed`].
     fn deliver(&self, events: &[E]) -> Outcome;
 
-    /// Reports that the consumer was released, once; its events are dropped and counted. Not called
+    /// Reports once that the consumer was released; its events are dropped and counted. Not called
     /// when the service itself [detaches](crate::Outlet::detach) the outlet.
     fn released(&self, why: Release) {
         let _ = why;
     }
 
-    /// Reports an event that was dropped, on the thread that dropped it: the supplier's for a full
-    /// queue. Must be short. Events in a batch that failed are reported one by one.
+    /// Reports a dropped event, on the thread that dropped it: the supplier's for a full queue.
+    /// Must be short. The events of a failed batch are reported one by one.
     fn dropped(&self, cause: Cause, event: &E) {
         let _ = (cause, event);
     }
@@ -29,16 +29,17 @@ pub trait Sink<E>: Send + Sync {
 /// Result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All events were taken.
+    /// The consumer accepted all events.
     Delivered,
-    /// None was taken; the events are dropped as [`Cause::Failed`], the consumer stays until
-    /// [`Qos::failures`](crate::Qos::failures) of these in a row.
+    /// The events were not accepted and are dropped as [`Cause::Failed`]. The consumer is kept
+    /// until [`Qos::failures`](crate::Qos::failures) consecutive failures.
     Failed,
-    /// None was taken; the same events are delivered again after this time. Counts as a failure.
+    /// The events were not accepted and are delivered again after this time. Counts as a failure.
     Retry(Duration),
-    /// The consumer will take the events, but not yet; no failure.
+    /// The consumer cannot accept the events yet; they are delivered again after this time. No
+    /// failure.
     Later(Duration),
-    /// The consumer does not exist any more: it is released.
+    /// The consumer no longer exists and is released.
     Gone,
 }
 
@@ -48,7 +49,7 @@ pub enum Outcome {
 pub enum Release {
     /// A delivery returned [`Outcome::Gone`].
     Gone,
-    /// The given number of deliveries failed in a row.
+    /// Number of consecutive failed deliveries.
     Failures(u32),
     /// Pings were not answered ([`Control`](crate::Control)).
     Unreachable,

@@ -1,7 +1,7 @@
 //! Locks and waits: the system's, or those of a model checker.
 //!
 //! In a test build with the feature `model` they are shuttle's, which chooses at each lock and wait
-//! which thread runs next (see `src/model`).
+//! the thread that runs next (see `src/model.rs`).
 
 #[cfg(not(all(test, feature = "model")))]
 mod chosen {
@@ -43,7 +43,7 @@ mod chosen {
         }
     }
 
-    /// A count of changes that threads sleep on.
+    /// A change counter on which threads sleep.
     #[derive(Debug, Default)]
     pub(crate) struct Signal {
         changes: AtomicU32,
@@ -51,20 +51,21 @@ mod chosen {
     }
 
     impl Signal {
-        /// Returns the count, to be read before the look at what is waited for.
+        /// Returns the count, to be read before the awaited condition is checked.
         pub(crate) fn seen(&self) -> u32 {
             self.changes.load(Ordering::SeqCst)
         }
 
         /// Sleeps until the count differs from `seen`, at most `limit`. May return early.
         pub(crate) fn wait(&self, seen: u32, limit: Duration) {
-            // Before the kernel compares the count: whoever changes it later sees the sleeper.
+            // Before the kernel compares the count, so that a thread that changes it later sees the
+            // sleeper.
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             futex::sleep(&self.changes, seen, limit);
             self.sleepers.fetch_sub(1, Ordering::SeqCst);
         }
 
-        /// Wakes all sleepers. No system call when there are none.
+        /// Wakes all sleepers. Makes no system call if there are none.
         #[inline]
         pub(crate) fn notify(&self) {
             self.changes.fetch_add(1, Ordering::SeqCst);
@@ -96,7 +97,7 @@ mod chosen {
         }
     }
 
-    /// Signal without a time limit: a wake-up that is lost is a deadlock, which shuttle reports.
+    /// Signal without a time limit: a lost wake-up is a deadlock, which shuttle reports.
     #[derive(Debug)]
     pub(crate) struct Signal {
         changes: Mutex<u32>,

@@ -1,15 +1,15 @@
-//! Locks that a thread takes, noted in debug builds: tests look at them around an event.
+//! Locks that a thread takes, recorded in debug builds for tests.
 
-/// Returns the locks of this crate that the calling thread has taken since it last asked, each once, as numbers that tell
-/// them apart; `None` in release builds. Allocates.
+/// Returns the distinct locks of this crate that the calling thread has taken since its last call, as numbers that
+/// identify them; `None` in release builds. Allocates.
 ///
 /// # Panics
-/// They were more than 32.
+/// The thread took more than 32 locks.
 pub fn locks_taken() -> Option<Vec<usize>> {
     noted::take()
 }
 
-// A model's locks are not noted.
+// Locks of a model are not recorded.
 #[cfg(not(all(test, feature = "model")))]
 pub(crate) use noted::note;
 
@@ -17,7 +17,7 @@ pub(crate) use noted::note;
 mod noted {
     use std::cell::Cell;
 
-    /// More than any event needs.
+    /// Maximum number of recorded locks; more than any event needs.
     const MOST: usize = 32;
 
     thread_local! {

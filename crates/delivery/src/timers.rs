@@ -1,4 +1,4 @@
-//! Timers: one thread, a bounded number of them.
+//! Timers: one thread for a bounded number of timers.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use crate::clock::{Clock, nanoseconds};
 use crate::heap::Heap;
 use crate::sync::{Lock, Signal};
 
-/// Longest sleep of the thread, which wakes earlier for whatever is armed.
+/// Longest single sleep of the thread, which wakes earlier for an armed timer.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// A timer service: one thread that calls back at given moments, one call at a time.
@@ -75,25 +75,25 @@ type Callback = Arc<dyn Fn(Fired) + Send + Sync>;
 /// Firing of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// Moment for which the timer was armed, by the clock of the service.
+    /// Time for which the timer was armed, by the clock of the service.
     pub due: u64,
-    /// Firings of a periodic timer that were left out because they were due at the same time.
+    /// Firings of a periodic timer that were skipped because they were already due.
     pub missed: u64,
 }
 
-/// A timer; stopped and given back when dropped. A callback that already began may still run then.
+/// A timer; stopped and returned to the service when dropped. A callback that has begun may still be running then.
 pub struct Timer {
     shared: Arc<Shared>,
     slot: u32,
 }
 
 impl Timers {
-    /// Starts the thread, for at most `limit` timers. Without a `schedule` it runs in SCHED_OTHER, whatever the thread has
-    /// that starts it.
+    /// Starts the thread, for at most `limit` timers. Without a `schedule` the thread runs in SCHED_OTHER, whatever
+    /// schedule the calling thread has.
     ///
     /// # Errors
-    /// When the system gives no thread. Where the process may not have the schedule, the thread runs
-    /// without.
+    /// The system cannot start a thread. If the process is not permitted to use the schedule, the thread runs without
+    /// it.
     pub fn start(
         name: impl Into<String>,
         clock: Arc<dyn Clock>,
@@ -108,7 +108,7 @@ impl Timers {
         Ok(timers)
     }
 
-    /// Creates a service without a thread: [`run_due`](Self::run_due) makes its calls.
+    /// Creates a service without a thread: [`run_due`](Self::run_due) calls the callbacks.
     pub fn manual(clock: Arc<dyn Clock>, limit: usize) -> Timers {
         let shared = Arc::new(Shared {
             clock,
@@ -120,7 +120,7 @@ impl Timers {
         Timers { owner: Arc::new(Owner { shared }) }
     }
 
-    /// Adds a timer, which is not armed yet.
+    /// Adds a timer, initially not armed.
     ///
     /// # Errors
     /// [`TooManyTimers`] at the limit.
@@ -148,37 +148,37 @@ impl Timers {
         Ok(Timer { shared: Arc::clone(shared), slot: number })
     }
 
-    /// Returns the clock that timers are armed by.
+    /// Returns the clock of the service.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.owner.shared.clock
     }
 
-    /// Calls back whatever is due, and returns the moment at which the next timer is.
+    /// Calls the callbacks of all due timers, and returns the time at which the next timer is due.
     pub fn run_due(&self) -> Option<u64> {
         self.owner.shared.run_due()
     }
 }
 
 impl Timer {
-    /// Arms the timer for a moment; the earlier arming is forgotten.
+    /// Arms the timer for a point in time, replacing an earlier arming.
     pub fn at(&self, due: u64) {
         self.arm(due, 0);
     }
 
-    /// Arms the timer for the moment after this time; the earlier arming is forgotten.
+    /// Arms the timer to fire after this time, replacing an earlier arming.
     pub fn after(&self, time: Duration) {
         let now = self.shared.clock.now();
         self.arm(now.saturating_add(nanoseconds(time)), 0);
     }
 
-    /// Arms the timer to fire once in each period, first after one; the earlier arming is forgotten.
-    /// A period of zero counts as a nanosecond.
+    /// Arms the timer to fire once per period, first after one period, replacing an earlier arming. A period of zero
+    /// counts as one nanosecond.
     pub fn every(&self, period: Duration) {
         let period = nanoseconds(period).max(1);
         self.arm(self.shared.clock.now().saturating_add(period), period);
     }
 
-    /// Forgets the arming.
+    /// Disarms the timer.
     pub fn stop(&self) {
         self.shared.slots.lock().armed.remove(self.slot);
     }
@@ -215,7 +215,7 @@ impl Shared {
                 Some(due) => Duration::from_nanos(due.saturating_sub(self.clock.now())).min(LONG),
                 None => LONG,
             };
-            // The end may have come after the look at it.
+            // The end may have come after the first check.
             if !pause.is_zero() && !self.ended.load(Ordering::SeqCst) {
                 self.changed.wait(seen, pause);
             }
@@ -240,7 +240,7 @@ impl Shared {
             let callback = slots.slots[number as usize].callback.clone();
             drop(slots);
             if let Some(callback) = callback {
-                // A panic costs the one call.
+                // A panic affects only this call.
                 let call = AssertUnwindSafe(|| callback(Fired { due, missed }));
                 let _ = panic::catch_unwind(call);
             }
@@ -273,11 +273,11 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// All timers that a service may have are in use.
+/// All timers of a service are in use.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("all {limit} timers are in use: raise the limit of timers, or use fewer timeouts")]
 pub struct TooManyTimers {
-    /// Most timers of the service.
+    /// Maximum number of timers of the service.
     pub limit: usize,
 }
 

@@ -10,29 +10,29 @@ use crate::document::{Document, Format};
 use crate::element::Limits;
 use crate::finding::Error;
 
-/// Sizes of archives that are read. Each bounds time and memory.
+/// Limits of archives that are read. Each bounds time and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveLimits {
-    /// Entries.
+    /// Maximum number of entries.
     pub entries: usize,
-    /// Octets of all entries together, as unpacked.
+    /// Maximum unpacked octets of all entries together.
     pub octets: u64,
 }
 
 impl Default for ArchiveLimits {
-    /// 4,096 entries of 256 MiB together.
+    /// Returns limits of 4,096 entries and 256 MiB.
     fn default() -> ArchiveLimits {
         ArchiveLimits { entries: 4_096, octets: 256 << 20 }
     }
 }
 
-/// Octets of a link to another file of the archive.
+/// Maximum octets of a link to another file of the archive.
 const MOST_LINK: usize = 4_096;
 
 /// Files of an archive by their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Archive {
-    /// Contents by path: relative, with `/`, and without `..`.
+    /// Contents by path: relative, separated by `/`, and without `..`.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -40,7 +40,8 @@ impl Archive {
     /// Unpacks an archive into memory.
     ///
     /// # Errors
-    /// No ZIP file, a limit, two entries of one path, links, encryption, or paths that climb out of the archive.
+    /// Octets that are not a ZIP file, a limit, two entries with the same path, links, encryption, or paths that
+    /// leave the archive.
     pub fn read(octets: &[u8], limits: &ArchiveLimits) -> Result<Archive, Error> {
         let broken = |error: zip::result::ZipError| {
             Error::plain(format!("no archive that can be read: {error}"))
@@ -67,7 +68,7 @@ impl Archive {
                 let what = format!("entry {name:?} is a link or leads out of the archive");
                 return Err(Error::plain(what));
             }
-            // What the entry says of its size is not believed.
+            // The size stated in the entry is not trusted.
             let mut content = Vec::new();
             let read = entry.take(left + 1).read_to_end(&mut content);
             read.map_err(|error| Error::plain(format!("entry {name:?}: {error}")))?;
@@ -82,7 +83,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Packs the files, in the order of their paths: equal archives have equal octets.
+    /// Packs the files in the order of their paths, so that equal archives have equal octets.
     ///
     /// # Errors
     /// Paths that [`read`](Self::read) would refuse.
@@ -100,10 +101,10 @@ impl Archive {
         Ok(zip.finish().map_err(broken)?.into_inner())
     }
 
-    /// Reads the descriptors of the archive, with their paths. Links between them (`href`) have to lead to entries.
+    /// Reads the descriptors of the archive, by path. Links between them (`href`) must lead to entries.
     ///
     /// # Errors
-    /// What is wrong with a descriptor, after its path.
+    /// The errors of a descriptor, with its path.
     pub fn documents(&self, limits: &Limits) -> Result<BTreeMap<String, Document>, Error> {
         let mut documents = BTreeMap::new();
         for (name, content) in &self.files {
@@ -132,8 +133,8 @@ impl Archive {
         Ok(documents)
     }
 
-    /// Returns the path that a link leads to: beside the document, or from the top. `..` goes up within the archive.
-    /// A link of more than 4,096 octets leads nowhere.
+    /// Returns the path that a link leads to, relative to the document or to the top. `..` goes up within the
+    /// archive. `None` for a missing file, and for a link of more than 4,096 octets.
     pub fn resolve(&self, from: &str, href: &str) -> Option<&str> {
         if href.len() > MOST_LINK {
             return None;
@@ -145,7 +146,7 @@ impl Archive {
     }
 }
 
-/// Follows a relative path from a folder; `None` if it leads out of the archive.
+/// Resolves a relative path from a folder; `None` if it leaves the archive.
 fn within(folder: &str, href: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in href.split('/') {
@@ -158,7 +159,7 @@ fn within(folder: &str, href: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Refuses two entries of one path, of which the reader keeps one: the archive's end tells how many there are.
+/// Refuses two entries with the same path, of which the reader keeps one: the end record has the number of entries.
 fn unrepeated(octets: &[u8], zip: &ZipArchive<Cursor<&[u8]>>) -> Result<(), Error> {
     const SIGNATURE: &[u8] = b"PK\x05\x06";
     const LENGTH: usize = 22;

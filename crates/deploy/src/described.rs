@@ -1,25 +1,25 @@
-//! Tables of structs, one for each struct of a schema: its elements in order, from which reading
-//! and writing follow.
+//! Tables of structs, one for each struct of a schema: its elements in order, from which reading and
+//! writing are derived.
 
 use crate::element::{Element, Look};
 use crate::finding::{Error, Place};
 
-/// Something that one element holds.
+/// A value in one element.
 pub(crate) trait Item: Sized {
-    /// Takes an element.
+    /// Reads the value from an element.
     fn read(element: &Element) -> Result<Self, Error>;
 
-    /// Makes an element of this name; `None` if it need not be written.
+    /// Writes the value as an element with this name.
     fn write(&self, name: &str) -> Element;
 
-    /// Returns the value where the element is missing.
+    /// Returns the value for a missing element.
     fn missing(name: &str, within: &Element) -> Result<Self, Error> {
         let what = format!("<{}> lacks its <{name}>", within.name);
         Err(Error::at(within.place, what))
     }
 }
 
-/// Values that elements of one name hold together: one, one at most, or any number.
+/// Values in the elements with one name: exactly one, at most one, or any number.
 pub(crate) trait Field: Sized {
     fn take(fields: &mut Fields<'_>, name: &'static str) -> Result<Self, Error>;
     fn give(&self, name: &str, into: &mut Vec<Element>);
@@ -58,7 +58,7 @@ impl<T: Item> Field for Vec<T> {
     }
 }
 
-/// The children of an element while a struct is made of them.
+/// Children of an element while a struct is read from them.
 pub(crate) struct Fields<'e> {
     pub(crate) within: &'e Element,
     known: Vec<&'static str>,
@@ -96,7 +96,7 @@ impl<'e> Fields<'e> {
         }
     }
 
-    /// Refuses children that no field took.
+    /// Refuses children that no field has read.
     pub(crate) fn end(self) -> Result<(), Error> {
         let unknown = |child: &&Element| !self.known.contains(&&*child.name);
         match self.within.children.iter().find(unknown) {
@@ -114,7 +114,7 @@ impl<'e> Fields<'e> {
     }
 }
 
-/// Text that fits into a message.
+/// Returns a prefix of a text, short enough for a message.
 pub(crate) fn clip(text: &str) -> &str {
     match text.char_indices().nth(60) {
         Some((end, _)) => &text[..end],
@@ -122,7 +122,7 @@ pub(crate) fn clip(text: &str) -> &str {
     }
 }
 
-/// Refuses an element that is no plain text.
+/// Returns the text of an element; refuses one with children.
 pub(crate) fn plain(element: &Element) -> Result<&str, Error> {
     match element.children.first() {
         None => Ok(&element.text),
@@ -161,7 +161,7 @@ impl Item for bool {
     }
 }
 
-/// Makes an element of a number or a truth value.
+/// Creates an element for a number or a boolean.
 pub(crate) fn bare(name: &str, value: impl std::fmt::Display) -> Element {
     Element { look: Look::Bare, ..Element::text(name, value.to_string()) }
 }
@@ -189,7 +189,7 @@ macro_rules! numbers {
 
 numbers!(u8, i16, u16, i32, u32, i64, u64);
 
-/// Identity of an element within its document (`xmi:id`). Where none is written, the element's name serves.
+/// Identity of an element within its document (`xmi:id`). Defaults to the element's name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Id(pub String);
 
@@ -218,17 +218,17 @@ impl Item for Id {
     }
 }
 
-/// Reference to the element of an id (`xmi:idref`).
+/// Reference to the element with an id (`xmi:idref`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ref {
-    /// The id.
+    /// Id of the element.
     pub id: String,
     /// Position of the reference.
     pub place: Place,
 }
 
 impl Ref {
-    /// Refers to an id.
+    /// Creates a reference to an id.
     pub fn to(id: impl Into<String>) -> Ref {
         Ref { id: id.into(), place: Place::default() }
     }
@@ -262,7 +262,7 @@ impl Item for Ref {
     }
 }
 
-/// Declares a struct of a schema by its elements in the order in which they are written.
+/// Declares a struct of a schema by its elements, in the order in which they are written.
 macro_rules! described {
     ($(#[$meta:meta])* $name:ident { $( $(#[$doc:meta])* $field:ident: $ty:ty = $element:literal, )* }) => {
         $(#[$meta])*
@@ -307,7 +307,7 @@ macro_rules! spelled {
             /// All values, in the order of the IDL.
             pub const ALL: &[$name] = &[$( $name::$value, )*];
 
-            /// Returns the text of documents.
+            /// Returns the text of the value in documents.
             pub const fn text(self) -> &'static str {
                 match self { $( $name::$value => $text, )* }
             }

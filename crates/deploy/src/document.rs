@@ -1,4 +1,4 @@
-//! Documents: which kinds there are, and how each is read and written.
+//! Kinds of documents, and how they are read and written.
 
 use crate::described::{Item, clip};
 use crate::element::{Element, Limits};
@@ -13,21 +13,21 @@ use crate::model::plan::Plan;
 use crate::model::rtcad::ServerResources;
 use crate::{text, xml};
 
-/// Form of a document.
+/// Format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// XML as the OMG's schema has it (CIAO's, for real-time resources).
+    /// XML in the OMG's schema (CIAO's, for real-time resources).
     Xml,
-    /// TOML, for people.
+    /// TOML, for human authors.
     Toml,
 }
 
 impl Format {
-    /// Endings of XML documents.
+    /// File extensions of XML documents.
     pub const XML_ENDINGS: &[&str] =
         &["xml", "cdp", "cdd", "cpd", "ccd", "cid", "iad", "pcd", "tpd", "csr"];
 
-    /// Returns the form that the ending of a file name stands for.
+    /// Returns the format for the extension of a file name.
     pub fn of_file(name: &str) -> Option<Format> {
         let ending = name.rsplit_once('.')?.1.to_ascii_lowercase();
         match ending.as_str() {
@@ -46,11 +46,11 @@ macro_rules! documents {
             $( $(#[$doc])* $kind(Box<$ty>), )*
         }
 
-        /// Kinds of documents: the name in TOML and the root of XML.
+        /// Kinds of documents: name in TOML and root element in XML.
         const KINDS: &[(&str, &str)] = &[$( ($name, $tag), )*];
 
         impl Document {
-            /// Returns the name of the kind, which TOML has as its key `document`.
+            /// Returns the name of the kind, the value of the key `document` in TOML.
             pub fn kind(&self) -> &'static str {
                 match self { $( Document::$kind(_) => $name, )* }
             }
@@ -119,8 +119,8 @@ impl Document {
     /// Reads a document and checks its references. Takes time and memory linear in the text, which `limits` bounds.
     ///
     /// # Errors
-    /// What is wrong, each with its place: text that is no XML or TOML, elements that the schema does not have, values that
-    /// their types do not have, references to nothing, and whatever a limit forbids.
+    /// All errors with their positions: text that is not XML or TOML, elements that the schema does not have, values
+    /// that do not fit their types, references to missing elements, and exceeded limits.
     ///
     /// ```
     /// use oxorb_deploy::{Document, Format, Limits};
@@ -139,7 +139,7 @@ impl Document {
             Format::Xml => xml::read(text, &limits)?,
             Format::Toml => text::read(text, &limits)?,
         };
-        // Schemas of different years begin the same names with different cases.
+        // Schemas of different years start the same names in different cases.
         let kind = KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&root.name));
         let Some((kind, _)) = kind else {
             let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
@@ -156,21 +156,21 @@ impl Document {
         Ok(document)
     }
 
-    /// Reads a document from the octets of its file: UTF-8, UTF-16 of either order with a byte order mark or an XML
-    /// declaration, or what an XML declaration says.
+    /// Reads a document from the octets of its file: UTF-8, UTF-16 in either byte order with a byte order mark or an
+    /// XML declaration, or the encoding of an XML declaration.
     ///
     /// # Errors
-    /// As [`read`](Self::read); octets that are no text, and encodings that are not known.
+    /// As [`read`](Self::read); octets that are not text, and unknown encodings.
     pub fn read_octets(octets: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
-        // The text is no shorter than half of the octets.
+        // The text has at least half as many octets.
         limits.admit_octets(octets.len() / 2)?;
         Document::read(&crate::encoding::text(octets)?, format, limits)
     }
 
-    /// Writes a document, which [`read`](Self::read) reads as an equal one.
+    /// Writes a document, so that [`read`](Self::read) returns an equal one.
     ///
     /// # Errors
-    /// Text with characters that XML cannot hold; tables deeper than readers of TOML go.
+    /// Text with characters that XML cannot represent; tables nested too deeply for readers of TOML.
     pub fn write(&self, format: Format) -> Result<String, Error> {
         let root = self.element();
         let found = KINDS.iter().find(|(name, _)| *name == root.name);
@@ -184,7 +184,7 @@ impl Document {
         }
     }
 
-    /// Returns the links to other documents (`href`), with their places.
+    /// Returns the links to other documents (`href`), with their positions.
     pub fn links(&self) -> Vec<(String, Place)> {
         fn collect(element: &Element, into: &mut Vec<(String, Place)>) {
             for child in &element.children {

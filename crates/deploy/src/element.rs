@@ -1,20 +1,21 @@
-//! The tree between text and model: named elements, of bounded number and depth.
+//! Tree of elements between text and model, limited in number and depth.
 
 use crate::finding::{Error, Place};
 
-/// Sizes of documents that are read. Each bounds time and memory, which grow linearly with it.
+/// Limits of documents that are read. Each bounds time and memory, which grow linearly with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Octets of a document.
     pub octets: usize,
     /// Elements and attributes of a document.
     pub elements: usize,
-    /// Elements within elements; at most 64.
+    /// Nesting depth of elements; at most 64.
     pub depth: usize,
 }
 
 impl Default for Limits {
-    /// 16 MiB, 500,000 elements, 48 deep: a plan of 10,000 instances has room.
+    /// Returns limits of 16 MiB, 500,000 elements and a depth of 48, sufficient for a plan of
+    /// 10,000 instances.
     fn default() -> Limits {
         Limits { octets: 16 << 20, elements: 500_000, depth: 48 }
     }
@@ -61,11 +62,11 @@ pub(crate) enum Look {
     /// Any text: quoted in TOML.
     #[default]
     Text,
-    /// A number or a truth value: bare in TOML.
+    /// A number or a boolean: bare in TOML.
     Bare,
 }
 
-/// Element. Attributes are children that XML writes otherwise.
+/// Element. Attributes are children that are written differently in XML.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Element {
     /// Name without a prefix.
@@ -91,13 +92,13 @@ impl Element {
         self
     }
 
-    /// Marks it as an attribute.
+    /// Marks the element as an attribute.
     pub(crate) fn attribute(mut self) -> Element {
         self.is_attribute = true;
         self
     }
 
-    /// Returns the first child of a name.
+    /// Returns the first child with a name.
     pub(crate) fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|child| child.name == name)
     }

@@ -1,13 +1,13 @@
-//! Octets of documents to text: UTF-8, UTF-16 and ISO 8859-1, by byte order mark and XML declaration.
+//! Decoding of documents: UTF-8, UTF-16 and ISO 8859-1, by byte order mark and XML declaration.
 
 use std::borrow::Cow;
 
 use crate::finding::{Error, Place};
 
-/// Octets in which an XML declaration says the encoding at the latest.
+/// Octets within which an XML declaration must state the encoding.
 const HEAD: usize = 256;
 
-/// Order of the octets in a code unit of UTF-16.
+/// Byte order of the code units of UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Big,
@@ -30,19 +30,19 @@ pub(crate) fn text(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// Takes the encoding that an XML declaration says for code units of one octet; UTF-8 where it says none.
+/// Decodes by the encoding in an XML declaration, for code units of one octet; UTF-8 by default.
 fn single_octets(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
     let said = declared(octets).map(|said| said.to_ascii_lowercase());
     match said.as_deref() {
         Some("iso-8859-1" | "latin1") if !octets.is_ascii() => {
             Ok(octets.iter().map(|&octet| char::from(octet)).collect::<String>().into())
         }
-        // What is no UTF-16 was converted, with its declaration as it was.
+        // A document that is not UTF-16 was converted without changing its declaration.
         None
         | Some("utf-8" | "utf8" | "us-ascii" | "ascii" | "iso-8859-1" | "latin1" | "utf-16") => {
             utf8(octets)
         }
-        // Octets below 128 are the same characters in nearly all others.
+        // In nearly all other encodings octets below 128 are the same characters.
         Some(_) if octets.is_ascii() => utf8(octets),
         Some(other) => Err(Error::at(
             Place { line: 1, column: 1 },
@@ -53,7 +53,7 @@ fn single_octets(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// Returns the encoding that an XML declaration says.
+/// Returns the encoding in an XML declaration.
 fn declared(octets: &[u8]) -> Option<&str> {
     let head = octets.strip_prefix(b"<?xml")?;
     let head = &head[..head.len().min(HEAD)];
@@ -96,7 +96,7 @@ fn utf16(octets: &[u8], order: Order) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// Returns the place after a text.
+/// Returns the position after a text.
 fn end(text: &str) -> Place {
     let lines = text.bytes().filter(|&octet| octet == b'\n').count();
     let last = text.rsplit('\n').next().unwrap_or_default().chars().count();

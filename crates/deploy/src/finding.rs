@@ -1,10 +1,11 @@
-//! Places in documents, and what is wrong there.
+//! Positions in documents, and findings there.
 
 use std::fmt;
 
-/// Line and column of something that was read, both from 1; 0 where it comes from no text.
+/// Line and column of an element, both from 1; 0 for an element that was not read from text.
 ///
-/// Places are notes: all are equal, so that documents which say the same compare as equal wherever they were read.
+/// Positions are only annotations: all compare equal, so that equal documents compare equal regardless of where they
+/// were read.
 #[derive(Debug, Clone, Copy, Default, Eq)]
 pub struct Place {
     /// Line, from 1.
@@ -30,7 +31,7 @@ impl fmt::Display for Place {
 pub enum Severity {
     /// The document must not be deployed.
     Error,
-    /// The plan may be deployed, and is probably not meant so.
+    /// The plan may be deployed, but is probably wrong.
     Warning,
     /// An assumption of a check.
     Note,
@@ -46,15 +47,15 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Document that a place is in.
+/// Document that contains a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Source {
-    /// The plan, or the only document there is.
+    /// Plan, or the only document.
     #[default]
     Plan,
-    /// The document of real-time resources.
+    /// Document of real-time resources.
     Rtcad,
-    /// The document of the domain.
+    /// Document of the domain.
     Domain,
 }
 
@@ -63,18 +64,18 @@ pub enum Source {
 pub struct Finding {
     /// Severity.
     pub severity: Severity,
-    /// Document of the place.
+    /// Document of the position.
     pub source: Source,
-    /// Position of the element; line 0 where it was not read from text.
+    /// Position of the element; line 0 if it was not read from text.
     pub place: Place,
-    /// A sentence: what is wrong.
+    /// Problem, as a sentence.
     pub what: String,
-    /// Cure; empty where that is plain.
+    /// Remedy; empty if it is obvious.
     pub cure: String,
 }
 
 impl Finding {
-    /// An error without a cure, in the plan.
+    /// Creates an error in the plan, without a remedy.
     pub fn error(place: Place, what: impl Into<String>) -> Finding {
         Finding {
             severity: Severity::Error,
@@ -85,24 +86,24 @@ impl Finding {
         }
     }
 
-    /// A warning without a cure, in the plan.
+    /// Creates a warning in the plan, without a remedy.
     pub fn warning(place: Place, what: impl Into<String>) -> Finding {
         Finding { severity: Severity::Warning, ..Finding::error(place, what) }
     }
 
-    /// A note without a cure, in the plan.
+    /// Creates a note in the plan, without a remedy.
     pub fn note(place: Place, what: impl Into<String>) -> Finding {
         Finding { severity: Severity::Note, ..Finding::error(place, what) }
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy.
     #[must_use]
     pub fn cure(mut self, cure: impl Into<String>) -> Finding {
         self.cure = cure.into();
         self
     }
 
-    /// Moves it to another document.
+    /// Moves the finding to another document.
     #[must_use]
     pub fn within(mut self, source: Source) -> Finding {
         self.source = source;
@@ -110,7 +111,8 @@ impl Finding {
     }
 }
 
-/// Findings of a check, of which a hostile document may cause any number: the first of each severity are kept, the others counted.
+/// Findings of a check. A hostile document may cause any number: the first ones of each severity are kept, the others
+/// counted.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<Finding>,
@@ -139,7 +141,7 @@ impl Findings {
         self.counts[Severity::Error as usize]
     }
 
-    /// Returns how many errors are not kept.
+    /// Returns the number of errors that were not kept.
     pub(crate) fn more_errors(&self) -> usize {
         self.errors().saturating_sub(Error::MOST)
     }
@@ -149,7 +151,7 @@ impl Findings {
     }
 }
 
-/// Lists names for a cure: the first ten, and how many more there are.
+/// Lists names for a remedy: the first ten, and the number of others.
 pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const MOST: usize = 10;
     let mut names = names.into_iter();
@@ -174,15 +176,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Why a document is refused: at least one finding, in the order of the document.
+/// Reasons for which a document is refused: at least one finding, in the order of the document.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The first [`MOST`](Self::MOST) of them, and where there are more, one that says how many.
+    /// First [`MOST`](Self::MOST) findings, followed by one with the number of others, if any.
     pub findings: Vec<Finding>,
 }
 
 impl Error {
-    /// Findings that are kept.
+    /// Maximum number of findings that are kept.
     pub const MOST: usize = 100;
 
     pub(crate) fn at(place: Place, what: impl Into<String>) -> Error {

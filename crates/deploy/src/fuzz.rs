@@ -1,9 +1,9 @@
-//! Entry point of the fuzz target: any text is refused, or survives both forms.
+//! Entry point of the fuzz target: any text is refused, or survives both formats.
 
 use crate::{Archive, ArchiveLimits, Assembly, AssemblyLimits, Document, Format, Limits};
 
-/// Reads a document: TOML if the first octet is even, XML if it is odd, an archive if it is a `P`. What is accepted is
-/// written and read again in both forms, and has to be the same text then.
+/// Reads a document: TOML if the first octet is even, XML if it is odd, an archive if it is a `P`. An accepted
+/// document is written and read again in both formats, and must then have the same text.
 pub fn document(data: &[u8]) {
     let limits = Limits { octets: 1 << 16, elements: 10_000, depth: 32 };
     if data.first() == Some(&b'P') {
@@ -23,16 +23,16 @@ pub fn document(data: &[u8]) {
     let Ok(document) = Document::read_octets(octets, format, &limits) else {
         return;
     };
-    // XML and heads of tables may nest deeper than inline tables.
+    // XML and table headers may nest more deeply than inline tables.
     let Ok(written) = document.write(Format::Toml) else {
         return;
     };
-    // What is written may be longer than what was read.
+    // The written text may be longer than the original.
     let roomy = Limits::default();
     let again = Document::read(&written, Format::Toml, &roomy);
     let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));
     assert_eq!(again.write(Format::Toml).as_ref(), Ok(&written));
-    // TOML may hold characters that XML does not.
+    // TOML may contain characters that XML does not permit.
     if let Ok(xml) = document.write(Format::Xml) {
         let again = Document::read(&xml, Format::Xml, &roomy);
         let again = again.unwrap_or_else(|error| panic!("{error}\n{xml}"));

@@ -1,10 +1,10 @@
 //! Deployment as data: plans, packages, domains and real-time resources of components.
 //!
-//! OMG's Deployment and Configuration (formal/06-04-02) describes what runs where in XML; CIAO added real-time resources.
-//! [`Document`] reads and writes both, and a TOML form of both that people can write. Nothing here knows an ORB, opens a
-//! socket or starts anything.
+//! OMG's Deployment and Configuration (formal/06-04-02) describes the deployment of components in XML; CIAO added
+//! real-time resources. [`Document`] reads and writes both, and a TOML format of both for human authors. This crate
+//! does not depend on an ORB, opens no socket and starts nothing.
 //!
-//! All that is read is bounded ([`Limits`]), and every error has its line and column ([`Error`], [`Finding`]).
+//! All input is limited ([`Limits`]), and every error has its line and column ([`Error`], [`Finding`]).
 #![forbid(unsafe_code)]
 
 mod archive;

@@ -1,4 +1,4 @@
-//! Processes, and the instances that share them.
+//! Processes of a plan, and the instances in them.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use crate::model::plan::{LocalityKind, Plan};
 /// Process on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Node.
+    /// Name of the node.
     pub node: String,
-    /// Name, of which a node has one: `main`, `shared-N` for the N-th constraint, or the instance, after `instance-` where its
-    /// name could be taken for one of those.
+    /// Name, unique on the node: `main`, `shared-N` for the N-th constraint, or the instance's name, prefixed by
+    /// `instance-` if it could be mistaken for one of those.
     pub name: String,
-    /// Indices of instances in the plan, in its order.
+    /// Indices of the instances in the plan, in its order.
     pub instances: Vec<usize>,
 }
 
-/// Returns the processes of a plan: one for each constraint `SameProcess`, one for each instance that must not share, and one
-/// named `main` on each node for the rest. Instances without a node have none.
+/// Returns the processes of a plan, on each node: one for each constraint `SameProcess`, one for each instance that
+/// must not share, and one named `main` for the rest. Instances without a node have none.
 pub fn processes(plan: &Plan) -> Vec<Process> {
     let mut group: HashMap<&str, usize> = HashMap::new();
     let mut alone: HashMap<&str, ()> = HashMap::new();
@@ -51,7 +51,7 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
     found
 }
 
-/// Name of the process of an instance that shares it with none.
+/// Returns the name of the process of an instance that does not share one.
 fn alone_name(instance: &str) -> String {
     let is_taken = instance == "main"
         || ["shared-", "instance-"].iter().any(|prefix| instance.starts_with(prefix));

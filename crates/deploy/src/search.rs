@@ -1,4 +1,4 @@
-//! Searches through lists. Tests count what they compare, so that one within a loop over a document shows.
+//! Linear searches. Tests count the comparisons, which reveals a search within a loop over a document.
 
 /// Returns the index of the first item for which `is_it` holds. Linear.
 pub(crate) fn position<T>(items: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
@@ -23,7 +23,7 @@ fn count(items: usize) {
     COMPARED.set(COMPARED.get() + items);
 }
 
-/// Returns how many items this thread has compared.
+/// Returns the number of items that this thread has compared.
 #[cfg(test)]
 pub(crate) fn compared() -> usize {
     COMPARED.get()

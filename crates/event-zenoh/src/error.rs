@@ -4,27 +4,27 @@ use std::io;
 use oxorb_event::ConnectError;
 use oxorb_event::delivery::{self, DispatcherError};
 
-/// Reason why a host cannot join a federation, or a channel cannot share its events.
+/// Reason for which a host cannot join a federation, or a channel cannot share its events.
 #[non_exhaustive]
 pub enum FederationError {
-    /// A setting is none that zenoh takes.
+    /// zenoh rejects a setting.
     Setting {
         /// Path of the setting in zenoh's configuration.
         setting: String,
         /// Explanation by zenoh.
         why: String,
     },
-    /// zenoh cannot begin: an endpoint is taken, or no router is reached.
+    /// zenoh cannot start: an endpoint is in use, or no router is reached.
     Open(String),
-    /// zenoh refuses a declaration.
+    /// zenoh rejects a declaration.
     Declare(String),
     /// The channel refuses the gateway.
     Channel(ConnectError),
-    /// The queues get no threads.
+    /// The threads of the queues cannot be started.
     Threads(DispatcherError),
-    /// The queues are refused: a size is 0.
+    /// The dispatcher refuses the queues: a size is 0.
     Queue(delivery::ConnectError),
-    /// The gateway gets no thread.
+    /// The thread of the gateway cannot be started.
     Thread(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! Gateway: the place of a channel in a federation.
+//! Gateway between a channel and a federation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,13 +18,12 @@ use crate::statistics::Counters;
 use crate::wire::Sender;
 use crate::{Federation, FederationError, FederationOptions, FederationStatistics};
 
-/// Gateway between a channel of this process and a federation: all channels whose gateways have the same prefix share their
+/// Gateway between a local channel and a federation: all channels whose gateways have the same prefix share their
 /// events. Dropping it leaves the federation.
 ///
-/// It is a consumer and a supplier of the channel, as a gateway, and does not get back what it brought. It takes 1 from the
-/// `ttl` of each event that it sends, and sends none that has 0 left, as the other gateways do: so events end that go round
-/// in a circle with them. A push costs its supplier one copy of the event and one lock; zenoh's part is done in a thread of
-/// the gateway.
+/// It is a consumer and a supplier of the channel, as a gateway, and does not receive its own events. Like other
+/// gateways, it decrements the `ttl` of each event that it sends, and sends none with 0, so that events in a circle
+/// end. A push costs its supplier one copy of the event and one lock; zenoh's part is done in a thread of the gateway.
 pub struct ZenohGateway {
     inner: Arc<Inner>,
     channel: EventChannel,
@@ -47,26 +46,27 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// Keys that consumers ask for, since the thread last looked.
+    /// Changed subscriptions that the thread has not processed.
     wanted: Option<Wanted>,
     subscriptions: usize,
     stopped: bool,
 }
 
-/// Subscribers by the key and the expression that they ask for.
+/// Zenoh subscribers by key and key expression.
 type Declared = BTreeMap<(Key, String), Subscriber<()>>;
 
-/// Time after which a declaration that zenoh refused is tried again.
+/// Time after which a rejected declaration is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Least time between two questions for the last events.
+/// Shortest time between two queries for the last events.
 const SOONEST: Duration = Duration::from_millis(10);
 
 impl ZenohGateway {
     /// Joins a channel to a federation. Does not wait for other channels.
     ///
     /// # Errors
-    /// [`FederationError`]: the channel refuses it, a size is 0, the prefix is none, or there are no threads.
+    /// [`FederationError`]: the channel refuses the gateway, a size is 0, the prefix is invalid, or a thread cannot be
+    /// started.
     pub fn start(
         channel: &EventChannel,
         federation: &Federation,
@@ -111,7 +111,7 @@ impl ZenohGateway {
         Ok(gateway)
     }
 
-    /// Returns what was sent and received so far.
+    /// Returns the statistics.
     pub fn statistics(&self) -> FederationStatistics {
         FederationStatistics {
             subscriptions: self.inner.lock().subscriptions,
@@ -124,7 +124,7 @@ impl ZenohGateway {
 }
 
 impl Drop for ZenohGateway {
-    /// Sends what waits, within a second, and takes no more.
+    /// Sends waiting events, for at most a second, and refuses further ones.
     fn drop(&mut self) {
         self.channel.remove_observer(self.observer);
         self.inner.lock().stopped = true;
@@ -147,7 +147,7 @@ impl std::fmt::Debug for ZenohGateway {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that is done under the lock leaves half a change.
+        // A panic under this lock leaves no partial change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,7 +156,7 @@ impl Inner {
         let name = format!("{}/**", self.options.prefix);
         let session = self.federation.session();
         if self.options.latest == 0 {
-            // Asks zenoh whether it takes the prefix.
+            // Only checks that zenoh accepts the prefix.
             let taken = zenoh::key_expr::KeyExpr::try_from(name);
             return taken.map(|_| None).map_err(refused);
         }
@@ -165,15 +165,15 @@ impl Inner {
         declared.wait().map(Some).map_err(refused)
     }
 
-    /// Asks zenoh for what consumers ask for, until the gateway is dropped.
+    /// Keeps zenoh's subscriptions equal to those of the consumers, until the gateway is dropped.
     fn run(&self) {
         let mut declared = Declared::new();
-        // What zenoh did not take.
+        // Subscriptions of which zenoh rejected a part.
         let mut again = None;
         loop {
             let limit = match (&again, self.options.latest) {
                 (Some(_), _) => AGAIN,
-                // Nothing to do until something changes.
+                // Sleeps until something changes.
                 (None, 0) => Duration::from_secs(3_600),
                 (None, _) => self.options.refresh.max(SOONEST),
             };
@@ -196,7 +196,8 @@ impl Inner {
         }
     }
 
-    /// Declares what is new and undeclares what nobody asks for any more. Returns what was wanted if zenoh did not take all of it.
+    /// Declares new subscriptions and undeclares those without consumers. Returns `wanted` if zenoh rejected a part of
+    /// it.
     fn subscribe(&self, declared: &mut Declared, wanted: Wanted) -> Option<Wanted> {
         let expressions = wanted.expressions();
         self.receiving.set_wanted(wanted.clone());
@@ -222,7 +223,7 @@ impl Inner {
         (!complete).then_some(wanted)
     }
 
-    /// Asks other gateways for the last events of topics. What comes too late is lost until the next time.
+    /// Queries other gateways for the last events of topics. Late replies are lost until the next query.
     fn refresh(&self, key: Key, name: &str) {
         let receiving = Arc::clone(&self.receiving);
         let expression = format!("{}/{name}", self.options.prefix);
@@ -233,12 +234,12 @@ impl Inner {
                 receiving.take(key, sample);
             }
         });
-        // A session that is closed has nobody to ask.
+        // A closed session cannot query.
         let _ = request.wait();
     }
 }
 
-/// Notes what the channel's consumers ask for.
+/// Observer that records the subscriptions of the channel's consumers.
 struct Watcher(Arc<Inner>);
 
 impl Observer for Watcher {
@@ -253,11 +254,11 @@ impl Observer for Watcher {
     }
 }
 
-/// Returns the identity of a new gateway: that of its host and of this moment, mixed.
+/// Returns the identity of a new gateway, a hash of its host's identity with random seeds.
 fn new_sender(federation: &Federation) -> Sender {
     use std::hash::{BuildHasher as _, RandomState};
     let host = federation.session().zid().to_string();
-    // Each is seeded by the operating system.
+    // Each state is seeded by the operating system.
     let [one, other] = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(&host));
     let mut sender = Sender::default();
     sender[..8].copy_from_slice(&one.to_ne_bytes());

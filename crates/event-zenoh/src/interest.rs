@@ -1,4 +1,4 @@
-//! Key expressions for what consumers ask for: each event matches one of them.
+//! Key expressions of subscriptions; at least one of them matches each event.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use oxorb_event::Key;
 use oxorb_event::event_type::{ANY, NULL_DESIGNATOR, SHUTDOWN, UNDEFINED};
 use oxorb_event::rtec_event_channel_admin::ConsumerQos;
 
-/// Types and sources that consumers ask for, none covered by another.
+/// Types and sources to which consumers subscribe, none covered by another.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Wanted(BTreeSet<Key>);
 
 impl Wanted {
-    /// Returns what a channel's observer is told.
+    /// Reads the subscriptions that a channel reports to its observer.
     pub(crate) fn new(subscriptions: &ConsumerQos) -> Wanted {
         let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
         let keys = headers.filter_map(|header| match header.r#type {
             NULL_DESIGNATOR => Some((ANY, ANY)),
-            // Designators of groups, and timers, which no channel sends.
+            // Designators and timers, which no channel sends.
             SHUTDOWN..UNDEFINED => None,
             event_type => Some((event_type, header.source)),
         });
@@ -29,7 +29,7 @@ impl Wanted {
         Wanted(keys.iter().copied().filter(|key| !covered(key)).collect())
     }
 
-    /// Returns the key expressions behind the prefix, each with the key that it stands for; none if nothing is wanted.
+    /// Returns the key expressions after the prefix, each with its key; none if nothing is wanted.
     pub(crate) fn expressions(&self) -> Vec<(Key, String)> {
         let part = |number: i32| match number {
             ANY => "*".to_owned(),
@@ -47,7 +47,8 @@ impl Wanted {
         all
     }
 
-    /// Whether the expression of `asked` is the one to take events of a topic from: of a type that is wanted from any source, and a
+    /// Reports whether a topic's events are accepted from the expression of `asked`. If the type is wanted from any
+    /// source, and the source for any type, both expressions receive them, and only the former is used.
     /// source of which any type is, both expressions get them.
     pub(crate) fn takes(&self, asked: Key, topic: Key) -> bool {
         let twice = asked.0 == ANY && asked.1 != ANY && self.0.contains(&(topic.0, ANY));
@@ -55,7 +56,7 @@ impl Wanted {
     }
 }
 
-/// Key that stands for the expression `any`: no event has it.
+/// Key for the expression `any`, which no event has.
 const NONE: Key = (SHUTDOWN, ANY);
 
 #[cfg(test)]
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(names(&[(17, 1), (17, 0), (18, 2)]), ["17/*", "18/2", "any"]);
         assert_eq!(names(&[(17, 1), (0, 0), (0, 3)]), ["*/*", "any"]);
         assert_eq!(names(&[(0, 3), (17, 0), (17, 3)]), ["*/3", "17/*", "any"]);
-        // The null designator passes every event.
+        // The null designator accepts every event.
         assert_eq!(names(&[(NULL_DESIGNATOR, 0), (17, 3)]), ["*/*", "any"]);
     }
 

@@ -4,9 +4,9 @@
 //! channel --ZenohGateway--> zenoh (routers, peers) --ZenohGateway--> channel, and more of them
 //! ```
 //!
-//! A topic is a type and a source of events. A gateway passes every event of its channel to zenoh once, and asks zenoh for
-//! what the consumers of its channel ask for; zenoh finds the hosts, the ways between them, and other ways when one is
-//! lost. Events keep their order within a topic; gaps are counted, repeats refused. What is kept and what is not:
+//! A topic is a type and a source of events. A gateway passes every event of its channel to zenoh once, and subscribes
+//! to what the consumers of its channel want; zenoh finds the hosts, the routes between them, and other routes when one
+//! is lost. Events keep their order within a topic; gaps are counted, duplicates rejected. For the guarantees see
 //! `docs/federation.md`.
 //!
 //! ```

@@ -34,28 +34,28 @@ struct Args {
     /// Threads that deliver to consumers
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
-    /// Place among the hosts: router, peer or client
+    /// Role among the hosts: router, peer or client
     #[arg(long, default_value = "peer")]
     mode: Mode,
-    /// Endpoint to listen at for other hosts, such as tcp/0.0.0.0:7447; several times for several
+    /// Endpoint to listen at for other hosts, such as tcp/0.0.0.0:7447; may be repeated
     #[arg(long, value_name = "ENDPOINT")]
     listen: Vec<String>,
-    /// Endpoint of another host, such as tcp/north:7447; several times for several
+    /// Endpoint of another host, such as tcp/north:7447; may be repeated
     #[arg(long, value_name = "ENDPOINT")]
     connect: Vec<String>,
-    /// Look for other hosts of the local network by multicast
+    /// Find other hosts of the local network by multicast
     #[arg(long)]
     scout: bool,
-    /// First part of the names of topics: only channels that have the same share topics
+    /// First part of the names of topics: only channels with the same prefix share topics
     #[arg(long, default_value = "oxorb/events")]
     prefix: String,
     /// Priorities by type of event, such as '17@real-time 18@background *@data'
     #[arg(long, default_value = "*@data", value_parser = Priorities::by_type)]
     priorities: Priorities,
-    /// Wait for room instead of dropping events where zenoh has none
+    /// Wait for queue space instead of dropping events when zenoh is congested
     #[arg(long)]
     wait: bool,
-    /// Topics whose last event is kept for channels that join later
+    /// Maximum number of topics whose last event is kept for channels that join later
     #[arg(long, value_name = "TOPICS", default_value_t = 0)]
     latest: usize,
     /// Print one line of JSON for each change and at the end, instead of text
@@ -63,7 +63,7 @@ struct Args {
     format: String,
 }
 
-/// Time between two looks at the number of neighbours.
+/// Period of the checks of the number of neighbours.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -87,7 +87,8 @@ fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
         connect: args.connect.clone(),
         scouting: args.scout,
     })?;
-    // Before that, which may wait for a router, there is nothing that a signal should end in order.
+    // Registered after joining, which may wait for a router: until then a signal may simply end the
+    // process.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let options = FederationOptions {
         prefix: args.prefix.clone(),

@@ -8,10 +8,10 @@ use zenoh::{Config, Session, Wait};
 
 use crate::FederationError;
 
-/// Place of a host among the hosts of a federation.
+/// Role of a host among the hosts of a federation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// Passes on events between other hosts, and finds other ways when one is lost.
+    /// Passes on events between other hosts, and reroutes when a connection is lost.
     Router,
     /// Connects to every peer that it finds, and to routers.
     #[default]
@@ -23,34 +23,34 @@ pub enum Mode {
 /// Settings of a host in a federation.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// Place among the hosts. Default [`Mode::Peer`].
+    /// Role of the host. Default [`Mode::Peer`].
     pub mode: Mode,
-    /// Endpoints to listen at, such as `tcp/0.0.0.0:7447`. Default: zenoh's, which are port 7447 for a router, and a free
+    /// Endpoints to listen at, such as `tcp/0.0.0.0:7447`. Default: zenoh's, that is port 7447 for a router, and a free
     /// port for a peer.
     pub listen: Vec<String>,
-    /// Endpoints of other hosts, such as `tcp/10.0.0.7:7447`. One that does not answer is tried again after each second,
-    /// then after up to 4 s, for ever; so is one that was lost.
+    /// Endpoints of other hosts, such as `tcp/10.0.0.7:7447`. A connection that fails or is lost is retried after 1 s,
+    /// later after up to 4 s, without limit.
     pub connect: Vec<String>,
-    /// Whether other hosts of the local network are looked for by multicast (224.0.0.224, port 7446). Default off.
+    /// Whether other hosts of the local network are found by multicast (224.0.0.224, port 7446). Default off.
     pub scouting: bool,
 }
 
 /// A host in a federation. Cheap to clone: all clones are the same host, which leaves with the last of them.
 ///
-/// zenoh runs in threads of its own, at no real-time priority.
+/// zenoh runs in its own threads, without real-time priority.
 #[derive(Clone)]
 pub struct Federation {
     session: Session,
 }
 
-/// Batches of each urgent priority on a connection: zenoh's most.
+/// Number of batches of each urgent priority per connection: zenoh's maximum.
 const BURST: &str = "16";
-/// Time for which zenoh waits for room before it drops an event. Only the gateway's own thread waits.
+/// Time for which zenoh waits for queue space before it drops an event. Only the gateway's own thread waits.
 const WAIT: Duration = Duration::from_millis(10);
 
 impl Federation {
-    /// Joins a federation. Does not wait until another host is reached, except for a client, which looks for its router
-    /// until it answers.
+    /// Joins a federation. Does not wait until another host is reached, except for a client, which waits for its router
+    /// to answer.
     ///
     /// # Errors
     /// [`FederationError::Setting`], [`FederationError::Open`].
@@ -72,7 +72,7 @@ impl Federation {
         set("connect/exit_on_failure", "false")?;
         set("scouting/multicast/enabled", &node.scouting.to_string())?;
         let queue = "transport/link/tx/queue";
-        // Events that are not collected into batches take one each: a burst needs several.
+        // Events that are not collected into batches take a batch each, so a burst needs several.
         for priority in ["real_time", "interactive_high", "interactive_low"] {
             set(&format!("{queue}/size/{priority}"), BURST)?;
         }
@@ -81,8 +81,8 @@ impl Federation {
         Self::open(config)
     }
 
-    /// Joins a federation with zenoh's own settings, of which there are many more than [`Node`] has: such as encryption and
-    /// access control.
+    /// Joins a federation with a configuration of zenoh, which has many more settings than [`Node`], such as encryption
+    /// and access control.
     ///
     /// # Errors
     /// [`FederationError::Open`].
@@ -97,7 +97,7 @@ impl Federation {
         &self.session
     }
 
-    /// Returns the number of hosts that this one is connected to at present.
+    /// Returns the number of hosts to which this one is connected.
     pub fn neighbours(&self) -> usize {
         let info = self.session.info();
         info.routers_zid().wait().count() + info.peers_zid().wait().count()

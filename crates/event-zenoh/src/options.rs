@@ -7,39 +7,41 @@ use crate::Priorities;
 /// Settings of a [`ZenohGateway`](crate::ZenohGateway).
 #[derive(Clone, Debug)]
 pub struct FederationOptions {
-    /// First part of the names of topics in zenoh; channels share topics whose gateways have the same. One or more names
-    /// with `/` between, without `*`, `$`, `?` and `#`. Default `oxorb/events`.
+    /// First part of the names of topics in zenoh; channels with the same prefix share topics. One or more names
+    /// separated by `/`, without `*`, `$`, `?` and `#`. Default `oxorb/events`.
     pub prefix: String,
     /// Priority in zenoh of each event. Default: [`Data`](crate::Priority::Data) for all.
     pub priorities: Priorities,
-    /// Policy for events that zenoh has no room for: it queues a few batches for each priority and neighbour. Default
+    /// Policy for events when zenoh's queues, a few batches for each priority and neighbour, are full. Default
     /// [`WhenCongested::Drop`].
     pub when_congested: WhenCongested,
-    /// Queue of events that wait for zenoh, one for each priority. Default 1,024 events, 16 MiB, the oldest goes.
+    /// Queue of events that wait for zenoh, one per priority. Default 1,024 events, 16 MiB; the oldest is dropped.
     pub sending: Qos,
-    /// Queue of events that wait for the channel, one for each priority. Default 1,024 events, 16 MiB, the oldest goes.
+    /// Queue of events that wait for the channel, one per priority. Default 1,024 events, 16 MiB; the oldest is
+    /// dropped.
     pub receiving: Qos,
-    /// Topics that the gateway numbers in either direction. Default 65,536, at about 200 octets each. Events of topics beyond it
-    /// are sent without a number (counted), so that receivers miss no gaps in them; when receiving, topics that were
-    /// silent longest are forgotten.
+    /// Maximum number of topics that are numbered in each direction. Default 65,536, at about 200 octets each. Events
+    /// of further topics are sent without a number (counted), so that receivers detect no gaps in them; when receiving,
+    /// topics that were silent longest are forgotten.
     pub topics: usize,
-    /// Largest sample that the gateway takes, in octets. Default 1 MiB and 1 KiB.
+    /// Maximum size of a sample that the gateway accepts, in octets. Default 1 MiB and 1 KiB.
     pub sample_octets: usize,
-    /// Topics whose last event the gateway keeps for channels that join later, or were cut off; further topics have none.
-    /// Default 0. An event is kept in memory, once, as long as no later one of its topic was sent.
+    /// Number of topics whose last event is kept for channels that join later, or were cut off; further topics have
+    /// none. Default 0. One event per topic is kept in memory, until a later one is sent.
     pub latest: usize,
-    /// Time between two requests for the last events of other gateways, which bring what a partition swallowed; also the
-    /// time such a request may take. Default 5 s. Ignored unless [`latest`](Self::latest) is set.
+    /// Period of the queries for the last events of other gateways, which recover events lost in a partition; also the
+    /// time limit of such a query. Default 5 s. Ignored unless [`latest`](Self::latest) is set.
     pub refresh: Duration,
 }
 
-/// Policy for events that zenoh has no room for.
+/// Policy for events when zenoh's queues are full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WhenCongested {
     /// zenoh drops the event, after 10 ms (one beyond 64 KiB: 50 ms); receivers count the gap.
     #[default]
     Drop,
-    /// The gateway waits for room, and its own queue fills; a neighbour that takes nothing for 5 s loses its connection. One
+    /// The gateway waits for space, and its own queue fills; a neighbour that reads nothing for 5 s loses its
+    /// connection. One slow neighbour delays events to all others.
     /// slow neighbour delays events to all others.
     Wait,
 }

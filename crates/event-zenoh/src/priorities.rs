@@ -6,7 +6,7 @@ use std::fmt;
 use oxorb_event::rtec_event_comm::EventHeader;
 use zenoh::qos::Priority;
 
-/// Priority in zenoh for each type of events. Event headers have no priority of their own.
+/// Priority in zenoh for each type of events. Event headers have no priority field.
 ///
 /// ```
 /// use oxorb_event_zenoh::{Priorities, Priority};
@@ -21,7 +21,7 @@ pub struct Priorities {
     other: Priority,
 }
 
-/// Text that is no table of priorities.
+/// Error in the text of a table of priorities.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PriorityError {
     entry: String,
@@ -38,7 +38,7 @@ pub(crate) const ALL: [(Priority, &str); 7] = [
     (Priority::Background, "background"),
 ];
 
-/// Returns the place of a priority among [`ALL`].
+/// Returns the index of a priority in [`ALL`].
 pub(crate) fn place(priority: Priority) -> usize {
     priority as usize - Priority::RealTime as usize
 }
@@ -55,12 +55,12 @@ impl Priorities {
         self
     }
 
-    /// Reads a table of `type@priority`, with blanks between; `*` stands for all other types, which have `data` otherwise.
+    /// Reads a table of `type@priority`, separated by blanks; `*` stands for all other types, whose default is `data`.
     /// Priorities are, the most urgent first: `real-time`, `interactive-high`, `interactive-low`, `data-high`, `data`,
     /// `data-low`, `background`.
     ///
     /// # Errors
-    /// [`PriorityError`] names the entry that is wrong.
+    /// [`PriorityError`] names the invalid entry.
     pub fn by_type(text: &str) -> Result<Self, PriorityError> {
         let mut table = HashMap::new();
         let mut other = None;

@@ -19,7 +19,7 @@ use crate::topics::{Place, Seen};
 use crate::wire::{self, Sender};
 use crate::{FederationError, FederationOptions, priorities};
 
-/// Takes samples in zenoh's threads.
+/// Receiver of samples in zenoh's threads.
 pub(crate) struct Receiving {
     sender: Sender,
     prefix: String,
@@ -31,14 +31,14 @@ pub(crate) struct Receiving {
     counters: Arc<Counters>,
 }
 
-/// A sample whose header is read.
+/// A sample whose header has been read.
 pub(crate) struct Message {
     octets: Vec<u8>,
     order: ByteOrder,
     topic: Key,
 }
 
-/// Sink of the queues: pushes events in the channel's name.
+/// Sink of the queues: pushes events to the channel.
 struct Pushing {
     supplier: SupplierConnection,
     counters: Arc<Counters>,
@@ -73,7 +73,7 @@ impl Receiving {
         self.dispatcher.counts()
     }
 
-    /// Takes no more, and waits at most a second for the event that is being pushed.
+    /// Refuses further samples, and waits at most a second for the event that is being pushed.
     pub(crate) fn stop(&self) {
         for outlet in &self.outlets {
             outlet.detach();
@@ -81,8 +81,8 @@ impl Receiving {
         self.dispatcher.shut_down(std::time::Duration::from_secs(1));
     }
 
-    /// Takes a sample that an expression brought, or the answer to a request for last events. Takes one lock, and copies the
-    /// sample once.
+    /// Accepts a sample for an expression, or a reply with a last event. Takes one lock to queue it, and copies it
+    /// once.
     pub(crate) fn take(&self, asked: Key, sample: &Sample) {
         let length = sample.payload().len();
         if length > self.most_octets {
@@ -108,7 +108,7 @@ impl Receiving {
             count(&self.counters.own);
             return;
         }
-        // Held while it is queued: a sample and the answer to a request may come in two threads.
+        // Held until the sample is queued: a sample and a reply may arrive in two threads.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.take(header.sender, topic, header.number) {
             Place::Repeated => return count(&self.counters.repeated),
@@ -121,7 +121,7 @@ impl Receiving {
             source: u64::from(topic.0.cast_unsigned()) << 32 | u64::from(topic.1.cast_unsigned()),
             ..Attributes::default()
         };
-        // What becomes of it, the queue counts.
+        // The queue counts the result.
         let _ = self.outlets[priorities::place(header.priority)].offer(&Arc::new(message), &about);
     }
 }

@@ -23,10 +23,10 @@ use crate::statistics::{Counters, count};
 use crate::wire::{self, Sender};
 use crate::{FederationError, FederationOptions, WhenCongested, priorities};
 
-/// Priorities at which events are not collected into batches: this and more urgent ones.
+/// Least urgent priority at which events are not collected into batches.
 const EXPRESS: Priority = Priority::InteractiveLow;
 
-/// Consumer of the channel: puts its events into queues.
+/// Consumer of the channel: queues its events.
 pub(crate) struct Sending {
     /// Outlets, one for each priority, the most urgent first.
     outlets: Vec<Outlet<Arc<Event>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Sending {
     publishing: Arc<Publishing>,
 }
 
-/// Sink of the queues: gives events to zenoh.
+/// Sink of the queues: passes events to zenoh.
 pub(crate) struct Publishing {
     session: Session,
     sender: Sender,
@@ -46,7 +46,7 @@ pub(crate) struct Publishing {
 #[derive(Default)]
 struct Topics {
     all: HashMap<Key, Topic>,
-    /// Topics that keep their last event.
+    /// Number of topics that keep their last event.
     latest: usize,
 }
 
@@ -58,7 +58,8 @@ struct Topic {
     latest: Option<ZBytes>,
 }
 
-/// Makes the queues of one direction, emptied by one thread, the most urgent first.
+/// Creates the queues of one direction, emptied by one thread, and `spares` more while it is stuck, the most
+/// urgent first.
 pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
     name: &str,
     spares: usize,
@@ -72,7 +73,7 @@ pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
     let outlet = |place: usize| {
         let qos = Qos {
             lane: 0,
-            // Events of a topic keep their order.
+            // Keeps the order of events of a topic.
             concurrency: 1,
             order_in_lane: place as u32,
             ..qos.clone()
@@ -98,7 +99,7 @@ impl Sending {
             topics: Mutex::default(),
             counters: Arc::clone(counters),
         });
-        // While zenoh has no room for one priority, another thread goes on with the others.
+        // A spare thread serves the other priorities while zenoh has no space for one of them.
         let sink = Arc::clone(&publishing);
         let (dispatcher, outlets) = queues("event-to-zenoh", 1, sink, &options.sending)?;
         Ok(Sending { outlets, dispatcher, publishing })
@@ -112,7 +113,7 @@ impl Sending {
         self.dispatcher.counts()
     }
 
-    /// Sends what waits, within a second, and takes no more.
+    /// Sends waiting events, for at most a second, and refuses further ones.
     pub(crate) fn stop(&self) {
         self.dispatcher.shut_down(std::time::Duration::from_secs(1));
     }
@@ -133,7 +134,7 @@ impl PushConsumer for Sending {
                     | u64::from(event.header.source.cast_unsigned()),
                 ..Attributes::default()
             };
-            // What becomes of it, the queue counts.
+            // The queue counts the result.
             let _ =
                 self.outlets[priorities::place(priority)].offer(&Arc::new(event.clone()), &about);
         }
@@ -160,7 +161,8 @@ impl Publishing {
     fn publish(&self, event: &Event) -> Result<(), ()> {
         let priority = self.options.priorities.of(&event.header);
         let key = (event.header.r#type, event.header.source);
-        // Encoded under the lock: numbers are in the order of the queue, and only this direction's threads wait.
+        // Encoded under the lock, so that numbers are in the order of the queue; only threads of this direction
+        // wait.
         let mut topics = self.lock();
         let Some(topic) = self.topic(&mut topics, key, priority)? else {
             drop(topics);
@@ -182,7 +184,7 @@ impl Publishing {
         publisher.put(sample).wait().map_err(drop)
     }
 
-    /// Returns the topic of a key; none if it is not numbered.
+    /// Returns the topic of a key; `None` if it is not numbered.
     fn topic<'t>(
         &self,
         topics: &'t mut Topics,
@@ -211,7 +213,7 @@ impl Publishing {
         Ok(all.get_mut(&key))
     }
 
-    /// Answers a request for the last events of topics.
+    /// Answers a query for the last events of topics.
     pub(crate) fn answer(&self, query: &Query) {
         count(&self.counters.asked);
         let topics = self.lock();
@@ -221,7 +223,7 @@ impl Publishing {
             asked.map(|topic| (topic.publisher.key_expr().clone(), topic.latest.clone())).collect();
         drop(topics);
         for (name, latest) in kept {
-            // Who asked may be gone.
+            // The querying gateway may be gone.
             let _ = query.reply(name, latest.unwrap_or_default()).wait();
         }
     }
@@ -238,7 +240,7 @@ impl Publishing {
     }
 
     fn lock(&self) -> MutexGuard<'_, Topics> {
-        // Nothing that is done under the lock leaves half a change.
+        // A panic under this lock leaves no partial change.
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

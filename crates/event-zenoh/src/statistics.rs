@@ -3,39 +3,40 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use oxorb_event::delivery::Counts;
 
-/// Counts of a [`ZenohGateway`](crate::ZenohGateway). Every event of the channel is `sent`, `ended`, `failed`, dropped from or
-/// waiting in the queue `sending`; every sample from zenoh is `own`, `malformed`, `oversized`, `repeated`, or taken into the queue
-/// `receiving`, whose deliveries are `received`, `malformed` or `refused`.
+/// Statistics of a [`ZenohGateway`](crate::ZenohGateway). Every event of the channel is `sent`, `ended`, `failed`,
+/// dropped from or waiting in the queue `sending`. Every sample from zenoh is `own`, `malformed`, `oversized`,
+/// `repeated`, or put into the queue `receiving`, whose deliveries are `received`, `malformed` or `refused`; a second
+/// copy for an overlapping key expression is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FederationStatistics {
-    /// Events given to zenoh, which has no answer: whether they arrive, receivers see from the numbers.
+    /// Events passed to zenoh, which does not acknowledge them: receivers detect losses by the numbers.
     pub sent: u64,
-    /// Sent events without a number, in whose topic no gap is seen.
+    /// Sent events without a number, in whose topic no gap is detected.
     pub unnumbered: u64,
-    /// Events whose `ttl` was 0 or less, which end here.
+    /// Events whose `ttl` was 0 or less, which were not sent.
     pub ended: u64,
     /// Events that could not be encoded, or that zenoh refused.
     pub failed: u64,
-    /// Events given to the channel.
+    /// Events pushed to the channel.
     pub received: u64,
-    /// Samples of this gateway itself.
+    /// Samples that this gateway sent itself.
     pub own: u64,
-    /// Samples that are none of a gateway's, or damaged.
+    /// Samples that are not from a gateway, or damaged.
     pub malformed: u64,
     /// Samples beyond [`sample_octets`](crate::FederationOptions::sample_octets).
     pub oversized: u64,
-    /// Samples that came before, or too late: a later one of the topic had come.
+    /// Samples that are duplicates, or arrived after a later one of their topic.
     pub repeated: u64,
-    /// Gaps: events that were sent and did not come, of topics that were seen before. One that comes as the last event of its
-    /// topic after all is not counted.
+    /// Gaps: events that were sent and did not arrive, of topics that were seen before. Not reduced when one arrives
+    /// later as the last event of its topic.
     pub lost: u64,
     /// Events that the channel refused.
     pub refused: u64,
-    /// Requests for last events that other gateways were answered.
+    /// Queries for last events by other gateways that were answered.
     pub asked: u64,
-    /// Key expressions that the gateway asks zenoh for at present.
+    /// Number of key expressions to which the gateway subscribes at present.
     pub subscriptions: usize,
-    /// Hosts that this one is connected to at present.
+    /// Number of hosts to which this one is connected at present.
     pub neighbours: usize,
     /// Queues of events that wait for zenoh.
     pub sending: Counts,
@@ -43,7 +44,7 @@ pub struct FederationStatistics {
     pub receiving: Counts,
 }
 
-/// Counters that parts of a gateway share.
+/// Counters shared by the parts of a gateway.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) sent: AtomicU64,
@@ -60,13 +61,13 @@ pub(crate) struct Counters {
     pub(crate) asked: AtomicU64,
 }
 
-/// Counts one.
+/// Increments a counter.
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }
 
 impl Counters {
-    /// Returns the counters; queues and connections are not among them.
+    /// Returns the counters, without those of queues and connections.
     pub(crate) fn read(&self) -> FederationStatistics {
         FederationStatistics {
             sent: self.sent.load(Relaxed),

@@ -1,4 +1,4 @@
-//! Numbers of events by topic: what was sent, and what was seen of whom.
+//! Numbers of events by topic, sent and received.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use oxorb_event::Key;
 
 use crate::wire::Sender;
 
-/// Numbers that were seen, by sender and topic. Bounded: topics that were silent longest are forgotten.
+/// Latest numbers seen, by sender and topic. Bounded: topics that were silent longest are forgotten.
 pub(crate) struct Seen {
     young: HashMap<(Sender, Key), u64>,
     old: HashMap<(Sender, Key), u64>,
-    /// Most entries of each of the two.
+    /// Maximum entries of each of the two maps.
     most: usize,
 }
 
-/// Meaning of a number.
+/// Relation of an event's number to the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// The event is the first of its topic, or there is no number.
+    /// The event is the first of its topic, or is not numbered.
     First,
-    /// The event follows, after so many that did not come.
+    /// The event follows, after a gap of this many events.
     After(u64),
-    /// The event came before, or a later one did.
+    /// The event was received before, or a later one was.
     Repeated,
 }
 
@@ -30,7 +30,7 @@ impl Seen {
         Seen { young: HashMap::new(), old: HashMap::new(), most: topics.div_ceil(2).max(1) }
     }
 
-    /// Returns the place of a number, and remembers it.
+    /// Returns the relation of a number to the latest one, and records it.
     pub(crate) fn take(&mut self, sender: Sender, topic: Key, number: u64) -> Place {
         if number == 0 {
             return Place::First;

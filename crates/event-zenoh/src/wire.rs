@@ -1,4 +1,4 @@
-//! Samples of a federation: the names of topics, and one event with a sender and a number.
+//! Samples of a federation: names of topics, and one event with a sender and a number.
 //!
 //! ```text
 //! PREFIX/TYPE/SOURCE        key expression of an event; PREFIX/any if either is 0, which every consumer may want
@@ -32,13 +32,14 @@ pub struct Header {
     pub sender: Sender,
     /// Number of the event in its topic and of its sender, from 1; 0: not numbered.
     pub number: u64,
-    /// Priority of the topic, which orders the receiver's queues: a last event that is asked for comes at another priority.
+    /// Priority of the topic, which orders the receiver's queues: a reply with a last event arrives at another
+    /// priority.
     pub priority: Priority,
-    /// Order of octets of number and event.
+    /// Byte order of number and event.
     pub order: ByteOrder,
 }
 
-/// Reason why a sample is refused.
+/// Reason for which a sample is rejected.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -46,23 +47,23 @@ pub enum Refused {
     Topic,
     /// The sample is shorter than a header.
     Short,
-    /// The octets do not begin as a sample does.
+    /// The octets do not begin with the magic of a sample.
     Magic,
-    /// The version is none that this code knows.
+    /// The version is unknown.
     Version(u8),
-    /// The priority is none of zenoh's.
+    /// The priority is not one of zenoh's.
     Priority(u8),
     /// The event cannot be decoded.
     Event(cdr::Error),
     /// The sample holds no event, or several.
     Count(usize),
-    /// The event is not of the topic that the key names.
+    /// The event does not belong to the topic of the key.
     OtherTopic,
-    /// The event is of a type that only channels themselves make.
+    /// The event has a type that only channels themselves produce.
     Reserved(i32),
 }
 
-/// Returns the part of a topic's name behind the prefix: `TYPE/SOURCE`, or `any`.
+/// Returns the part of a topic's name after the prefix: `TYPE/SOURCE`, or `any`.
 pub fn topic((event_type, source): Key) -> String {
     match event_type == ANY || source == ANY {
         true => "any".to_owned(),
@@ -70,7 +71,7 @@ pub fn topic((event_type, source): Key) -> String {
     }
 }
 
-/// Reads the part of a topic's name behind the prefix; (0, 0) stands for `any`.
+/// Reads the part of a topic's name after the prefix; (0, 0) stands for `any`.
 ///
 /// # Errors
 /// [`Refused::Topic`].
@@ -80,14 +81,14 @@ pub fn read_topic(name: &str) -> Result<Key, Refused> {
     }
     let (event_type, source) = name.split_once('/').ok_or(Refused::Topic)?;
     let number = |text: &str| match text.parse::<i32>() {
-        // One name for each topic: no +7 and no 007.
+        // One spelling per topic: no +7 and no 007.
         Ok(number) if number != ANY && number.to_string() == text => Ok(number),
         _ => Err(Refused::Topic),
     };
     Ok((number(event_type)?, number(source)?))
 }
 
-/// Writes a sample of an event, whose `ttl` becomes one less.
+/// Writes a sample of an event, with its `ttl` decremented.
 ///
 /// # Errors
 /// The event cannot be encoded.
@@ -141,11 +142,11 @@ pub fn read_header(sample: &[u8]) -> Result<Header, Refused> {
     Ok(Header { sender, number, priority, order })
 }
 
-/// Reads the event of a sample whose header is read, and whose key names `topic`. Costs time and memory in proportion to the
-/// sample.
+/// Reads the event of a sample whose header has been read, and whose key names `topic`. Costs time and memory in
+/// proportion to the sample.
 ///
 /// # Errors
-/// [`Refused`]: all but those of the header.
+/// [`Refused`], except for faults of the header.
 pub fn read_event(sample: &[u8], order: ByteOrder, topic: Key) -> Result<Event, Refused> {
     let body = sample.get(HEADER_OCTETS..).ok_or(Refused::Short)?;
     let mut d = Decoder::new(body, order, Dialect::GIOP_1_2);
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!(refused, Err(Refused::Reserved(5)));
     }
 
-    /// Checks that hostile octets, changed in any bit, and any length never make reading panic, or
-    /// an event of the wrong topic.
+    /// Checks that hostile octets, changed in any bit, and any length never make reading panic, or return an event of
+    /// the wrong topic.
     #[test]
     fn hostile_octets_are_refused_or_read() {
         let good = write(&[9; 16], 1, Priority::Data, &event(17, 1)).unwrap();
@@ -260,7 +261,7 @@ mod tests {
                     assert_eq!((event.header.r#type, event.header.source), (17, 1));
                 }
             }
-            // Lengths of all sizes, wherever they are.
+            // Lengths of all sizes, at any position.
             for value in [[0xff; 4], [0x7f, 0xff, 0xff, 0xff], [0, 1, 0, 0]] {
                 let mut bad = good.clone();
                 let end = (at + 4).min(bad.len());

@@ -1,4 +1,4 @@
-//! Event ports of components by way of a channel.
+//! Event ports of components, connected through a channel.
 
 use std::any::Any as Anything;
 use std::sync::Arc;
@@ -13,9 +13,8 @@ use crate::{
     event_type, publishes,
 };
 
-/// Carries the events of a container's sources through a channel: each source is a supplier with a source id of its own,
-/// each consumer of a port a consumer that asks for that source. The value of the event type travels in the any of the
-/// event.
+/// Carries the events of a container's sources through a channel: each source is a supplier with its own source id, and
+/// each consumer of a port is a consumer of that source. The value of the event type travels in the event's `any`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,8 +42,8 @@ type Choose = dyn Fn(&str) -> Option<ConsumerDispatch> + Send + Sync;
 const EVENT_TYPE: i32 = event_type::UNDEFINED;
 
 impl ComponentEvents {
-    /// Makes a carrier over a channel. Sources are numbered from `first_source` on, which is 1 or more; several carriers of
-    /// one channel need ranges that do not meet.
+    /// Creates a carrier over a channel. Sources are numbered from `first_source` on, which is at least 1; carriers of
+    /// the same channel need disjoint ranges.
     pub fn new(channel: &EventChannel, first_source: i32) -> ComponentEvents {
         ComponentEvents {
             channel: channel.clone(),
@@ -53,7 +52,7 @@ impl ComponentEvents {
         }
     }
 
-    /// Chooses queue and lane of the consumers of a source, which is named `instance.port`; `None` leaves them to the channel.
+    /// Chooses queue and lane for the consumers of a source, named `instance.port`; `None` leaves them to the channel.
     #[must_use]
     pub fn dispatch_by(
         mut self,
@@ -132,7 +131,7 @@ impl PushConsumer for Consumer {
 const NOT_CONNECTED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
 
-/// The exception that a component gets whose event the channel does not take.
+/// Returns the exception for a component whose event the channel refuses.
 fn not_pushed(error: PushError) -> SystemException {
     match error {
         PushError::NotConnected => NOT_CONNECTED,
@@ -142,7 +141,7 @@ fn not_pushed(error: PushError) -> SystemException {
     }
 }
 
-/// The exception that a client gets whose consumer the channel does not take.
+/// Returns the exception for a client whose consumer the channel refuses.
 fn refused(error: ConnectError) -> SystemException {
     match error {
         ConnectError::Limit(..) | ConnectError::Queue(_) => {

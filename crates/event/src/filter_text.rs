@@ -13,14 +13,14 @@ use std::str::FromStr;
 
 use crate::{Filter, FilterLimits, Syntax, TimeoutKind};
 
-/// Text that is no filter.
+/// Error in the text of a filter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FilterTextError {
-    /// Octets of the text before the place.
+    /// Position of the error, in octets.
     pub at: usize,
-    /// Text at the place, shortened; empty at the end.
+    /// Text at that position, shortened; empty at the end.
     pub near: String,
-    /// The fault, and how to write it.
+    /// Fault, and how to write it correctly.
     pub what: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl std::error::Error for FilterTextError {}
 impl FromStr for Filter {
     type Err = FilterTextError;
 
-    /// Reads a filter as people write it: conditions on `type` and `source`, joined by `&&`, `||`, `!` and parentheses.
+    /// Reads a filter in text form: conditions on `type` and `source`, joined by `&&`, `||`, `!` and parentheses.
     ///
     /// ```
     /// use oxorb_event::Filter;
@@ -61,12 +61,12 @@ impl FromStr for Filter {
     /// # Ok::<(), oxorb_event::FilterTextError>(())
     /// ```
     ///
-    /// - `type & 0xF0 == 0x10` compares what a mask leaves; `any` is every event, `none` no event.
-    /// - `each(a, b)` waits for one event for each filter (a conjunction); `&&` asks for one event that meets both.
-    /// - `timeout(1s)` once, `interval(100ms)` again and again, `deadline(2s)` after 2 s without an event.
+    /// - `type & 0xF0 == 0x10` compares the bits of a mask; `any` is every event, `none` no event.
+    /// - `each(a, b)` waits for one event for each filter (a conjunction); `&&` requires one event that meets both.
+    /// - `timeout(1s)` fires once, `interval(100ms)` repeatedly, `deadline(2s)` after 2 s without an event.
     ///
     /// # Errors
-    /// [`FilterTextError`] tells the place. A filter beyond the default [`FilterLimits`] is refused.
+    /// [`FilterTextError`] reports the position. A filter beyond the default [`FilterLimits`] is refused.
     fn from_str(text: &str) -> Result<Self, FilterTextError> {
         let mut reader = Reader { text, at: 0 };
         let limits = FilterLimits::default();
@@ -74,7 +74,7 @@ impl FromStr for Filter {
         if !reader.rest().is_empty() {
             return Err(reader.wrong("expected && or || or the end"));
         }
-        // Levels of the text and of the list of dependencies differ.
+        // Nesting in the text differs from nesting in the list of dependencies.
         match Filter::parse(&filter.to_dependencies(0), Syntax::Prefix, &limits) {
             Ok(_) => Ok(filter),
             Err(_) => {
@@ -85,7 +85,7 @@ impl FromStr for Filter {
     }
 }
 
-/// Header field that a condition is about.
+/// Header field of a condition.
 #[derive(Clone, Copy, PartialEq)]
 enum Field {
     Type,
@@ -117,7 +117,7 @@ impl<'t> Reader<'t> {
         }
         Ok(match *members {
             [_] => members.remove(0),
-            // A type and a source are one condition, which the channel can look up.
+            // A type and a source are joined into one condition, which the channel can look up.
             [Filter::Event { event_type, source: 0 }, Filter::Event { event_type: 0, source }]
             | [Filter::Event { event_type: 0, source }, Filter::Event { event_type, source: 0 }] => {
                 Filter::event(event_type, source)
@@ -238,7 +238,7 @@ impl<'t> Reader<'t> {
         Ok(Filter::Conjunction(members))
     }
 
-    /// A number of 32 bits; in hexadecimal, all of them may be set.
+    /// Reads a number of 32 bits; in hexadecimal, all of them may be set.
     fn number(&mut self) -> Result<i32, FilterTextError> {
         self.blanks();
         let rest = self.rest();
@@ -294,7 +294,7 @@ impl<'t> Reader<'t> {
     }
 
     fn wrong(&self, what: &'static str) -> FilterTextError {
-        /// Characters of the text that an error shows.
+        /// Maximum number of characters of the text in an error.
         const SHOWN: usize = 20;
         FilterTextError { at: self.at, near: self.rest().chars().take(SHOWN).collect(), what }
     }

@@ -1,4 +1,4 @@
-//! Entry points for fuzzing: whatever octets arrive as dependencies and events.
+//! Entry points for fuzzing, with arbitrary octets as dependencies and events.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;
 use crate::{FilterLimits, Syntax};
 
-/// Reads octets as an encapsulated `ConsumerQOS` followed by events, and lets the filter see the events.
+/// Reads octets as an encapsulated `ConsumerQOS` followed by events, and applies the filter to the events.
 ///
 /// # Panics
-/// When a filter does not survive being written and read again, or an event reaches it that it said does not concern it.
+/// A filter changes when written and read again, or its declared interest excludes an event that it uses.
 pub fn filter(octets: &[u8]) {
     let Ok(mut d) = Decoder::encapsulated(octets, Dialect::GIOP_1_2) else {
         return;
@@ -55,11 +55,11 @@ fn run(qos: &ConsumerQos, events: &[Event], syntax: Syntax) {
     }
 }
 
-/// Reads octets as datagrams of two senders, each behind its length in one octet and a sender and a pause in another, and
-/// messages that are complete as events.
+/// Reads octets as datagrams of two senders, each preceded by its length in one octet and a sender and a pause in
+/// another, and complete messages as events.
 ///
 /// # Panics
-/// When more is held than the limits allow.
+/// More is held than the limits allow.
 pub fn datagrams(octets: &[u8]) {
     let limits = ReassemblyLimits {
         sources: 1,

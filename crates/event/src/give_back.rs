@@ -1,4 +1,4 @@
-//! Giving proxies back to a channel elsewhere.
+//! Returning proxies to a remote channel.
 
 use oxorb::SystemExceptionKind;
 
@@ -6,8 +6,9 @@ use crate::rtec_event_channel_admin::ProxyPushSupplierRef;
 use crate::rtec_event_comm::PushConsumerRef;
 use crate::{Filter, asks_for};
 
-/// Disconnects a consumer's proxy, also one to which connecting failed. The latter answers BAD_INV_ORDER and stays, here and
-/// in TAO's channel: it is connected to nothing first. A channel that is gone needs no answer.
+/// Disconnects a consumer's proxy, including one that could not be connected. The latter answers BAD_INV_ORDER and
+/// remains, here and in TAO's channel, so it is first connected with an empty filter. Failures of a channel that is
+/// gone are ignored.
 pub(crate) fn give_back(proxy: &ProxyPushSupplierRef, consumer: &PushConsumerRef) {
     let Err(why) = proxy.disconnect_push_supplier() else {
         return;

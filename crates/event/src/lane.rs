@@ -1,15 +1,14 @@
-//! Lanes that have a CORBA priority.
+//! Lanes with a CORBA priority.
 
 use oxorb::{Orb, Priority, SystemException};
 use oxorb_delivery::{AtStart, LanePlan};
 
-/// Returns the plan of a lane whose threads have a CORBA priority, as the ORB's mapping schedules it.
+/// Returns the plan of a lane whose threads have a CORBA priority, scheduled by the ORB's priority mapping.
 ///
-/// What such a lane delivers to consumers elsewhere carries that priority, where their objects take that of their clients
-/// (CLIENT_PROPAGATED), and goes over the connection of its band, where they have bands: as a call of a thread with that
-/// priority does. Without the privilege for real-time scheduling the threads keep the schedule that they have, which the ORB
-/// tells once, and the events carry the priority all the same. The ORB is that of the consumers' references; once it is gone,
-/// threads that start keep what they have.
+/// Deliveries to remote consumers carry that priority if their objects use the client's (CLIENT_PROPAGATED), and use
+/// the connection of its band if there are bands, like a call of a thread with that priority. Without the privilege for
+/// real-time scheduling the threads keep their schedule, which the ORB reports once, and deliveries carry the priority
+/// all the same. `orb` is that of the consumers' references; threads that start after its end keep their schedule.
 ///
 /// ```
 /// use oxorb::{Orb, Priority};
@@ -27,18 +26,18 @@ use oxorb_delivery::{AtStart, LanePlan};
 /// ```
 ///
 /// # Errors
-/// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it.
+/// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for this priority.
 pub fn lane_at(
     orb: &Orb,
     name: impl Into<String>,
     priority: Priority,
 ) -> Result<LanePlan, SystemException> {
-    // Found out by the caller, not by each thread.
+    // Checked here once, rather than by each thread.
     drop(orb.raise_thread(priority)?);
     let orb = orb.downgrade();
     let at_start = AtStart::new(move || {
         if let Some(orb) = orb.upgrade() {
-            // The mapping has one, as above.
+            // The mapping has a native priority, as checked above.
             let _ = orb.set_thread_priority(priority);
         }
     });

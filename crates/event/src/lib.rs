@@ -1,5 +1,5 @@
-//! The real-time event channel: suppliers push, consumers say what they ask for, and neither knows the other (TAO's
-//! `RtecEventChannel`, octet for octet).
+//! The real-time event channel: suppliers push events, consumers subscribe by filters, and neither knows the other
+//! (TAO's `RtecEventChannel`, octet for octet).
 //!
 //! ```text
 //! supplier --push--> EventChannel --filters, by type and source--> consumers
@@ -7,15 +7,15 @@
 //!                        +--> RtecEventChannelAdmin objects <-- suppliers and consumers of any ORB
 //! ```
 //!
-//! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) lets an ORB's clients in.
-//! * [`Publisher`] and [`Subscriber`] are for values of IDL types instead of octets, with this channel or one elsewhere
+//! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) admits clients of an ORB.
+//! * [`Publisher`] and [`Subscriber`] exchange values of IDL types instead of octets, over a local or remote channel
 //!   ([`RemoteChannel`]).
-//! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
-//! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
-//! * [`in_order`] has an ORB keep the order of events between processes.
+//! * [`Filter`] selects the events of a consumer; [`event_type`] holds the types with a meaning for channels.
+//! * [`gateway`] passes events on: to a remote channel by GIOP, or to many by datagrams.
+//! * [`in_order`] makes an ORB keep the order of events between processes.
 //! * `ComponentEvents`, with the feature `components`, carries the events of components.
 //! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
-//! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] hold the interfaces as they are in IDL.
+//! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] hold the interfaces as defined in IDL.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -74,10 +74,10 @@ pub use typed::{
 
 use rtec_event_channel_admin::{ConsumerQos, Publication, SupplierQos};
 
-/// The name under which TAO's clients look for the channel in the Naming Service, and its key in `corbaloc:` references.
+/// Name under which TAO's clients look for the channel in the Naming Service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "EventService";
 
-/// Returns the QoS of a consumer that asks for what a filter lets pass.
+/// Returns the QoS of a consumer of the events that a filter accepts.
 pub fn asks_for(filter: &Filter) -> ConsumerQos {
     ConsumerQos { dependencies: filter.to_dependencies(0), is_gateway: false }
 }
@@ -93,7 +93,7 @@ pub fn publishes(keys: impl IntoIterator<Item = Key>) -> SupplierQos {
     SupplierQos { publications: publications.collect(), is_gateway: false }
 }
 
-/// The page about events, whose examples are tests.
+/// Documentation page about events, whose examples are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/events.md")]
 struct Page;

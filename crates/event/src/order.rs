@@ -2,20 +2,19 @@
 
 use oxorb::{Builder, ClientConnections};
 
-/// Lets an ORB keep the order of each supplier's events on their way to other processes and from
-/// them.
+/// Configures an ORB to keep the order of each supplier's events to and from other processes.
 ///
-/// Events are oneways. By default a thread sends over whichever connection is idle, and a server takes several requests of
-/// one connection at a time: oneways may overtake each other. Here all threads share one connection to each server, and
-/// requests of a connection are served one after the other. Costs a lock per call where several threads call one server,
-/// and an operation that takes long keeps others of its connection waiting. Both ends need it: supplier and channel, channel
-/// and consumer.
+/// Events are oneways. By default a thread sends over any idle connection, and a server processes several requests of
+/// one connection concurrently, so that oneways may overtake each other. With this setting all threads share one
+/// connection to each server, and requests of a connection are served one after the other. This costs a lock per call
+/// if several threads call one server, and a long operation delays others of its connection. Both ends need it:
+/// supplier and channel, channel and consumer.
 ///
-/// A connection on which a message was cut off, because its server did not read for a call's time, is of no further use.
-/// Another one is opened only after the server has read that one to its end: until then calls are TRANSIENT, minor
-/// `EARLIER_UNREAD`, and a channel with queues keeps the events of its consumer there.
+/// A connection on which a message was cut off, because its server did not read for the time limit of a call, cannot be
+/// used any more. A new one is opened only after the server has read the old one to its end: until then calls fail with
+/// TRANSIENT, minor `EARLIER_UNREAD`, and a channel with queues keeps the events of its consumer there.
 ///
-/// Settings of the command line that follow win (`-ORBClientConnections`, `-ORBMaxRequestsPerConnection`,
+/// Later command-line settings take precedence (`-ORBClientConnections`, `-ORBMaxRequestsPerConnection`,
 /// `-ORBOrderedReconnect`).
 ///
 /// ```

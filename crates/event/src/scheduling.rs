@@ -24,18 +24,18 @@ use crate::ConsumerDispatch;
 use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 
-/// The scheduling service of a channel, with what was told to it.
+/// Scheduling service of a channel, with the state that was reported to it.
 pub(crate) struct Scheduling {
     scheduler: SchedulerRef,
     /// Operations of the channel, one for each operation of a consumer, by number of the consumer.
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
-    /// Edges, by dependent and by what it depends on.
+    /// Edges, by the dependent operation and the one that it depends on.
     edges: Mutex<BTreeMap<(i32, i32), Edge>>,
-    /// The schedule at the last look; `None`: somebody may not be placed by it.
+    /// Schedule at the last check; `None`: some consumer may not be placed by it.
     seen: Mutex<Option<Vec<Assigned>>>,
 }
 
-/// Levels of an operation in a schedule, as far as they place consumers.
+/// Levels of an operation in a schedule, as needed to place consumers.
 #[derive(PartialEq, Eq)]
 struct Assigned {
     operation: i32,
@@ -47,13 +47,13 @@ struct Assigned {
 /// A dependency.
 #[derive(Default)]
 struct Edge {
-    /// Pairs of a supplier and a consumer that it stands for.
+    /// Number of pairs of a supplier and a consumer that need this dependency.
     connections: usize,
-    /// Whether the service took it.
+    /// Whether the service accepted it.
     told: bool,
 }
 
-/// Why the scheduling service did not take what a channel told it.
+/// Error of a call to the scheduling service.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the scheduling service: {call}: {why}")]
 pub struct SchedulingError {
@@ -71,11 +71,11 @@ fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, Sch
     done.map_err(|why| SchedulingError { call, why: why.to_string() })
 }
 
-/// Returns the plan of a dispatcher as a schedule has its queues: a lane for each, with its thread priority and order. For
-/// [`EventChannel::queued`](crate::EventChannel::queued); consumers get the lane of their operation.
+/// Returns a dispatcher plan for the queues of a schedule: one lane per queue, with its thread priority and order. For
+/// [`EventChannel::queued`](crate::EventChannel::queued), whose consumers then get the lane of their operation.
 ///
 /// # Errors
-/// Nothing is scheduled yet, or the service cannot be reached.
+/// No schedule exists yet, or the service cannot be reached.
 pub fn scheduled_plan(scheduler: &SchedulerRef) -> Result<Plan, SchedulingError> {
     let mut queues = tried("get_config_infos", scheduler.get_config_infos())?;
     queues.sort_by_key(|queue| queue.preemption_priority);
@@ -104,7 +104,7 @@ impl Scheduling {
         }
     }
 
-    /// Reports whether the schedule is another one than at the last call. One call to the service, in time linear in its
+    /// Reports whether the schedule has changed since the last call. One call to the service, in time linear in its
     /// operations.
     pub(crate) fn has_changed(&self) -> Result<bool, SchedulingError> {
         let infos = tried("get_rt_info_set", self.scheduler.get_rt_info_set())?;
@@ -121,13 +121,13 @@ impl Scheduling {
         Ok(changed)
     }
 
-    /// Makes the next look find another schedule: one that was looked at while a consumer was
-    /// placed may not be its.
+    /// Makes the next check report a change: a check that ran while a consumer was placed may have missed that
+    /// consumer.
     pub(crate) fn look_anew(&self) {
         *self.seen.lock() = None;
     }
 
-    /// Notes a consumer: an operation of the channel for each of its own, which each of them depends on.
+    /// Reports a consumer: an operation of the channel for each of the consumer's operations, which depends on it.
     pub(crate) fn consumer(
         &self,
         number: u64,
@@ -151,7 +151,7 @@ impl Scheduling {
         Ok(())
     }
 
-    /// Notes that a supplier's events concern a consumer.
+    /// Reports that a supplier's events concern a consumer.
     pub(crate) fn pair(
         &self,
         consumer: u64,
@@ -164,7 +164,7 @@ impl Scheduling {
         Ok(())
     }
 
-    /// Takes back that a supplier's events concern a consumer.
+    /// Withdraws a dependency of a consumer on a supplier.
     pub(crate) fn unpair(&self, consumer: u64, program: &Program, supplier: &SupplierQos) {
         for edge in self.edges_of(consumer, program, supplier) {
             let mut edges = self.edges.lock();
@@ -175,14 +175,14 @@ impl Scheduling {
             if known.connections == 0 {
                 edges.remove(&edge);
                 drop(edges);
-                // A table of run time keeps its dependencies, and the service may be gone.
+                // A run-time table keeps its dependencies, and the service may be gone.
                 let _ = self.scheduler.remove_dependency(edge.0, edge.1, 1, OneWayCall);
             }
         }
     }
 
-    /// Takes back all dependencies, for a channel that ends. Stops at the first that the service does not answer: it is gone
-    /// then, or slow.
+    /// Withdraws all dependencies, when the channel ends. Stops at the first call without an answer, since the service
+    /// is gone or slow then.
     pub(crate) fn retract(&self) {
         self.consumers.lock().clear();
         let edges = std::mem::take(&mut *self.edges.lock());
@@ -194,16 +194,16 @@ impl Scheduling {
         }
     }
 
-    /// Forgets a consumer. Its operations stay: it may connect again.
+    /// Removes a consumer. Its operations stay, since it may connect again.
     pub(crate) fn forget(&self, number: u64) {
         self.consumers.lock().remove(&number);
     }
 
-    /// Returns the dispatch that the schedule has for a consumer's most urgent operation: its lane, its order there, and, for
-    /// lanes that dispatch by deadline or laxity, its period and longest execution time. `None`: nothing is scheduled for it.
+    /// Returns the scheduled dispatch of a consumer's most urgent operation: its lane, its order there, and, for lanes
+    /// that dispatch by deadline or laxity, its period and longest execution time. `None`: not scheduled.
     ///
     /// # Errors
-    /// The service cannot be reached: the next look finds another schedule.
+    /// The service cannot be reached; the next check reports a change.
     pub(crate) fn place(
         &self,
         qos: &ConsumerQos,
@@ -233,7 +233,7 @@ impl Scheduling {
                 Err(_) => {}
             }
         }
-        // Within a lane the greater subpriority is more urgent.
+        // Within a lane a greater subpriority is more urgent.
         let most_urgent = assigned.into_iter().min_by_key(|it| (it.0, Reverse(it.1), it.2));
         let Some((preemption, subpriority, operation)) = most_urgent else {
             return Ok(None);
@@ -251,7 +251,7 @@ impl Scheduling {
         }))
     }
 
-    /// Returns what the service knows of an operation; `None`: it does not know it.
+    /// Returns the descriptor of an operation; `None`: the service does not know it.
     fn info(&self, operation: i32) -> Result<Option<RtInfo>, SchedulingError> {
         match self.scheduler.get(operation) {
             Ok(info) => Ok(Some(info)),
@@ -260,8 +260,8 @@ impl Scheduling {
         }
     }
 
-    /// Returns the time between two events of a supplier that keeps the periods of its operations, and their number; `None`
-    /// if none of them has one.
+    /// Returns the mean time between two events of a supplier that keeps the periods of its operations, and the number
+    /// of these; `None` if none has a period.
     pub(crate) fn declared(&self, qos: &SupplierQos) -> Option<(Duration, u32)> {
         let operations = qos.publications.iter();
         let operations = operations.map(|one| one.dependency_info.rt_info);
@@ -269,13 +269,13 @@ impl Scheduling {
         let period = |at: &i32| self.period(*at).ok().flatten();
         let periods: Option<Vec<Duration>> = operations.iter().map(period).collect();
         let periods = periods.filter(|periods| !periods.is_empty())?;
-        // Each brings one event in its period: rates add up.
+        // Each operation brings one event per period, so rates add up.
         let rate: f64 = periods.iter().map(|period| period.as_secs_f64().recip()).sum();
         let number = u32::try_from(periods.len()).unwrap_or(u32::MAX);
         Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
 
-    /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on.
+    /// Returns the period of an operation; without one of its own, the shortest period of those it depends on.
     fn period(&self, operation: i32) -> Result<Option<Duration>, SchedulingError> {
         let mut seen = BTreeSet::from([operation]);
         let mut next = vec![operation];
@@ -316,9 +316,9 @@ impl Scheduling {
         edges
     }
 
-    /// Finds or makes an operation; one with a period is a timer's, and has a thread. It is as critical and as important
-    /// as the most critical and important of the consumers it works for: a strategy that goes by criticality would make
-    /// them wait behind all others else.
+    /// Finds or creates an operation; one with a period belongs to a timer, and has a thread. Its criticality and
+    /// importance are the highest among its consumers: otherwise a strategy that orders by criticality would make these
+    /// wait behind all others.
     fn operation(
         &self,
         name: &str,
@@ -365,14 +365,14 @@ impl Scheduling {
         if told.is_err()
             && let Some(edge) = self.edges.lock().get_mut(&(dependent, on))
         {
-            // With the next connection.
+            // Reported again with the next connection.
             edge.told = false;
         }
         told
     }
 
     fn tell(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
-        // A schedule that was computed with it is still one.
+        // If the dependency exists already, a schedule computed with it remains valid.
         let info = tried("get", self.scheduler.get(dependent))?;
         let mut known = info.dependencies.iter();
         if known.any(|it| it.rt_info_depended_on == on && it.dependency_type == OneWayCall) {
@@ -387,10 +387,10 @@ fn units(units: u64) -> Duration {
     Duration::from_nanos(units.saturating_mul(100))
 }
 
-/// Operations that are asked for the period of one that has none.
+/// Maximum number of operations visited to find a period.
 const MOST_LOOKS: usize = 1_000;
 
-/// Returns the operations of a consumer, each once.
+/// Returns the distinct operations of a consumer.
 fn operations(qos: &ConsumerQos) -> Vec<i32> {
     let all = qos.dependencies.iter().map(|one| one.rt_info);
     let mut all: Vec<i32> = all.filter(|handle| *handle != 0).collect();

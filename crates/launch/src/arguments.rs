@@ -1,7 +1,7 @@
-//! Arguments that a plan may give its processes: `cmdline` of its real-time resources.
+//! Arguments that a plan may set for its processes: `cmdline` of its real-time resources.
 
-/// Settings of the ORB that a plan may give: how a process works, and neither where it listens, whom it lets in, what it
-/// protects itself by, nor files. Those are up to whoever runs it.
+/// ORB settings that a plan may set: they affect only how a process works, and not the addresses it listens at, its
+/// access rules, its protection, or files, which are for the operator to decide.
 const ALLOWED: [&str; 47] = [
     "Budget",
     "BudgetQuantum",
@@ -52,7 +52,7 @@ const ALLOWED: [&str; 47] = [
     "WorkerStay",
 ];
 
-/// Reasons for which settings are refused, by the beginnings of their names.
+/// Reasons for which settings are refused, by prefixes of their names.
 const REFUSED: [(&[&str], &str); 4] = [
     (
         &["LogFile", "ConfigFile", "SvcConf", "Schedule", "Preconnect"],
@@ -69,15 +69,16 @@ const REFUSED: [(&[&str], &str); 4] = [
     (&["Max", "Hold", "Stall", "Idle", "Kept"], "it is a limit that protects the process"),
 ];
 
-/// Says what to do about a setting that is refused.
+/// Advice about a refused setting.
 const CURE: &str = "take it out of cmdline; whoever runs the process can give it, with --process-arg of the node manager or on the \
     command line of the process";
 
-/// Checks the arguments that a plan gives its processes. Of the ORB's settings, `-ORBNAME`, only those pass which say how the
-/// process works; files, addresses, access rules and limits are up to whoever runs it. Arguments that are not the ORB's pass.
+/// Checks the arguments that a plan sets for its processes. Of the ORB settings, `-ORBNAME`, only those are permitted
+/// that affect how the process works; files, addresses, access rules and limits are for the operator to decide.
+/// Arguments for other code are permitted.
 ///
 /// # Errors
-/// The first argument that a plan may not give, with the reason and what to do, as a sentence.
+/// The first argument that a plan may not set, with the reason and a remedy, as a sentence.
 ///
 /// ```
 /// use oxorb_launch::check_arguments;
@@ -90,7 +91,7 @@ const CURE: &str = "take it out of cmdline; whoever runs the process can give it
 /// assert!(refused.starts_with("cmdline has \"-ORBLogFile\", and a plan may not set that: it names files"));
 /// ```
 pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
-    // Each argument is looked at as if it were no value of the one before it: the ORB finds the names of files so, too.
+    // Each argument is checked as if it were no value of the previous one: the ORB finds file names in the same way.
     for (at, argument) in arguments.iter().enumerate() {
         let Some(body) = argument.strip_prefix("-ORB") else {
             continue;
@@ -132,13 +133,13 @@ pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Reports whether a URL is of a file on this machine.
+/// Reports whether a URL refers to a file on this machine.
 pub(crate) fn is_file(url: &str) -> bool {
     let scheme = url.trim_start().get(..5);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
-/// Returns why a plan may not give a setting.
+/// Returns the reason for which a plan may not set a setting.
 fn reason(name: &str) -> &'static str {
     let begins = |prefix: &&str| {
         let own = name.get(..prefix.len());
@@ -198,7 +199,7 @@ mod tests {
             (&["-ORBMaxMessage=1"], "it is a limit"),
             (&["-ORBUnheardOf"], "none of the settings"),
             (&["-ORB"], "none of the settings"),
-            // The ORB takes names of files out of the line wherever they stand.
+            // The ORB finds file names anywhere in the line.
             (&["-ORBSchedPolicy", "-ORBConfigFile=x.toml"], "it names files"),
         ] {
             let refused = check(line).unwrap_err();

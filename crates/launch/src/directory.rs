@@ -1,4 +1,4 @@
-//! References between the processes of a plan that no manager launches: files in a directory that all of them see.
+//! References between the processes of a plan without managers: files in a directory that all of them share.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,22 +12,22 @@ use oxorb_deploy::plan::Plan;
 use crate::part::instance_elsewhere;
 use crate::{Provided, References, whole_file};
 
-/// Octets of a file at most.
+/// Maximum octets of a file.
 const MOST_OCTETS: u64 = 1 << 20;
 
-/// Time in which an object has to answer that it is there.
+/// Time limit for an object to answer that it exists.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// A directory with a file for each port that provides for another process: `INSTANCE.PORT.ior`.
+/// A directory with a file for each port that provides an object to another process: `INSTANCE.PORT.ior`.
 pub(crate) struct Directory {
     path: PathBuf,
-    /// Files and their texts.
+    /// Written files and their contents.
     written: Vec<(PathBuf, String)>,
-    /// Ports of other processes that are known.
+    /// Known ports of other processes.
     known: HashMap<Port, Known>,
 }
 
-/// An instance and a port of it.
+/// An instance and one of its ports.
 type Port = (String, String);
 
 struct Known {
@@ -40,7 +40,7 @@ impl Directory {
         Directory { path: path.into(), written: Vec::new(), known: HashMap::new() }
     }
 
-    /// Writes the references that other processes connect to.
+    /// Writes the references to which other processes connect.
     pub(crate) fn publish(&mut self, provided: &[Provided]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         for one in provided {
@@ -52,15 +52,15 @@ impl Directory {
         Ok(())
     }
 
-    /// Takes the references away that this process has written, unless another process has written them anew.
+    /// Removes the references that this process wrote, except those that another process has replaced.
     pub(crate) fn withdraw(&mut self) {
         for (file, ior) in self.written.drain(..) {
             whole_file::remove(file, &ior);
         }
     }
 
-    /// Reads what other processes of the plan provide; returns whether anything is new. What does not answer is not taken:
-    /// it is left from an earlier run.
+    /// Reads the references that other processes of the plan provide; returns whether any is new. One whose object does
+    /// not answer is ignored: it is left from an earlier run.
     pub(crate) fn refresh(&mut self, orb: &Orb, plan: &Plan) -> bool {
         let mut is_new = false;
         for (instance, port) in wanted(plan) {
@@ -82,13 +82,13 @@ impl Directory {
         is_new
     }
 
-    /// Returns the ports of other processes of which nothing is known.
+    /// Returns the unknown ports of other processes.
     pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
         let unknown = wanted(plan).into_iter().filter(|port| !self.known.contains_key(port));
         unknown.map(|(instance, port)| format!("{instance}.{port}")).collect()
     }
 
-    /// Returns what is known, by connection.
+    /// Returns the known references, by connection.
     pub(crate) fn references(&self, plan: &Plan) -> References {
         let mut all = References::new();
         for connection in &plan.connection {
@@ -131,7 +131,7 @@ fn wanted(plan: &Plan) -> Vec<Port> {
     all
 }
 
-/// A name as part of a file name: what is no letter, digit, `-` or `_` becomes `%XX`.
+/// Returns a name as part of a file name: all characters but letters, digits, `-` and `_` become `%XX`.
 fn escaped(name: &str) -> String {
     let octets = name.bytes().map(|octet| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(octet).to_string(),

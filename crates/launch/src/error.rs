@@ -1,4 +1,4 @@
-//! Why a plan was not launched.
+//! Reasons for which a plan is not launched.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use oxorb_deploy::{Finding, Place, Source};
 
 use crate::idl::deployment::{InvalidConnection, PlanError, StartError, StopError};
 
-/// Why a plan, or a part of it, was not launched or not stopped.
+/// Error of launching or stopping a plan, or a part of it.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{finding}")]
 pub struct LaunchError {
-    /// Instance or connection that it is about; empty: the whole plan.
+    /// Instance or connection concerned; empty: the whole plan.
     pub name: String,
-    /// Place in the plan, what is wrong, and what to do about it.
+    /// Position in the plan, problem, and remedy.
     pub finding: Finding,
 }
 
 impl LaunchError {
-    /// An error about an instance or a connection of the plan.
+    /// Creates an error about an instance or a connection of the plan.
     pub fn new(name: impl Into<String>, place: Place, what: impl Into<String>) -> Self {
         LaunchError { name: name.into(), finding: Finding::error(place, what) }
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy.
     #[must_use]
     pub fn cure(mut self, cure: impl Into<String>) -> Self {
         self.finding = self.finding.cure(cure);
         self
     }
 
-    /// Moves its place to another document.
+    /// Moves its position to another document.
     #[must_use]
     pub(crate) fn within(mut self, source: Source) -> Self {
         self.finding = self.finding.within(source);
         self
     }
 
-    /// Returns what is wrong and what to do about it, without the place.
+    /// Returns the problem and the remedy, without the position.
     pub fn reason(&self) -> String {
         match self.finding.cure.as_str() {
             "" => self.finding.what.clone(),

@@ -1,4 +1,4 @@
-//! Implementations that an executable links in, by the entry points that plans name.
+//! Implementations linked into an executable, by the entry points that plans name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use oxorb_component::{ComposedOf, Container, EventCarrier, InstallError, ManagedBy};
 use oxorb_core::ObjectRef;
 
-/// Components and homes that an executable has, by entry point: the execParameter `component factory` or `home factory` of
-/// an implementation of the plan.
+/// Components and homes of an executable, by entry point: the execParameter `component factory` or `home factory` of an
+/// implementation of the plan.
 #[derive(Clone, Default)]
 pub struct Implementations {
     entries: BTreeMap<String, Entry>,
     events: Option<Arc<OpenEvents>>,
 }
 
-/// Opens the event channel of a process.
+/// Function that opens the event channel of a process.
 pub(crate) type OpenEvents = dyn Fn() -> Result<Arc<dyn EventCarrier>, String> + Send + Sync;
 
-/// Kind of thing that an entry point makes.
+/// Kind of entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Component,
@@ -34,7 +34,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Installs one instance in a container under a name.
+/// Function that installs one instance in a container under a name.
 type Install = dyn Fn(&Container, &str) -> Result<ObjectRef, InstallError> + Send + Sync;
 
 /// Entry point.
@@ -53,12 +53,12 @@ impl fmt::Debug for Entry {
 }
 
 impl Implementations {
-    /// Returns a set without any.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a component; `make` runs once for each instance. An entry point that is there already is replaced.
+    /// Adds a component; `make` runs once for each instance. Replaces an existing entry point.
     ///
     /// `implementations.component::<avionics::GpsRef, _>("create_Avionics_Gps_Impl", || Gps::new())`
     #[must_use]
@@ -74,7 +74,7 @@ impl Implementations {
         self.with(entry, Kind::Component, R::REPOSITORY_ID, Arc::new(install))
     }
 
-    /// Adds a home; `make` runs once for each instance of it. An entry point that is there already is replaced.
+    /// Adds a home; `make` runs once for each instance of it. Replaces an existing entry point.
     #[must_use]
     pub fn home<R: ManagedBy<H>, H>(
         self,
@@ -88,8 +88,8 @@ impl Implementations {
         self.with(entry, Kind::Home, R::REPOSITORY_ID, Arc::new(install))
     }
 
-    /// Gives the process an event channel for instances whose real-time resources say `events = "channel"`. `open` runs once,
-    /// when the first of them is installed; what it returns carries the events of all of them.
+    /// Sets the event channel of the process, for instances with `events = "channel"` in their real-time resources.
+    /// `open` runs once, when the first of them is installed; the returned carrier carries the events of all of them.
     ///
     /// `implementations.events_by(|| Ok(Arc::new(ComponentEvents::new(&channel()?, 1))))`, with `oxorb_event::ComponentEvents`.
     #[must_use]

@@ -1,17 +1,17 @@
-//! Deployment plans launched: component instances in processes, and the managers of those processes.
+//! Launching of deployment plans: component instances in processes, and the managers of those processes.
 //!
 //! ```text
 //! ExecutionManager -> NodeManager -> process: LocalityManager -> Container (policy set) -> component, home
 //! ```
 //!
-//! * [`Implementations`] are what an executable links in, by the entry points that plans name.
+//! * [`Implementations`] are linked into an executable, by the entry points that plans name.
 //! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
-//! * [`artifact`] loads shared libraries that have such a part's components.
-//! * [`ExecutionManager`] launches plans over the [`NodeManager`]s of their nodes; [`Plans`] are its clients' view.
-//! * [`wire`] turns the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
+//! * [`artifact`] loads shared libraries with the components of such a part.
+//! * [`ExecutionManager`] launches plans over the [`NodeManager`]s of their nodes; [`Plans`] is its client.
+//! * [`wire`] converts the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
 //! * [`idl`] has the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
-//! The facade shows this crate as `oxorb::deployment`. `docs/deployment.md` tells how to launch plans.
+//! The facade exports this crate as `oxorb::deployment`. `docs/deployment.md` describes how to launch plans.
 #![forbid(unsafe_code)]
 
 mod arguments;

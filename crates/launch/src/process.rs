@@ -1,4 +1,4 @@
-//! The process of a locality: started by managers, or alone with a plan.
+//! The process of a locality: started by managers, or stand-alone with a plan.
 
 use std::error::Error;
 use std::fmt;
@@ -22,39 +22,38 @@ use crate::idl::dance::LocalityManagerActivatorRef;
 use crate::refusals::service_configuration;
 use crate::{Implementations, LaunchError, Locality, part};
 
-/// Octets of a document at most.
+/// Maximum octets of a document.
 const MOST_OCTETS: u64 = 16 << 20;
 
-/// Time between two looks of a process whether its activator lives, or whether references have
-/// changed.
+/// Period in which a process checks whether its activator is alive, or whether references have changed.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Time in which the activator has to answer.
+/// Time limit for the activator to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Unanswered looks in a row after which the activator counts as dead.
+/// Number of consecutive unanswered checks after which the activator counts as dead.
 const MOST_MISSED: u32 = 3;
 
-/// Time that instances have to stop, after which the process ends without them.
+/// Time limit for the instances to stop, after which the process ends without them.
 const STOP: Duration = Duration::from_secs(10);
 
-/// Time that other processes have to come up, unless `--wait` says otherwise.
+/// Default of `--wait`: time limit for other processes to start.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// An ORB that was started for a locality.
+/// An ORB started for a locality.
 pub struct Started {
-    /// The ORB.
+    /// ORB of the process.
     pub orb: Orb,
     /// Root POA of the process.
     pub root: Poa,
-    /// Arguments that are not the ORB's, without the name of the program.
+    /// Arguments for other code than the ORB, without the name of the program.
     pub rest: Vec<String>,
 }
 
-/// Runs the process of a locality until it is told to end. `start` makes the ORB of arguments, of which the first is the name
-/// of the program.
+/// Runs the process of a locality until it is shut down. `start` creates the ORB from arguments, of which the first is
+/// the name of the program.
 ///
-/// The facade has `run_locality`, which brings `start` along.
+/// The facade's `run_locality` provides `start`.
 pub fn run(
     implementations: Implementations,
     args: Vec<String>,
@@ -69,7 +68,7 @@ pub fn run(
     }
 }
 
-/// Why a process ended.
+/// Reason for which a process ended.
 struct Problem(String);
 
 impl fmt::Display for Problem {
@@ -105,7 +104,7 @@ struct Arguments {
     node: Option<String>,
     process: Option<String>,
     wait: Option<Duration>,
-    /// Name of the program, and what is not ours.
+    /// Name of the program, and arguments of other code.
     others: Vec<String>,
 }
 
@@ -245,11 +244,11 @@ fn alone(
         })
     };
     if let Err(problem) = launch() {
-        // All is stopped by the hook of the shutdown.
+        // The shutdown hook stops everything.
         let _ = orb.shutdown(true);
         return Err(problem);
     }
-    // Whoever reads this may be gone, and the instances run all the same.
+    // The reader of this line may be gone; the instances keep running.
     let _ = writeln!(std::io::stdout(), "{node} {process}: running");
     let follow = {
         let (orb, locality) = (orb.clone(), Arc::clone(&locality));
@@ -260,7 +259,7 @@ fn alone(
     Ok(())
 }
 
-/// Runs under managers, and ends with the one that has started it.
+/// Runs under managers, and ends with the one that started it.
 fn managed(
     implementations: Implementations,
     arguments: Arguments,
@@ -320,7 +319,7 @@ fn begin(orb: &Orb, name: &str, job: impl FnOnce() + Send + 'static) -> Result<(
         .map_err(|error| problem(format!("thread {name} was not started: {error}")))
 }
 
-/// Stops the instances when the ORB ends, within bounds; what it returns then ends, too.
+/// Stops the instances when the ORB ends, within a time limit; the returned receiver is disconnected then.
 fn end_with(
     orb: &Orb,
     locality: &Arc<Locality>,
@@ -352,7 +351,7 @@ fn end_with(
     end
 }
 
-/// Reports whether it is time to look again, and not to end.
+/// Waits for the interval; returns whether to check again, rather than end.
 fn go_on(end: &Receiver<()>, interval: Duration) -> bool {
     matches!(end.recv_timeout(interval), Err(RecvTimeoutError::Timeout))
 }
@@ -385,7 +384,7 @@ fn wait_for_others(
     }
 }
 
-/// Connects again what other processes provide anew after a restart, and what ended itself.
+/// Reconnects to changed references of restarted processes, and restores connections that ended by themselves.
 fn follow_references(
     orb: &Orb,
     locality: &Locality,
@@ -411,7 +410,7 @@ fn follow_references(
     }
 }
 
-/// Returns once the process ends, or the activator is gone. Connects what ended itself meanwhile.
+/// Returns when the process ends, or the activator is gone. Meanwhile restores connections that ended by themselves.
 fn watch_activator(
     activator: &LocalityManagerActivatorRef,
     locality: &Locality,
@@ -438,7 +437,7 @@ fn watch_activator(
     Ok(())
 }
 
-/// Returns the part of the process that the arguments name, and its node and name.
+/// Returns the part for the process that the arguments name, and its node and name.
 fn part_of(plan: &Plan, arguments: &Arguments) -> Result<(Plan, String, String), Problem> {
     let all = processes(plan);
     let is_meant =
@@ -482,7 +481,7 @@ fn orb_arguments(
     let Some(line) = &resources.cmdline else {
         return Ok(Vec::new());
     };
-    // The same as under managers, so that a plan runs by both: this process may be root's as well.
+    // As under managers, so that a plan can be run in both ways: this process may belong to root as well.
     match crate::check_arguments(&line.arg) {
         Ok(()) => Ok(line.arg.clone()),
         Err(reason) => {
@@ -506,7 +505,7 @@ fn read(file: &Path) -> Result<Document, Problem> {
     read.map_err(|error| in_file(file, &error))
 }
 
-/// Puts the name of the file before each line of what is wrong in it.
+/// Prefixes each line of an error with the name of the file.
 fn in_file(file: &Path, what: &dyn fmt::Display) -> Problem {
     let what = what.to_string();
     let lines =

@@ -1,4 +1,4 @@
-//! What launching a plan would refuse, told before anything is started.
+//! Refusals of a plan, determined before anything is started.
 
 use std::collections::HashMap;
 
@@ -21,16 +21,18 @@ pub enum StartedBy {
     /// Node managers.
     #[default]
     Managers,
-    /// Hand, systemd, Kubernetes: each with the whole plan. Artifacts are not looked at, and references may be files.
+    /// A user, systemd, or Kubernetes, each process with the whole plan. Artifacts are not used, and references may be
+    /// files.
     Others,
 }
 
-/// Returns what launching a plan refuses beyond [`check`](oxorb_deploy::check::check), as far as documents tell it: instances
-/// without an artifact or an entry point, two executables in one process, arguments, settings and policies that are not
-/// supported. What only the machine or the executable knows is found when it is launched. The references of the plan have to
-/// be sound ([`Plan::check_references`]). Managers and processes refuse by the same code.
+/// Returns the refusals of a launch beyond [`check`](oxorb_deploy::check::check), as far as documents show them:
+/// instances without an artifact or an entry point, two executables in one process, unsupported arguments, settings and
+/// policies. Others depend on the machine or the executable, and are found during the launch. The references of the
+/// plan must be valid ([`Plan::check_references`]). Managers and processes use the same checks.
 ///
-/// Takes time linear in the documents, but for policies of real-time resources, which are searched for each instance.
+/// Takes time linear in the documents, except for policies of real-time resources, which are searched for each
+/// instance.
 pub fn refusals(
     plan: &Plan,
     resources: Option<&ServerResources>,
@@ -89,8 +91,8 @@ pub fn refusals(
     found
 }
 
-/// Returns the artifacts of a plan that a node manager with these executables on this machine would not find, or not start.
-/// The references of the plan have to be sound ([`Plan::check_references`]). Takes time linear in the plan.
+/// Returns the artifacts of a plan that a node manager with these executables, on this machine, would not find or not
+/// start. The references of the plan must be valid ([`Plan::check_references`]). Takes time linear in the plan.
 pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError> {
     let missing =
         Locations::of(plan).used(plan).into_iter().filter_map(|(artifact, instance, location)| {
@@ -109,7 +111,7 @@ pub(crate) fn service_configuration(uri: &str, place: Place) -> LaunchError {
     error.cure("start the process with -ORBConfigFile and a file of OxORB's")
 }
 
-/// Returns what managers alone refuse.
+/// Returns the refusals that apply only under managers.
 fn managed(plan: &Plan) -> Vec<LaunchError> {
     let mut found: Vec<LaunchError> = Vec::new();
     let locations = Locations::of(plan);

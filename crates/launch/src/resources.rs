@@ -1,4 +1,4 @@
-//! Real-time resources within a plan, for processes that get the plan alone.
+//! Real-time resources within a plan, for processes that receive only the plan.
 
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::Plan;
@@ -11,10 +11,10 @@ use crate::LaunchError;
 /// Property of a plan that holds its real-time resources as a TOML document.
 const RESOURCES: &str = "org.oxorb.ServerResources";
 
-/// Puts real-time resources into a plan, in place of those that were in it.
+/// Puts real-time resources into a plan, replacing present ones.
 ///
 /// # Errors
-/// Text that TOML cannot hold.
+/// Text that TOML cannot represent.
 pub fn attach_resources(plan: &mut Plan, resources: &ServerResources) -> Result<(), Error> {
     let text = Document::from(resources.clone()).write(Format::Toml)?;
     plan.info_property.retain(|property| property.name != RESOURCES);
@@ -22,7 +22,7 @@ pub fn attach_resources(plan: &mut Plan, resources: &ServerResources) -> Result<
     Ok(())
 }
 
-/// Returns the real-time resources that are in a plan.
+/// Returns the real-time resources in a plan.
 pub(crate) fn resources_of(plan: &Plan) -> Result<Option<ServerResources>, LaunchError> {
     let mut all = plan.info_property.iter();
     let Some(property) = all.find(|property| property.name == RESOURCES) else {

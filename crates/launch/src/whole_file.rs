@@ -1,36 +1,37 @@
-//! Files that readers see whole or not at all.
+//! Files that readers see completely or not at all.
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Writes a file under another name first, which nobody can have made before, and then moves it into place.
+/// Writes a file under a new, unpredictable name, and then renames it.
 pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> io::Result<()> {
     let path = path.as_ref();
     let octets = oxorb_sys::random::octets::<8>()?;
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{:016x}.new", u64::from_ne_bytes(octets)));
-    // Follows no link, and takes no file that is there.
+    // Follows no link, and fails if the file exists.
     let mut file = fs::File::create_new(&name)?;
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| fs::rename(&name, path)).inspect_err(|_| {
-        // What is not in place must not stay.
+        // A file that could not be renamed must not stay.
         let _ = fs::remove_file(&name);
     })
 }
 
-/// Removes a file if it still has the text that was written.
+/// Removes a file if it still has the written text.
 pub(crate) fn remove(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
     if read(path, text.len() as u64 + 1).is_some_and(|found| found == text) {
-        // Somebody may have taken it away meanwhile.
+        // Another process may have removed it meanwhile.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Reads a file of text up to a limit of octets; `None` for what is no file, such as a pipe, which it would wait for.
+/// Reads a text file up to a limit of octets; `None` if it is not a regular file: opening a pipe, for example, would
+/// block.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
-    // Opening a pipe blocks until somebody writes.
+    // Opening a pipe blocks until it has a writer.
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A name server as Rust programs like it: typed, with text for names.
+//! A typed client of a name server, with text for names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,11 @@ use crate::cos_naming::{
 use crate::name::AsName;
 use crate::{INITIAL_NAME, InvalidName, Name, Problem, stringify};
 
-/// The names below one naming context, of this or any other ORB. Cheap to clone.
+/// The names below one naming context of this or any other ORB. Cheap to clone.
 ///
-/// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method is one call unless it says otherwise, and one
-/// more for each server that a name leads to and the server before does not follow it to (CannotProceed).
+/// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method makes one call unless documented
+/// otherwise, and one more for each server to which a name leads and the server before does not follow it
+/// (CannotProceed).
 ///
 /// ```
 /// use oxorb::{Interface as _, ObjectRef, Orb};
@@ -46,13 +47,13 @@ pub struct Names {
 }
 
 impl Names {
-    /// Names below a context.
+    /// Returns the names below a context.
     pub fn new(context: impl Into<NamingContextRef>) -> Names {
         Names { root: context.into() }
     }
 
-    /// Names of the service that the ORB knows as initial reference `NameService`: `-ORBInitRef`,
-    /// `-ORBDefaultInitRef`, or one that this ORB serves. Asks it whether it is a naming context.
+    /// Returns the names of the ORB's initial reference `NameService`: `-ORBInitRef`, `-ORBDefaultInitRef`, or a
+    /// service of this ORB. Checks by a call that it is a naming context.
     ///
     /// # Errors
     /// There is no such initial reference, or it cannot be reached.
@@ -60,24 +61,24 @@ impl Names {
         Names::at(orb, &format!("corbaloc:rir:/{INITIAL_NAME}"))
     }
 
-    /// Names below the context that a reference leads to: `IOR:`, `corbaloc:`, `corbaname:` or `file:`. Asks it whether
-    /// it is a naming context.
+    /// Returns the names below the context that a reference leads to: `IOR:`, `corbaloc:`, `corbaname:` or `file:`.
+    /// Checks by a call that it is a naming context.
     ///
     /// # Errors
-    /// It is not, or it cannot be reached.
+    /// The object is not a naming context, or cannot be reached.
     pub fn at(orb: &Orb, reference: &str) -> Result<Names, oxorb::ResolveError> {
         orb.resolve::<NamingContextRef>(reference).map(Names::new)
     }
 
-    /// The context that the names are below.
+    /// Returns the context above the names.
     pub fn root(&self) -> &NamingContextRef {
         &self.root
     }
 
-    /// Gives an object a name.
+    /// Binds a name to an object.
     ///
     /// # Errors
-    /// [`Problem::AlreadyBound`] if it is taken, [`Problem::NotFound`] if a context on the way is missing; see
+    /// [`Problem::AlreadyBound`] if the name is bound, [`Problem::NotFound`] if a context on the path is missing; see
     /// [`make_contexts`](Self::make_contexts).
     pub fn bind(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
         let (name, object) = (named("bind", &name)?, object.unchecked_narrow());
@@ -85,17 +86,17 @@ impl Names {
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
-    /// Gives an object a name, also if another object has it; then that loses it.
+    /// Binds a name to an object, replacing an object that is bound to it.
     ///
     /// # Errors
-    /// [`Problem::NotFound`], also if a context has the name.
+    /// [`Problem::NotFound`], also if the name is bound to a context.
     pub fn rebind(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
         let (name, object) = (named("rebind", &name)?, object.unchecked_narrow());
         let done = self.call(&name, |at, rest| at.rebind(rest, Some(&object)));
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
-    /// Gives a context a name, so that names lead through it. It may be one of another server.
+    /// Binds a name to a context, so that names lead through it. It may be a context of another server.
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
@@ -109,11 +110,10 @@ impl Names {
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
-    /// Binds a context to a name like [`bind_context`](Self::bind_context), and takes the name from
-    /// a context that has it.
+    /// Binds a name to a context like [`bind_context`](Self::bind_context), replacing a context that is bound to it.
     ///
     /// # Errors
-    /// [`Problem::NotFound`], also if an object has the name.
+    /// [`Problem::NotFound`], also if the name is bound to an object.
     pub fn rebind_context(
         &self,
         name: impl AsName,
@@ -124,11 +124,11 @@ impl Names {
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
-    /// The object of a name, as a reference of type `I`. Asks the object unless its reference says that it is one: then
-    /// two calls.
+    /// Returns the object bound to a name, as a reference of type `I`. Makes a second call to the object if its
+    /// reference does not declare this type.
     ///
     /// # Errors
-    /// [`Problem::NotFound`]; INV_OBJREF if the name is bound to nil, or the object is no `I`.
+    /// [`Problem::NotFound`]; INV_OBJREF if the name is bound to nil, or the object is not an `I`.
     pub fn resolve<I: Interface>(&self, name: impl AsName) -> Result<I, NamingError> {
         let name = named("resolve", &name)?;
         let failed = |problem| NamingError::new("resolve", &name, problem);
@@ -149,7 +149,7 @@ impl Names {
         found.ok_or_else(|| NamingError::new("resolve", name, Problem::System(NOT_WANTED)))
     }
 
-    /// Takes a name away from an object or a context. The object is none the worse for it.
+    /// Removes the binding of a name to an object or a context. The object itself is not affected.
     ///
     /// # Errors
     /// [`Problem::NotFound`]
@@ -159,7 +159,7 @@ impl Names {
         done.map_err(|error| NamingError::new("unbind", &name, error))
     }
 
-    /// Makes a context of this name, on the server that holds the context around it.
+    /// Creates a context and binds it to this name, on the server of its parent.
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
@@ -171,17 +171,17 @@ impl Names {
         made.map(Names::new).ok_or_else(|| failed(Problem::System(NOT_WANTED)))
     }
 
-    /// Makes a context of this name, and those on the way, unless they are there: one call for each, and two if
-    /// the last one was there.
+    /// Creates a context with this name, and missing ones on the path: one call for each, and two for the last one if
+    /// it exists.
     ///
     /// # Errors
-    /// [`Problem::NotFound`] if an object has the name of one.
+    /// [`Problem::NotFound`] if a name on the path is bound to an object.
     pub fn make_contexts(&self, name: impl AsName) -> Result<Names, NamingError> {
         let name = named("make the context", &name)?;
         let mut made = None;
         for part in (1..=name.components().len()).filter_map(|end| name.first(end)) {
             made = match self.make_context(&part) {
-                // Whether what is there is a context shows at the next component.
+                // The next component shows whether it is a context.
                 Err(NamingError { problem: Problem::AlreadyBound, .. }) => None,
                 made => Some(made?),
             };
@@ -192,16 +192,16 @@ impl Names {
         }
     }
 
-    /// Names below a context that a name leads to: up to two calls.
+    /// Returns the names below the context that a name leads to: up to two calls.
     ///
     /// # Errors
-    /// [`Problem::NotFound`]; INV_OBJREF if it is no context.
+    /// [`Problem::NotFound`]; INV_OBJREF if the object is not a context.
     pub fn context(&self, name: impl AsName) -> Result<Names, NamingError> {
         self.resolve::<NamingContextRef>(name).map(Names::new)
     }
 
-    /// Calls the service, and continues where it stops: CannotProceed names the context that knows the rest of the name. Each
-    /// step must leave fewer components, so that contexts which name each other end it.
+    /// Calls the service, and continues where it stops: CannotProceed names the context that knows the rest of the
+    /// name. Each step must leave fewer components, so that a cycle of contexts ends.
     fn call<R, E: Into<Problem>>(
         &self,
         name: &Name,
@@ -216,7 +216,7 @@ impl Names {
             };
             left = rest_of_name.len();
             match call(context, rest_of_name).map_err(Into::into) {
-                // Nor do we reach it.
+                // The client cannot reach it either.
                 Err(Problem::System(exception)) if exception.completed == CompletionStatus::No => {
                     break;
                 }
@@ -226,11 +226,10 @@ impl Names {
         done
     }
 
-    /// Lists the bindings of the context itself, in the server's order. Asks for 100 bindings at a
-    /// time, as they are wanted.
+    /// Lists the bindings of the context itself, in the server's order. Fetches 100 bindings at a time, on demand.
     ///
     /// # Errors
-    /// What the call raises. What happens later is in the items.
+    /// An exception of the first call. Later ones are returned as items.
     pub fn list(&self) -> oxorb::Result<Entries> {
         let (fetched, iterator) = self.root.list(PORTION)?;
         Ok(Entries { fetched: fetched.into_iter(), iterator })
@@ -240,20 +239,20 @@ impl Names {
 /// Binding of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id and kind.
+    /// Id and kind of the bound name.
     pub component: NameComponent,
-    /// Names lead through it.
+    /// Whether the name is bound to a context.
     pub is_context: bool,
 }
 
-/// The bindings of a context, fetched in portions. Closes the server's iterator when dropped.
+/// Iterator over the bindings of a context, fetched in portions. Closes the server's iterator when dropped.
 #[derive(Debug)]
 pub struct Entries {
     fetched: std::vec::IntoIter<Binding>,
     iterator: Option<BindingIteratorRef>,
 }
 
-/// Bindings to fetch at a time.
+/// Number of bindings to fetch at a time.
 const PORTION: u32 = 100;
 
 impl Iterator for Entries {
@@ -270,7 +269,7 @@ impl Iterator for Entries {
                 return Some(Ok(Entry { component, is_context }));
             }
             match self.iterator.as_ref()?.next_n(PORTION) {
-                // A server that says there are more and sends none would keep us here.
+                // A server that announces more bindings and sends none would cause an endless loop.
                 Ok((true, more)) if !more.is_empty() => self.fetched = more.into_iter(),
                 Ok(_) => {
                     let _ = self.iterator.take()?.destroy();
@@ -293,17 +292,17 @@ impl Drop for Entries {
     }
 }
 
-/// Why something could not be done with a name.
+/// Error of an operation on a name.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NamingError {
-    /// Operation that was tried: "bind", "resolve" ...
+    /// Attempted operation: "bind", "resolve" ...
     pub operation: &'static str,
-    /// The name, as text.
+    /// Name, as text.
     pub name: Box<str>,
     /// Reason of the failure.
     pub problem: Problem,
-    /// More than the problem tells: each endpoint tried, if the server could not be reached.
+    /// Additional detail: each endpoint tried, if the server could not be reached.
     detail: Option<Box<str>>,
 }
 
@@ -319,7 +318,7 @@ impl NamingError {
 }
 
 impl NamingError {
-    /// Whether the name was found, and is bound to the nil reference.
+    /// Reports whether the name was found and is bound to the nil reference.
     pub fn is_nil(&self) -> bool {
         self.problem == Problem::System(NOT_WANTED) && self.detail.is_none()
     }
@@ -392,6 +391,6 @@ impl fmt::Debug for NamingError {
 
 impl std::error::Error for NamingError {}
 
-/// A reference that is not what the caller can use: nil, or of another interface.
+/// Exception for a reference that the caller cannot use: nil, or of another interface.
 const NOT_WANTED: SystemException =
     SystemException::inv_objref(oxorb::minor::inv_objref::NIL, oxorb::CompletionStatus::Yes);

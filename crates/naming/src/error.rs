@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a naming service cannot be kept or served.
+/// Reason for which names cannot be stored or served.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -10,10 +10,10 @@ pub enum Error {
     Store {
         /// File of the store; empty for one in memory.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// The objects cannot be activated: the ORB serves names already, or was shut down.
+    /// The objects cannot be activated: the ORB already serves names, or was shut down.
     #[error("names cannot be served: {0}")]
     Poa(#[from] oxorb::PoaError),
 }

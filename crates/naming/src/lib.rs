@@ -4,14 +4,14 @@
 //! Store (redb) --NameService::start--> CORBA objects <--Names-- this ORB and any other
 //! ```
 //!
-//! * [`Store`] keeps contexts and bindings in a file, each change on disk before it is acknowledged.
+//! * [`Store`] keeps contexts and bindings in a file; each change is on disk before it is acknowledged.
 //! * [`NameService`] makes any server a name server: the root context answers at `corbaloc::host:port/NameService`.
-//! * [`Names`] is a typed client for this and any other ORB's name server; [`cos_naming`] holds the interfaces as they
-//!   are in IDL.
-//! * [`Name`] is what `a/b.c` means.
+//! * [`Names`] is a typed client for this and any other ORB's name server; [`cos_naming`] holds the interfaces as
+//!   defined in IDL.
+//! * [`Name`] is the parsed form of `a/b.c`.
 //!
-//! `oxorb name serve` is a name server of its own. `docs/naming.md` tells how to use all of it. Out of scope are
-//! discovery by multicast, replicas, and names that stand for groups of objects.
+//! `oxorb name serve` is a stand-alone name server. `docs/naming.md` describes the use of all of this. Out of scope
+//! are discovery by multicast, replicas, and names that stand for groups of objects.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -40,13 +40,13 @@ pub use rules::{Federation, Host, Rules};
 pub use service::{NameService, POA_NAME};
 pub use store::Store;
 
-/// The name under which ORBs know the service, and its key in `corbaloc:` references.
+/// Name under which ORBs know the service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "NameService";
 
 /// Port where name servers listen by default (IANA: corbaloc).
 pub const PORT: u16 = 2809;
 
-/// The examples of the page are tests.
+/// Documentation page about naming, whose examples are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/naming.md")]
 struct Page;

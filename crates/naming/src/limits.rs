@@ -13,35 +13,33 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Contexts in the store, the root included. Default 100,000. One that was called since the start costs
-    /// about 500 octets of memory.
-    /// Answer: IMP_LIMIT, minor `CONTEXTS`.
+    /// Contexts in the store, the root included. Default 100,000. A context that was called since the start costs about
+    /// 500 octets of memory. Answer: IMP_LIMIT, minor `CONTEXTS`.
     pub contexts: u64,
-    /// Bindings in one context. Default 1,000,000. They are on disk; memory holds a part of them.
-    /// Answer: IMP_LIMIT, minor `BINDINGS`.
+    /// Bindings in one context. Default 1,000,000. They are on disk, and partly cached in memory. Answer: IMP_LIMIT,
+    /// minor `BINDINGS`.
     pub bindings: u64,
     /// Components of a name. Default 64. Answer: IMP_LIMIT, minor `NAME_TOO_LONG`.
     pub components: usize,
     /// Octets of a name, ids and kinds together. Default 4,096. Answer: IMP_LIMIT, minor `NAME_TOO_LONG`.
     pub name_octets: usize,
-    /// Octets of a reference that is bound. Default 65,536. Answer: IMP_LIMIT, minor `BOUND_REFERENCE_TOO_LONG`.
+    /// Octets of a bound reference. Default 65,536. Answer: IMP_LIMIT, minor `BOUND_REFERENCE_TOO_LONG`.
     pub reference_octets: usize,
-    /// Binding iterators that are open at once. Default 256. Another one closes the one that was idle for longest:
-    /// its client gets OBJECT_NOT_EXIST, as the specification warns.
+    /// Open binding iterators. Default 256. Opening another one closes the one that was idle longest: its client gets
+    /// OBJECT_NOT_EXIST, as the specification permits.
     pub iterators: usize,
-    /// Longest time that a binding iterator may be idle. Default 10 minutes. Then it is closed.
+    /// Longest idle time of a binding iterator, after which it is closed. Default 10 minutes.
     pub iterator_idle: Duration,
-    /// Bindings in one answer of `list` or `next_n`. Default 10,000. The client gets fewer than it asked for, and the
-    /// rest from the iterator.
+    /// Bindings in one answer of `list` or `next_n`. Default 10,000. The client gets fewer than requested, and the rest
+    /// from the iterator.
     pub answer_bindings: usize,
-    /// Calls to other name servers that names lead to, at once. Default 16. Each keeps a thread of this server waiting, also
-    /// where contexts of several servers contain each other. Answer: CannotProceed with the context.
+    /// Concurrent calls to other name servers to which names lead. Default 16. Each occupies a waiting thread of this
+    /// server, also if contexts of several servers contain each other. Answer: CannotProceed with the context.
     pub forwards: usize,
-    /// Longest call to another name server that a name leads to. Default 5 s. Answer: CannotProceed
-    /// with the context that did not answer.
+    /// Time limit of a call to another name server to which a name leads. Default 5 s. Answer: CannotProceed with the
+    /// context that did not answer.
     pub forward_timeout: Duration,
-    /// Longest time that a client waits for the disk. Default 30 s. Answer: TIMEOUT, completed
-    /// MAYBE.
+    /// Longest wait of a client for the disk. Default 30 s. Answer: TIMEOUT, completed MAYBE.
     pub write_timeout: Duration,
 }
 

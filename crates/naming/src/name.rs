@@ -1,4 +1,4 @@
-//! Names, and how they are written as text (Naming Service 1.3, 2.4).
+//! Names and their text form (Naming Service 1.3, 2.4).
 //!
 //! ```text
 //! bank/teller.object      two components; the second one has id "teller" and kind "object"
@@ -30,13 +30,13 @@ use crate::cos_naming::NameComponent;
 pub struct Name(Vec<NameComponent>);
 
 impl Name {
-    /// Makes a name of components. `None` if there are none.
+    /// Creates a name from components; `None` without any.
     pub fn new(components: impl Into<Vec<NameComponent>>) -> Option<Name> {
         let components = components.into();
         (!components.is_empty()).then_some(Name(components))
     }
 
-    /// Returns the components, in the form that operations of naming contexts take. Never empty.
+    /// Returns the components, as the operations of naming contexts accept them. Never empty.
     pub fn components(&self) -> &[NameComponent] {
         &self.0
     }
@@ -49,24 +49,23 @@ impl Name {
         Name(components)
     }
 
-    /// The name without its last component; `None` if it has only one.
+    /// Returns the name without its last component; `None` if it has only one.
     pub fn parent(&self) -> Option<Name> {
         self.first(self.0.len() - 1)
     }
 
-    /// Returns the name of the first `count` components; `None` for 0 of them, and for more than
-    /// there are.
+    /// Returns the name of the first `count` components; `None` if `count` is 0 or too large.
     pub fn first(&self, count: usize) -> Option<Name> {
         Name::new(self.0.get(..count)?)
     }
 }
 
-/// Values that can stand for a name: a [`Name`], or text in the form of [`Name`]'s `FromStr`.
+/// Values that can be used as a name: a [`Name`], or text in the form of [`Name`]'s `FromStr`.
 pub trait AsName {
-    /// The name.
+    /// Returns the name.
     ///
     /// # Errors
-    /// The text is no name.
+    /// The text is not a valid name.
     fn as_name(&self) -> Result<Cow<'_, Name>, InvalidName>;
 }
 
@@ -108,7 +107,7 @@ impl FromStr for Name {
     }
 }
 
-/// Components as text; empty for none.
+/// Returns components as text; empty without any.
 pub fn stringify(components: &[NameComponent]) -> String {
     let mut text = String::new();
     for (i, component) in components.iter().enumerate() {
@@ -161,11 +160,11 @@ fn parse(text: &str) -> Result<Vec<NameComponent>, InvalidName> {
     Ok(components)
 }
 
-/// A component that is being read.
+/// State of the component being read.
 #[derive(Default)]
 struct Component {
     id: String,
-    /// Kind, if there was a dot.
+    /// Kind, if a dot was read.
     kind: Option<String>,
 }
 
@@ -174,7 +173,7 @@ impl Component {
         self.kind.as_mut().unwrap_or(&mut self.id).push(c);
     }
 
-    /// Ends it, and begins the next one.
+    /// Ends the component, and begins the next one.
     fn finish(&mut self) -> Result<NameComponent, Malformed> {
         let Component { id, kind } = std::mem::take(self);
         match kind {
@@ -185,18 +184,18 @@ impl Component {
     }
 }
 
-/// Why text is no name.
+/// Error in the text of a name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct InvalidName {
-    /// The text.
+    /// Text.
     pub text: String,
     /// Position of the mistake, in octets from the start of the text.
     pub at: usize,
-    /// Mistake at this position.
+    /// Mistake.
     pub why: Malformed,
 }
 
-/// Mistakes in text that should be a name.
+/// Mistake in the text of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -204,11 +203,11 @@ pub enum Malformed {
     Empty,
     /// A component is empty: between two slashes, before the first, or after the last.
     EmptyComponent,
-    /// A dot after an id, and no kind after it.
+    /// A dot after an id, without a kind after it.
     TrailingDot,
     /// Two dots in one component.
     SecondDot,
-    /// A backslash before something that needs none.
+    /// A backslash before a character that needs no escape.
     Escape,
 }
 
@@ -231,7 +230,7 @@ impl fmt::Display for InvalidName {
     }
 }
 
-/// Text from elsewhere, but not without end.
+/// Writes foreign text, limited in length.
 fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const SHOWN: usize = 80;
     write!(f, "\"{:.SHOWN$}\"", Printable(text))

@@ -1,4 +1,4 @@
-//! Why an operation of a naming context failed, whichever operation it was.
+//! Reason for which any operation of a naming context failed.
 
 use oxorb::{CompletionStatus, SystemException, minor};
 
@@ -10,21 +10,24 @@ use crate::cos_naming::naming_context::{
 use crate::cos_naming::naming_context_ext::{ResolveStrError, ToStringError, ToUrlError};
 use crate::text;
 
-/// Why an operation of a naming context failed: what the operations of `CosNaming` raise, as one type.
+/// Reason for which an operation of a naming context failed: the exceptions of all `CosNaming`
+/// operations as one type.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A component leads nowhere, or to something of the wrong kind; `rest_of_name` begins with it.
+    /// A component is not bound, or bound to an object of the wrong kind; `rest_of_name` begins with
+    /// it.
     NotFound(NotFound),
-    /// The service cannot follow the name beyond a context that it cannot reach; the caller may.
+    /// The service cannot follow the name beyond a context that it cannot reach; the caller may be
+    /// able to.
     CannotProceed(CannotProceed),
     /// The name has no components, or its text is malformed.
     InvalidName,
-    /// The name is taken.
+    /// The name is already bound.
     AlreadyBound,
     /// The context has bindings.
     NotEmpty,
-    /// A failure of the call rather than of the operation.
+    /// System exception of the call.
     System(SystemException),
 }
 
@@ -40,11 +43,11 @@ impl From<SystemException> for Problem {
     }
 }
 
-/// UNKNOWN for an exception that the operation does not declare, but that a peer raised.
+/// UNKNOWN, for a user exception of a peer that the operation does not declare.
 const UNDECLARED: SystemException =
     SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
-/// Conversions both ways between [`Problem`] and the exceptions of an operation.
+/// Conversions in both directions between [`Problem`] and the exceptions of an operation.
 macro_rules! raises {
     ($($operation:ident: $($exception:ident)*;)*) => {$(
         impl From<Problem> for $operation {
@@ -91,7 +94,7 @@ macro_rules! raises {
     (@problem NotEmpty $it:ident) => { Problem::NotEmpty };
 }
 
-// Operations of one interface that raise the same exceptions share the error of the first.
+// Operations of one interface with the same exceptions share the error type of the first.
 raises! {
     BindError: NotFound CannotProceed InvalidName AlreadyBound;
     RebindError: NotFound CannotProceed InvalidName;

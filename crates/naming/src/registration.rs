@@ -1,4 +1,4 @@
-//! Names that end with the ORB which registered them.
+//! Names that are withdrawn at the end of the ORB that registered them.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use oxorb::{Interface, ObjectRef, Orb};
 use crate::client::{Names, NamingError};
 use crate::name::AsName;
 
-/// Longest wait for each of the two calls that withdraw a name.
+/// Time limit of each of the two calls that withdraw a name.
 const WITHDRAWAL: Duration = Duration::from_secs(2);
 
 impl Names {
-    /// Gives an object a name for as long as `orb` lives: [`rebind`](Self::rebind) now, and
-    /// [`unbind`](Self::unbind) when the ORB is shut down, unless the name leads elsewhere by then.
+    /// Binds a name to an object until `orb` is shut down: calls [`rebind`](Self::rebind) now, and
+    /// [`unbind`](Self::unbind) at the shutdown, unless the name is bound to another object by then.
     ///
-    /// One call now; two when the ORB ends, of at most 2 s each.
+    /// Makes one call now, and two at the shutdown, of at most 2 s each.
     ///
     /// ```
     /// use oxorb::{Interface as _, ObjectRef, Orb};
@@ -36,7 +36,7 @@ impl Names {
     /// ```
     ///
     /// # Errors
-    /// As [`rebind`](Self::rebind). An error while withdrawing is dropped: the name then stays.
+    /// As [`rebind`](Self::rebind). An error during withdrawal is ignored: the name then stays bound.
     pub fn register(
         &self,
         orb: &Orb,
@@ -56,8 +56,8 @@ impl Names {
         Ok(())
     }
 
-    /// Takes a name back that [`register`](Self::register) gave an object, before the ORB ends: unbinds it, unless it leads
-    /// elsewhere by now. Two calls, of at most 2 s each.
+    /// Withdraws a name that [`register`](Self::register) bound, before the ORB ends: unbinds it, unless it is bound to
+    /// another object by now. Makes two calls, of at most 2 s each.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve) and [`unbind`](Self::unbind).

@@ -1,4 +1,4 @@
-//! Rules of a naming service: whether names change, and to which other servers it follows them.
+//! Rules of a naming service: whether names may change, and the other servers to which it follows them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use oxorb::protocol::Protocols;
 use oxorb::transport::{Address, tcp};
 use oxorb::{Ior, SocketIdentity};
 
-/// Rules of a naming service, beside those of the ORB about connections.
+/// Rules of a naming service, in addition to those of the ORB about connections.
 ///
 /// ```
 /// use oxorb_naming::{Federation, Rules};
@@ -26,40 +26,40 @@ pub struct Rules {
     pub federation: Federation,
 }
 
-/// Servers to which a service follows names that lead through their contexts. The service makes no
-/// connection to any other server: it answers CannotProceed, with the context and the rest of the
-/// name, so that the caller may go there.
+/// Servers to which a service follows names that lead through their contexts. The service connects to no other
+/// server: it answers CannotProceed, with the context and the rest of the name, so that the caller may continue
+/// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Federation {
-    /// Follows names to no other server.
+    /// Names are not followed to other servers.
     #[default]
     None,
-    /// The servers whose every address, as the reference has it, is one of these.
+    /// Servers of which all addresses in the reference are listed here.
     Hosts(Vec<Host>),
-    /// All servers: whoever may bind a name decides where this process connects to.
+    /// All servers: any client that may bind a name determines the addresses that this process connects to.
     Any,
 }
 
-/// Address of a server, as references have it: names are compared as text. Whichever protocol is spoken there.
+/// Address of a server, as in references: names are compared as text. Applies to every protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// A host of the network. It says nothing about UNIX sockets, those of this very host included.
+    /// A host of the network. Does not cover UNIX sockets, even those of this host.
     Network {
         /// Name or address.
         name: String,
-        /// `None` for every port.
+        /// Port; `None` for any.
         port: Option<u16>,
     },
-    /// A UNIX socket: a path, or `@` and an abstract name, whoever listens there.
+    /// A UNIX socket: a path, or `@` and an abstract name, with any listener.
     Socket(String),
-    /// UNIX sockets of a user. Each connection verifies that its server is of this user, so the reference has to name
-    /// one ([`SocketIdentity`]).
+    /// UNIX sockets of a user. Each connection verifies that its server belongs to this user, so the reference must
+    /// name one ([`SocketIdentity`]).
     User(u32),
 }
 
 impl Federation {
-    /// Reports whether the service may call the object of a reference with these protocols: whether all
-    /// addresses that a call might use are of these servers. Profiles of other protocols lead it nowhere.
+    /// Reports whether the service may call the object of a reference with these protocols: whether all addresses
+    /// that a call might use belong to these servers. Profiles of other protocols are not used.
     pub(crate) fn allows(&self, ior: &Ior, protocols: &Protocols) -> bool {
         match self {
             Federation::None => false,
@@ -73,8 +73,8 @@ impl Federation {
     }
 }
 
-/// Returns the addresses to which a call of an object might go: those of all its profiles, of lanes, and
-/// those of which a profile of another protocol tells.
+/// Returns the addresses to which a call of an object might go: those of all its profiles, of lanes, and those that a
+/// profile of another protocol contains.
 pub(crate) fn addresses(ior: &Ior, protocols: &Protocols) -> Vec<Address> {
     let mut all = Vec::new();
     for tagged in &ior.profiles {
@@ -112,12 +112,12 @@ impl Host {
     }
 }
 
-/// Returns the name of the UNIX socket at which a server is met: to speak over it, or to share memory.
+/// Returns the name of the UNIX socket of a server, used for octets or to share memory.
 fn socket(at: &Address) -> Option<&str> {
     let name = at.name();
     match at.scheme() {
         "unix" => Some(name),
-        // Sizes of the memory stand in front of the name, unless they are the usual ones.
+        // Sizes of the memory precede the name, unless they have their defaults.
         "shm" if !name.starts_with(['/', '@']) => Some(name.split_once(':')?.1),
         "shm" => Some(name),
         _ => None,

@@ -1,4 +1,4 @@
-//! Names in the code set of the client that is served ([`oxorb::escape`]).
+//! Names in the code set of the client being served ([`oxorb::escape`]).
 
 use std::borrow::Cow;
 

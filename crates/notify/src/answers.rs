@@ -1,4 +1,4 @@
-//! Calls that are under way at a time.
+//! Concurrent calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,8 +6,8 @@ use std::task::Poll;
 
 use oxorb::wait_until;
 
-/// Waits until one of several calls is answered, and takes it out; returns what it was for, and the answer. `None`: there
-/// are none.
+/// Waits until one of several calls has completed, and removes it; returns its tag and its result, or `None` if there
+/// are no calls.
 pub(crate) fn next_answer<T, F: Future + Unpin>(calls: &mut Vec<(T, F)>) -> Option<(T, F::Output)> {
     if calls.is_empty() {
         return None;

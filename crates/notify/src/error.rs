@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Reason for which an event service does not start.
+/// Reason for which an event service cannot be started.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
         /// Reason.
         why: String,
     },
-    /// The ORB serves events already, or was shut down.
+    /// The ORB already serves events, or was shut down.
     #[error(
         "the event service cannot be served: {0}; an ORB has one event service, and none after its shutdown"
     )]
@@ -21,7 +21,7 @@ pub enum Error {
     /// The objects of the service cannot be served.
     #[error("the event service cannot be served: {0}")]
     System(#[from] oxorb::SystemException),
-    /// Threads or timers do not start.
+    /// Threads or timers cannot be started.
     #[error("the event service gets no threads: {0}")]
     Threads(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

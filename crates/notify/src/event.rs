@@ -1,4 +1,4 @@
-//! Events on their way through a channel.
+//! Events in transit through a channel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,15 +15,15 @@ use crate::cos_notification::{
 use crate::filter::Answers;
 use crate::properties::{Name, of_event};
 
-/// Event, shared by all queues that it waits in.
+/// Event, shared by all queues in which it waits.
 pub(crate) struct Event {
     pub(crate) body: Body,
     pub(crate) header: Header,
     /// Octets that count against the queues.
     octets: u32,
-    /// The other form, for consumers that want it.
+    /// Converted form, for consumers of that form.
     converted: OnceLock<Converted>,
-    /// Answers of filters of other processes while it is published.
+    /// Results of remote filters while the event is published.
     pub(crate) answers: Answers,
     _alive: Alive,
 }
@@ -40,19 +40,19 @@ enum Converted {
     Structured(Box<StructuredEvent>),
 }
 
-/// Quality of service that the event itself asks for.
+/// Quality of service requested by the event itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) priority: Option<i16>,
-    /// 100 ns.
+    /// Timeout in units of 100 ns.
     pub(crate) timeout: Option<i64>,
-    /// 100 ns since 15 October 1582.
+    /// Start time, in 100 ns since 15 October 1582.
     pub(crate) start: Option<i64>,
     pub(crate) stop: Option<i64>,
     pub(crate) persistent: Option<bool>,
 }
 
-/// Number of events of a channel that are somewhere in it.
+/// Number of events that a channel holds.
 #[derive(Clone, Default)]
 pub(crate) struct Population(Arc<AtomicUsize>);
 
@@ -87,8 +87,7 @@ impl Event {
         }
     }
 
-    /// Returns the event as consumers of anys get it: a structured event becomes the content of an
-    /// any.
+    /// Returns the event for consumers of anys: a structured event becomes the content of an any.
     pub(crate) fn as_any(&self) -> &Any {
         match &self.body {
             Body::Any(any) => any,
@@ -102,8 +101,8 @@ impl Event {
         }
     }
 
-    /// Returns the event as consumers of structured events get it: an any becomes the remainder of
-    /// the body of an event of type `%ANY`, unless it holds a structured event.
+    /// Returns the event for consumers of structured events: an any becomes the remainder of the body
+    /// of an event of type `%ANY`, unless it holds a structured event.
     pub(crate) fn as_structured(&self) -> &StructuredEvent {
         match &self.body {
             Body::Structured(event) => event,
@@ -124,7 +123,7 @@ impl Event {
         }
     }
 
-    /// Evaluates something over the event as it was sent.
+    /// Evaluates a function for the event as it was sent.
     pub(crate) fn with_subject<R>(&self, work: impl FnOnce(Subject<'_>) -> R) -> R {
         match &self.body {
             Body::Any(any) => work(Subject::Any(any)),
@@ -132,7 +131,8 @@ impl Event {
         }
     }
 
-    /// Attributes for a queue, by what the event says, and else by the consumer's priority and timeout.
+    /// Returns the attributes for a queue, from the event, otherwise from the consumer's priority and
+    /// timeout.
     pub(crate) fn attributes(
         &self,
         header: &Header,
@@ -162,7 +162,7 @@ impl Event {
 }
 
 impl Body {
-    /// Returns the event as the store keeps it.
+    /// Returns the event in its stored form.
     pub(crate) fn to_any(&self) -> Any {
         match self {
             Body::Any(any) => Any::new(any.clone()),
@@ -170,7 +170,7 @@ impl Body {
         }
     }
 
-    /// Reads what [`to_any`](Self::to_any) made.
+    /// Reads the stored form that [`to_any`](Self::to_any) returned.
     pub(crate) fn of(any: &Any) -> Option<Body> {
         if let Ok(Some(event)) = any.get::<StructuredEvent>() {
             return Some(Body::Structured(event));
@@ -198,7 +198,7 @@ impl Body {
     }
 }
 
-/// Octets of a value, and what holds it.
+/// Returns the octets of a value, including its container.
 pub(crate) fn octets_of(any: &Any) -> usize {
     let value = any.received_octets().unwrap_or_else(|| {
         let encoded = Codec::default().encode_value(any);
@@ -208,7 +208,7 @@ pub(crate) fn octets_of(any: &Any) -> usize {
 }
 
 impl Header {
-    /// Returns the header as mapping filters want it.
+    /// Returns the header with the results of mapping filters.
     pub(crate) fn mapped(&self, priority: Option<i16>, timeout: Option<i64>) -> Header {
         Header { priority: priority.or(self.priority), timeout: timeout.or(self.timeout), ..*self }
     }
@@ -235,13 +235,13 @@ impl Header {
     }
 }
 
-/// Moment, by the clock of the queues and by that of `TimeBase`.
+/// Present time, by the clock of the queues and by that of `TimeBase`.
 pub(crate) struct Times {
     /// Nanoseconds of the queues' clock.
     pub(crate) now: u64,
     /// 100 ns since 15 October 1582.
     pub(crate) utc: i64,
-    /// Age of an event that comes from the store, in 100 ns: its timeout began then.
+    /// Age of an event from the store, in 100 ns: its timeout began earlier by this time.
     age: i64,
 }
 
@@ -255,7 +255,7 @@ impl Times {
         Times { now, utc, age: 0 }
     }
 
-    /// Returns the times for an event that arrived at a moment of `TimeBase`.
+    /// Returns the times for an event that arrived at a `TimeBase` time.
     pub(crate) fn of_arrival(&self, arrival: i64) -> Times {
         Times { age: self.utc.saturating_sub(arrival).max(0), ..*self }
     }
@@ -268,7 +268,7 @@ impl Times {
     }
 }
 
-/// 100 ns in nanoseconds.
+/// Converts units of 100 ns to nanoseconds.
 fn nanoseconds(time: i64) -> u64 {
     u64::try_from(time).unwrap_or(0).saturating_mul(100)
 }
@@ -294,7 +294,7 @@ pub(crate) fn event_type(name: &TypeName) -> EventType<'_> {
     EventType::new(&name.domain_name, &name.type_name)
 }
 
-/// Structured event, lent to a constraint.
+/// Structured event, borrowed for a constraint.
 pub(crate) struct Lent<'e>(pub(crate) &'e StructuredEvent);
 
 impl Filterable for Lent<'_> {

@@ -9,6 +9,6 @@ pub(crate) enum Kind {
     Admin = 3,
     Proxy = 4,
     Filter = 5,
-    /// Callback of the reconnection registry: a row of the store alone.
+    /// Callback of the reconnection registry, which exists only in the store.
     Callback = 6,
 }

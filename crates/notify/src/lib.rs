@@ -1,4 +1,5 @@
-//! The OMG's Event and Notification Services, as fronts of the delivery that the real-time event channel has.
+//! The OMG's Event and Notification Services, as front ends of the delivery that the real-time event channel
+//! uses.
 #![forbid(unsafe_code)]
 
 mod admin;
@@ -40,7 +41,7 @@ pub use notify_service::{CHANNEL_NAME, FACTORY_NAME, NotifyService, POA_NAME};
 pub use settings::Settings;
 pub use store::Store;
 
-/// The page about notification, whose examples are tests.
+/// Documentation page about notification, whose examples are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/notification.md")]
 struct Page;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-/// Bounds on what clients can make an event service hold. Beyond them a call is refused, and the minor code of its
-/// IMP_LIMIT names the limit.
+/// Limits on the resources that clients can make an event service hold. Beyond them a call is refused, and the minor
+/// code of its IMP_LIMIT names the limit.
 ///
 /// ```
 /// use oxorb_notify::Limits;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Event channels. Default 64; each has threads of its own. Answer: IMP_LIMIT, minor `EVENT_CHANNELS`.
+    /// Event channels. Default 64; each has its own threads. Answer: IMP_LIMIT, minor `EVENT_CHANNELS`.
     pub channels: usize,
     /// Consumer admins and supplier admins of a channel, together. Default 256. Answer: IMP_LIMIT, minor `EVENT_ADMINS`.
     pub admins: usize,
@@ -28,47 +28,47 @@ pub struct Limits {
     pub constraints: usize,
     /// Octets of one constraint. Default 65,536. Answer: InvalidConstraint.
     pub constraint_octets: usize,
-    /// Octets of memory that one filter holds: constraints as they were written and as they were parsed, and the values of
-    /// mapping filters. Default 4 MiB; a constraint takes up to about 50 times its text. Answer: IMP_LIMIT, minor
-    /// `EVENT_HELD`. While constraints are replaced, those before count, too.
+    /// Octets of memory of one filter: the text and the tree of constraints, and the values of mapping filters. Default
+    /// 4 MiB; a constraint takes up to about 50 times its text. Answer: IMP_LIMIT, minor `EVENT_HELD`. While
+    /// constraints are replaced, the old ones count, too.
     pub filter_octets: usize,
-    /// Octets of memory that all filters, subscriptions and offers of the service hold together. Default 128 MiB. Answer:
+    /// Octets of memory of all filters, subscriptions and offers of the service together. Default 128 MiB. Answer:
     /// IMP_LIMIT, minor `EVENT_HELD`.
     pub held_octets: usize,
     /// Event types in a subscription, an offer, or a constraint. Default 256. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
     pub event_types: usize,
-    /// Events that wait for one consumer: the greatest MaxEventsPerConsumer, and its default. Default 1,024.
+    /// Events that wait for one consumer: maximum and default of MaxEventsPerConsumer. Default 1,024.
     pub queue_events: usize,
-    /// Octets of events that wait for one consumer. Default 16 MiB. Beyond them the discard policy applies.
+    /// Octets of events that wait for one consumer. Default 16 MiB. Beyond it the discard policy applies.
     pub queue_octets: u64,
-    /// Events of one batch: the greatest MaximumBatchSize, and the most that one pull of a sequence gets. Default 1,024.
+    /// Events of one batch: maximum of MaximumBatchSize, and of one pull of a sequence. Default 1,024.
     pub batch: usize,
-    /// Pulls of a channel that wait for an event at once; each holds a thread of the ORB. Default 64.
+    /// Pulls of a channel that wait for an event at the same time; each occupies a thread of the ORB. Default 64.
     /// Answer: IMP_LIMIT, minor `EVENT_PULLS`.
     pub blocked_pulls: usize,
-    /// Suppliers that the service pulls from; each has a thread of its own. Default 64.
-    /// Answer: IMP_LIMIT, minor `EVENT_PULLS`.
+    /// Suppliers from which the service pulls; each has its own thread. Default 64. Answer: IMP_LIMIT, minor
+    /// `EVENT_PULLS`.
     pub pulled_suppliers: usize,
-    /// Longest time that a pull waits for an event. Default 60 s. Answer: TIMEOUT, minor `PULL`.
+    /// Longest wait of a pull for an event. Default 60 s. Answer: TIMEOUT, minor `PULL`.
     pub pull_wait: Duration,
-    /// Octets of persistent events that wait for their consumers in the store. The file takes about twice as much.
-    /// Default 256 MiB. Answer: IMP_LIMIT, minor `EVENT_STORE`.
+    /// Octets of persistent events that wait for their consumers in the store. The file takes about twice that. Default
+    /// 256 MiB. Answer: IMP_LIMIT, minor `EVENT_STORE`.
     pub stored_octets: u64,
     /// Callbacks of filters and of the reconnection registry. Default 256. Answer: IMP_LIMIT, minor `EVENT_CALLBACKS`.
     pub callbacks: usize,
-    /// Percent that one client may have of [`channels`](Self::channels), of [`filters`](Self::filters), of
+    /// Percentage of [`channels`](Self::channels), of [`filters`](Self::filters), of
     /// [`pulled_suppliers`](Self::pulled_suppliers), and in each channel of [`admins`](Self::admins),
-    /// [`proxies`](Self::proxies) and [`blocked_pulls`](Self::blocked_pulls); never less than one. Default 25; 100: all. A
-    /// client is whatever connects from one network address, as one user, or with one certificate; callers of the service's
-    /// own process are none. Answer: IMP_LIMIT, minor `EVENT_SHARE`.
+    /// [`proxies`](Self::proxies) and [`blocked_pulls`](Self::blocked_pulls) that one client may use, and at least one
+    /// of each. Default 25; 100: no share. A client is identified by network address, user, or certificate; callers in
+    /// the service's own process are not clients. Answer: IMP_LIMIT, minor `EVENT_SHARE`.
     pub client_share: u8,
 }
 
 impl Limits {
-    /// Returns how many of so many one client may have.
+    /// Returns the share of `all` that one client may use.
     pub(crate) fn share_of(&self, all: usize) -> usize {
         let hundredths = all as u128 * u128::from(self.client_share.min(100));
-        // No more than `all`.
+        // At most `all`.
         ((hundredths / 100) as usize).max(1)
     }
 }

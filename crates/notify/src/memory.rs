@@ -1,4 +1,4 @@
-//! Memory that clients make the service hold, counted where it is taken.
+//! Accounting of the memory that clients make the service hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use oxorb::{SystemException, minor};
 use crate::cos_notification::EventType;
 use crate::problem::too_many;
 
-/// Octets that are held, and the most that may be. Those of a part count in the whole, too.
+/// Octets held, and their limit. Those of a part also count in the whole.
 pub(crate) struct Memory {
     held: AtomicUsize,
     limit: usize,
@@ -26,12 +26,12 @@ impl Memory {
         Arc::new(Memory { held: AtomicUsize::new(0), limit, whole: None })
     }
 
-    /// Returns a part with a limit of its own.
+    /// Returns a part with its own limit.
     pub(crate) fn part(self: &Arc<Memory>, limit: usize) -> Arc<Memory> {
         Arc::new(Memory { held: AtomicUsize::new(0), limit, whole: Some(Arc::clone(self)) })
     }
 
-    /// Counts octets. IMP_LIMIT, minor `EVENT_HELD`, if they are more than there is room for.
+    /// Counts octets. Raises IMP_LIMIT, minor `EVENT_HELD`, if they exceed the limit.
     pub(crate) fn charge(self: &Arc<Memory>, octets: usize) -> Result<Charge, SystemException> {
         match self.add(octets, false) {
             true => Ok(Charge { memory: Arc::clone(self), octets }),
@@ -39,7 +39,7 @@ impl Memory {
         }
     }
 
-    /// Counts octets that were admitted before the service was started again, whatever the limits are now.
+    /// Counts octets that were admitted before a restart, regardless of the present limits.
     pub(crate) fn charge_admitted(self: &Arc<Memory>, octets: usize) -> Charge {
         self.add(octets, true);
         Charge { memory: Arc::clone(self), octets }
@@ -54,7 +54,7 @@ impl Memory {
             let after = held.saturating_add(octets);
             (admitted || after <= self.limit).then_some(after)
         };
-        // Numbers alone: nothing is published with them.
+        // Only the numbers matter: no other data is published with them.
         if self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return false;
         }
@@ -79,7 +79,7 @@ impl Drop for Charge {
     }
 }
 
-/// Octets of a block of the heap, with what the allocator keeps for it.
+/// Returns the octets of a heap block, including the allocator's overhead.
 pub(crate) const fn block(octets: usize) -> usize {
     match octets {
         0 => 0,
@@ -87,7 +87,7 @@ pub(crate) const fn block(octets: usize) -> usize {
     }
 }
 
-/// Octets of a list of event types.
+/// Returns the octets of a list of event types.
 pub(crate) fn of_types(list: &[EventType]) -> usize {
     let names = list.iter().map(|one| block(one.domain_name.len()) + block(one.type_name.len()));
     block(size_of_val(list)) + names.sum::<usize>()

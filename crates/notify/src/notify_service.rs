@@ -1,4 +1,4 @@
-//! The service as applications start it.
+//! The service, as applications start it.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use crate::service::Service;
 use crate::store::Keeper;
 use crate::{Error, Settings, Store};
 
-/// POA of the objects of an event service.
+/// Name of the POA of the objects of an event service.
 pub const POA_NAME: &str = "EventService";
 
 /// Key and initial reference of the factory of channels: `corbaloc::host:port/NotificationService`.
 pub const FACTORY_NAME: &str = "NotificationService";
 
-/// Key and initial reference of the channel that [`NotifyService::event_channel`] makes.
+/// Key and initial reference of the channel that [`NotifyService::event_channel`] creates.
 pub const CHANNEL_NAME: &str = "EventService";
 
-/// An event service that an ORB serves: channels of the Notification Service, each of which is a channel of the Event
-/// Service, too.
+/// An event service of an ORB: channels of the Notification Service, each of which is also a channel of the Event
+/// Service.
 ///
 /// ```
 /// use oxorb::{Any, Interface as _, Orb};
@@ -54,33 +54,33 @@ pub struct NotifyService {
 
 impl NotifyService {
     /// Serves events with an ORB: the factory of channels answers at the key [`FACTORY_NAME`] and is the ORB's initial
-    /// reference of this name. What the service holds ends with the process.
+    /// reference of this name. All objects of the service end with the process.
     ///
     /// # Errors
-    /// [`Error`]; an ORB has one event service.
+    /// [`Error`]; an ORB can have only one event service.
     pub fn start(orb: &Orb) -> Result<NotifyService, Error> {
         NotifyService::start_with(orb, Settings::default())
     }
 
-    /// Starts the service like [`start`](Self::start), with settings of one's own.
+    /// Starts the service like [`start`](Self::start), with the given settings.
     ///
     /// # Errors
-    /// As there.
+    /// As [`start`](Self::start).
     pub fn start_with(orb: &Orb, settings: Settings) -> Result<NotifyService, Error> {
         NotifyService::serve(orb, None, settings)
     }
 
-    /// Serves events with an ORB and keeps in a store what is to outlive the process: channels, admins and proxies whose
+    /// Serves events with an ORB and stores what must outlive the process: channels, admins and proxies whose
     /// ConnectionReliability is Persistent, under the same references if the ORB listens at the same address, and for
     /// their consumers the events whose EventReliability is Persistent. Such an event is on disk before its supplier is
     /// answered; after a crash a consumer may get one again.
     ///
-    /// What the store holds is made anew and connected before this returns, and registered
+    /// Stored objects are restored and connected before this returns, and registered
     /// [callbacks](crate::notify_ext::ReconnectionRegistry) are called.
     ///
     /// # Errors
-    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read, or what it holds cannot be made anew: nothing
-    /// of it is removed then.
+    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read, or its objects cannot be restored:
+    /// nothing is removed from it then.
     pub fn start_stored(
         orb: &Orb,
         store: Store,
@@ -101,10 +101,11 @@ impl NotifyService {
             ..Policies::default()
         };
         let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
-        // Until all that the store has is there, and connected as it was: a proxy that is not would refuse an event.
+        // Requests are held until all stored objects are restored and connected: a proxy that is not connected would
+        // refuse an event.
         poa.manager().hold_requests(false)?;
         let started = NotifyService::serve_at(orb, &poa, store, settings);
-        // The ORB may start another one.
+        // The ORB may start another service.
         started.inspect_err(|_| {
             let _ = poa.destroy(false, false);
         })
@@ -135,7 +136,7 @@ impl NotifyService {
         let factory = service.serve_factories()?;
         let restored = contents.map_or(Ok(()), |contents| service.restore(orb, contents));
         if let Err(why) = restored {
-            // What it did make keeps its place in the store.
+            // Restored objects stay in the store.
             service.stop();
             return Err(Error::Store { path, why });
         }
@@ -159,8 +160,8 @@ impl NotifyService {
         &self.factory
     }
 
-    /// Returns a channel at the key [`CHANNEL_NAME`], for clients that know the Event Service only. The first call makes
-    /// the channel, with default properties.
+    /// Returns the channel at the key [`CHANNEL_NAME`], for clients that know only the Event Service. The first call
+    /// creates it, with default properties.
     ///
     /// # Errors
     /// As `create_channel`.
@@ -168,11 +169,11 @@ impl NotifyService {
         self.channel_named(CHANNEL_NAME, &[], &[])
     }
 
-    /// Makes a channel and binds it to a key: `corbaloc::host:port/key`. Later calls with the same key return the same
-    /// channel while it exists.
+    /// Creates a channel and binds it to a key: `corbaloc::host:port/key`. Later calls with the same key return the
+    /// same channel while it exists.
     ///
     /// # Errors
-    /// As `create_channel`; BAD_PARAM for wrong properties.
+    /// As `create_channel`; BAD_PARAM for invalid properties.
     pub fn channel_named(
         &self,
         key: &str,
@@ -184,14 +185,14 @@ impl NotifyService {
         Ok(made)
     }
 
-    /// Returns what last went wrong with the store, of which clients only hear PERSIST_STORE; for a log. Taken when read.
+    /// Returns and clears the latest failure of the store, for a log; clients only get PERSIST_STORE.
     pub fn take_failure(&self) -> Option<String> {
         self.service.keeper.as_ref()?.take_failure()
     }
 
-    /// Has a line written for each consumer that does not take events, such as those with characters outside of its code set:
-    /// at the first one, and each time their number has doubled. `log` is called on threads that deliver, and must be
-    /// short. A later call replaces it.
+    /// Installs a function that gets a log line for each consumer that does not accept events, for example because of
+    /// characters outside of its code set: for the first event, and each time their number has doubled. `log` is called
+    /// on threads that deliver, and must be short. A later call replaces it.
     ///
     /// ```
     /// use oxorb::Orb;
@@ -208,13 +209,13 @@ impl NotifyService {
         self.service.set_log(Arc::new(log));
     }
 
-    /// Returns the octets of memory that clients' filters, subscriptions and offers hold, as they count against
+    /// Returns the octets of memory of clients' filters, subscriptions and offers, as counted against
     /// [`Limits::held_octets`](crate::Limits::held_octets).
     pub fn held_octets(&self) -> usize {
         self.service.memory.held()
     }
 
-    /// Returns what the queues of all channels have delivered and dropped.
+    /// Returns the counters of the queues of all channels.
     pub fn counts(&self) -> oxorb_delivery::Counts {
         self.service.counts()
     }

@@ -8,7 +8,7 @@ use crate::cos_notification::{
 };
 use crate::time_base::UtcT;
 
-/// Properties that the service knows, in the order of [`TABLE`].
+/// Properties known to the service, in the order of [`TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     EventReliability,
@@ -34,7 +34,7 @@ use Name::*;
 
 const COUNT: usize = RejectNewEvents as usize + 1;
 
-/// Kind of object, or event, that has properties.
+/// Kind of object that has properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Message = 1,
@@ -55,7 +55,7 @@ const ADMINISTRATION: u8 = Level::Administration as u8;
 enum Kind {
     Short,
     Long,
-    /// `TimeBase::TimeT`: 100 ns.
+    /// `TimeBase::TimeT`, in 100 ns.
     Time,
     /// `TimeBase::UtcT`.
     Utc,
@@ -75,7 +75,7 @@ const fn row(text: &'static str, kind: Kind, levels: u8, low: i64, high: i64, de
     Row { text, kind, levels, low, high, default }
 }
 
-/// Greatest interval: 24 hours.
+/// Longest interval: 24 hours.
 const DAY: i64 = 24 * 3600 * 10_000_000;
 const LONG_MAX: i64 = i32::MAX as i64;
 
@@ -99,12 +99,12 @@ const TABLE: [Row; COUNT] = [
     row("RejectNewEvents", Kind::Boolean, ADMINISTRATION, 0, 1, 0),
 ];
 
-/// Capabilities of this service, as far as they depend on how it was started.
+/// Capabilities of this service that depend on how it was started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Support {
     /// Whether there is a store.
     pub(crate) persistent: bool,
-    /// Whether the object that this one belongs to is persistent: the parent's best effort wins.
+    /// Whether the parent object is persistent: with a best-effort parent, its objects are best-effort.
     pub(crate) parent_persistent: bool,
     pub(crate) batch: usize,
     pub(crate) queue: usize,
@@ -120,7 +120,7 @@ impl Support {
         }
     }
 
-    /// Range of a property here.
+    /// Returns the range of a property with these capabilities.
     fn range(self, name: Name) -> (i64, i64) {
         let row = &TABLE[name as usize];
         let high = match name {
@@ -134,7 +134,7 @@ impl Support {
     }
 }
 
-/// Values of properties, as an object has them.
+/// Values of an object's properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Values {
     level: Level,
@@ -160,7 +160,7 @@ impl Values {
         self.get(name) == value
     }
 
-    /// All properties that the object has, those that nobody set with their defaults.
+    /// Returns all properties of the object, unset ones with their defaults.
     pub(crate) fn properties(&self) -> Vec<Property> {
         let rows = TABLE.iter().enumerate();
         let own = rows.filter(|(_, row)| self.has(row));
@@ -171,7 +171,7 @@ impl Values {
         .collect()
     }
 
-    /// Applies all properties, or none if one is wrong.
+    /// Applies all properties, or none if one is invalid.
     pub(crate) fn set(
         &mut self,
         properties: &[Property],
@@ -192,7 +192,7 @@ impl Values {
         Ok(())
     }
 
-    /// Ranges of all properties of the level that are not among `required`.
+    /// Returns the ranges of all properties of the level that are not among `required`.
     pub(crate) fn others(
         level: Level,
         required: &[Property],
@@ -247,7 +247,7 @@ const NAMES: [Name; COUNT] = [
     RejectNewEvents,
 ];
 
-/// Returns the property of this text.
+/// Returns the property with this name.
 pub(crate) fn named(text: &str) -> Option<Name> {
     let at = TABLE.iter().position(|row| row.text == text)?;
     Some(NAMES[at])
@@ -298,7 +298,7 @@ fn range(name: Name, support: Support) -> PropertyRange {
     PropertyRange { low_val: value(kind, low), high_val: value(kind, high) }
 }
 
-/// Reads a property of an event; `None` if it has another type or range.
+/// Reads a property of an event; `None` if its type or range is wrong.
 pub(crate) fn of_event(name: Name, any: &Any) -> Option<i64> {
     let row = &TABLE[name as usize];
     let value = read(row.kind, any)?;
@@ -309,14 +309,14 @@ fn read(kind: Kind, any: &Any) -> Option<i64> {
     match kind {
         Kind::Short => any.get::<i16>().ok()?.map(i64::from),
         Kind::Long => any.get::<i32>().ok()?.map(i64::from),
-        // What is beyond the range of the type here is beyond every range.
+        // A value beyond the range of this type is beyond every range.
         Kind::Time => Some(i64::try_from(any.get::<u64>().ok()??).unwrap_or(-1)),
         Kind::Utc => Some(i64::try_from(any.get::<UtcT>().ok()??.time).unwrap_or(-1)),
         Kind::Boolean => any.get::<bool>().ok()?.map(i64::from),
     }
 }
 
-/// The value in the type of the property. Values were checked against ranges within their types.
+/// Returns the value in the type of the property. Values were checked against ranges within their types.
 fn value(kind: Kind, value: i64) -> Any {
     match kind {
         Kind::Short => Any::new(value as i16),

@@ -1,4 +1,4 @@
-//! Properties of an object as the operations of `QoSAdmin` and `AdminPropertiesAdmin` show them.
+//! Properties of an object, for the operations of `QoSAdmin` and `AdminPropertiesAdmin`.
 
 use std::sync::{OnceLock, Weak};
 
@@ -12,12 +12,12 @@ use crate::cos_notification::{
 use crate::problem::GONE;
 use crate::properties::{Level, Name, Support, Values, check_all};
 
-/// Object that properties, filters or subscriptions belong to.
+/// Owner of properties, filters or subscriptions.
 pub(crate) trait Owner: Send + Sync {
-    /// Applies a change, and writes it to the store where the object is persistent.
+    /// Applies a change, and stores it if the object is persistent.
     fn changed(&self) -> Result<(), SystemException>;
 
-    /// Whether the object that this one belongs to is made anew after a restart.
+    /// Reports whether a restart restores the parent object.
     fn has_persistent_parent(&self) -> bool;
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Quality {
     owner: OnceLock<Weak<dyn Owner>>,
     level: Level,
     values: Mutex<Values>,
-    /// Held during a change until it is written: one that fails restores what was before, and nothing else.
+    /// Held during a change until it is stored, so that a failed change restores exactly the previous values.
     changing: Mutex<()>,
 }
 
@@ -54,17 +54,17 @@ impl Quality {
         }
     }
 
-    /// Names the object that applies changes.
+    /// Sets the owner, which applies changes.
     pub(crate) fn belongs_to(&self, owner: Weak<dyn Owner>) {
         let _ = self.owner.set(owner);
     }
 
-    /// Returns the values with which an object below begins.
+    /// Returns the initial values of an object one level below.
     pub(crate) fn inherited(&self, level: Level) -> Values {
         self.values().inherited(level)
     }
 
-    /// Takes over what the store says. What this service does not support any more falls back to its default.
+    /// Restores stored values. A property that the service no longer supports falls back to its default.
     pub(crate) fn restore(&self, properties: &[Property]) {
         let mut values = self.values();
         for property in properties {
@@ -72,7 +72,7 @@ impl Quality {
         }
     }
 
-    /// Whether the object itself is to be persistent; those that it belongs to must be, too.
+    /// Reports whether the object itself is set to be persistent; its parents must be persistent, too.
     pub(crate) fn is_persistent(&self) -> bool {
         self.values().is_set(Name::ConnectionReliability, 1)
     }
@@ -85,8 +85,8 @@ impl Quality {
         self.values.lock()
     }
 
-    /// Applies and writes all properties, or none. Other changes of the same object wait meanwhile, at most as long as the
-    /// store takes.
+    /// Applies and stores all properties, or none. Other changes of the same object wait meanwhile, at most for the
+    /// time limit of the store.
     pub(crate) fn set(&self, properties: &[Property]) -> Result<(), NotSet> {
         let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
         let _changing = self.changing.lock();
@@ -145,10 +145,10 @@ mod tests {
 
     use super::*;
 
-    /// Owner whose first change is not written, and takes until another one would be over.
+    /// Owner whose first change fails to be stored, after a time in which another change would complete.
     struct Failing {
         failed: AtomicBool,
-        /// Told when the change that fails is under way.
+        /// Signals that the failing change has begun.
         begun: Sender<()>,
         other_done: Mutex<Receiver<()>>,
     }
@@ -160,7 +160,7 @@ mod tests {
             }
             self.begun.send(()).unwrap();
             let other_done = self.other_done.lock();
-            // It comes only if changes do not wait for each other.
+            // Arrives only if changes do not wait for each other.
             let _ = other_done.recv_timeout(Duration::from_millis(100));
             Err(SystemException::persist_store(0, CompletionStatus::No))
         }

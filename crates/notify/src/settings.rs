@@ -4,7 +4,7 @@ use crate::etcl::Dialect;
 
 use crate::Limits;
 
-/// Behaviour of an event service. The defaults follow the specifications; some members have TAO's ways instead.
+/// Behaviour of an event service. The defaults follow the specifications; some members select TAO's behaviour.
 ///
 /// ```
 /// use oxorb_notify::Settings;
@@ -17,40 +17,40 @@ use crate::Limits;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Bounds on what clients can make the service hold.
+    /// Limits on the resources that clients can make the service hold.
     pub limits: Limits,
     /// Threads of each channel that push events to consumers. Default 2.
     pub threads: usize,
-    /// Additional threads of a channel for the time when all others wait for slow consumers. Default 16: so many
-    /// consumers may hang at once, each for [`call_timeout`](Self::call_timeout), before others wait for them.
+    /// Maximum number of additional threads of a channel, while all others wait for slow consumers. Default 16: this
+    /// many consumers may hang at once, each for [`call_timeout`](Self::call_timeout), before others wait for them.
     pub spare_threads: usize,
-    /// Longest time of a call to a consumer, a supplier or a foreign filter. Default 2 s.
+    /// Time limit of a call to a consumer, a supplier or a remote filter. Default 2 s.
     pub call_timeout: Duration,
-    /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier is;
-    /// 0: never. Default 3. Consumers that do not exist any more are disconnected at once.
+    /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier
+    /// is; 0: unlimited. Default 3. Consumers that no longer exist are disconnected at once.
     pub failures: u32,
-    /// Time for which a filter of another process is not asked after [`failures`](Self::failures) calls in a row that did
-    /// not reach it (0 counts as 1); meanwhile it matches nothing. Default 5 s.
+    /// Time for which a remote filter is not called after [`failures`](Self::failures) consecutive calls that did not
+    /// reach it (0 counts as 1); meanwhile it matches nothing. Default 5 s.
     pub filter_pause: Duration,
-    /// Time before a failed delivery is tried again. Default 500 ms.
+    /// Time before a failed delivery is retried. Default 500 ms.
     pub retry: Duration,
-    /// Time between two rounds of `try_pull` at the suppliers that had no event. Default 100 ms.
+    /// Period of `try_pull` calls to suppliers that had no event. Default 100 ms.
     pub pull_period: Duration,
-    /// Longest time that an operation waits for the store. Default 10 s. Answer: TIMEOUT, minor `WRITING`; what was to
-    /// be written may still be.
+    /// Longest time that an operation waits for the store. Default 10 s. Answer: TIMEOUT, minor `WRITING`; the write
+    /// may still happen.
     pub store_timeout: Duration,
-    /// Time for which proxies that were never connected, and filters that nothing has, are kept after the connection over
-    /// which they were made has ended. Default 30 s. Those that a store keeps stay, and so do channels and admins.
+    /// Time for which proxies that were never connected, and filters that no object uses, are kept after the end of the
+    /// connection over which they were created. Default 30 s. Stored ones are not removed, and neither are channels and
+    /// admins.
     pub keep_unused: Duration,
     /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: it raises AlreadyConnected.
     pub reconnect: bool,
-    /// Whether a proxy of the Event Service drops what is pushed before a supplier is connected (TAO). Default: it
-    /// raises Disconnected.
+    /// Whether a proxy of the Event Service drops events that are pushed before a supplier is connected (TAO). Default:
+    /// it raises Disconnected.
     pub drop_unconnected: bool,
-    /// Whether a peer's own disconnect is answered by a call of the peer's disconnect operation (TAO's
-    /// `-b`). Default: no.
+    /// Whether a peer that disconnects is called back with its own disconnect operation (TAO's `-b`). Default: no.
     pub disconnect_callbacks: bool,
-    /// Whether suppliers and consumers are told of changed subscriptions and offers (TAO's `-NoUpdates` is `false`).
+    /// Whether suppliers and consumers are notified of changed subscriptions and offers (`false`: TAO's `-NoUpdates`).
     /// Default: yes.
     pub updates: bool,
     /// Operator between the filters of the default admins and those of their proxies: AND_OP (default), or OR_OP as in

@@ -1,4 +1,4 @@
-//! Shares of clients: how much each of them has of what there is.
+//! Shares: the part of each limit that one client may use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use oxorb_sys::sync::Mutex;
 use crate::Limits;
 use crate::problem::too_many;
 
-/// Client for which something is made: the connection that its request came over. `None`: a caller of this process, or the
-/// store, which have no share.
+/// Client for which an object is created: the connection of its request. `None`: a caller of this process, or the
+/// store, to which no share applies.
 #[derive(Clone)]
 pub(crate) struct Maker(Option<ClientConnection>);
 
-/// Number of objects of one kind that each client has.
+/// Number of objects of one kind, by client.
 #[derive(Default)]
 pub(crate) struct Shares(Mutex<HashMap<PeerId, usize>>);
 
-/// Count of one object among those of its client, until it is dropped. Empty for one without a client.
+/// Counts one object for its client, until dropped. Empty for an object without a client.
 #[must_use]
 pub(crate) struct Share(Option<(Arc<Shares>, PeerId)>);
 
@@ -38,8 +38,8 @@ impl Maker {
         self.0
     }
 
-    /// Counts one more object for the client, of which there may be `all`. IMP_LIMIT, minor `EVENT_SHARE`, if it has its
-    /// share.
+    /// Counts one more object for the client; the limit of all clients is `all`. Raises IMP_LIMIT, minor `EVENT_SHARE`,
+    /// if the client's share is used up.
     pub(crate) fn take(
         &self,
         shares: &Arc<Shares>,

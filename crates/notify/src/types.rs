@@ -1,4 +1,4 @@
-//! Lists of event types: subscriptions and offers, what a channel has of them, and who is told.
+//! Lists of event types: subscriptions and offers, their totals in a channel, and notifications about them.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +25,7 @@ struct Listed {
     _charge: Charge,
 }
 
-/// Copies of a list that are held: its own, and two for the channel's count of a connected proxy's types.
+/// Number of copies of a list in memory: its own, and two in the channel's count of a connected proxy's types.
 const COPIES: usize = 3;
 
 impl Types {
@@ -34,7 +34,7 @@ impl Types {
         vec![EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }]
     }
 
-    /// Makes a list, of which the memory is counted. IMP_LIMIT, minor `EVENT_HELD`, if it is too much, unless the list was
+    /// Creates a list, with its memory charged. Raises IMP_LIMIT, minor `EVENT_HELD`, at the limit, unless the list was
     /// admitted before.
     pub(crate) fn of(
         types: Vec<EventType>,
@@ -65,7 +65,7 @@ impl Types {
         listed.types.iter().any(|one| event::event_type(one).covers(of))
     }
 
-    /// Changes the list; returns what is new and what is gone.
+    /// Changes the list; returns the added and removed types.
     pub(crate) fn change(
         &self,
         added: &[EventType],
@@ -84,7 +84,7 @@ impl Types {
         }
         let octets = [&listed.types, &changed].map(|types| COPIES * memory::of_types(types));
         let charge = match octets {
-            // Who gives back is not refused, however full the service is.
+            // A change that frees memory is never refused.
             [before, after] if after <= before => self.memory.charge_admitted(after),
             [_, after] => self.memory.charge(after)?,
         };
@@ -93,7 +93,7 @@ impl Types {
     }
 }
 
-/// Types that the connected proxies of one side of a channel have.
+/// Types of the connected proxies of one side of a channel.
 #[derive(Default)]
 pub(crate) struct Census(Mutex<Counted>);
 
@@ -101,7 +101,7 @@ pub(crate) struct Census(Mutex<Counted>);
 struct Counted {
     /// Types with which each connected proxy is counted.
     proxies: BTreeMap<i32, Vec<EventType>>,
-    /// Types, with the number of proxies.
+    /// Number of proxies, by type.
     types: BTreeMap<(String, String), usize>,
 }
 
@@ -111,15 +111,14 @@ impl Census {
         self.lock().set(id, types.list())
     }
 
-    /// Counts a proxy with the types that it has now, if it is counted at all; reports whether the set of types has
-    /// changed.
+    /// Counts a proxy with its present types, if it is counted at all; reports whether the set of types has changed.
     pub(crate) fn update(&self, id: i32, types: &Types) -> bool {
         let mut counted = self.lock();
-        // Read with the lock held: of two changes at once the last one counts.
+        // Read under the lock, so that the later one of two concurrent changes counts.
         counted.proxies.contains_key(&id) && counted.set(id, types.list())
     }
 
-    /// Counts a proxy no more; reports whether the set of types has changed.
+    /// Removes a proxy from the count; reports whether the set of types has changed.
     pub(crate) fn leave(&self, id: i32) -> bool {
         let mut counted = self.lock();
         let changed = counted.set(id, Vec::new());
@@ -167,7 +166,7 @@ fn key(one: &EventType) -> (String, String) {
     (one.domain_name.clone(), one.type_name.clone())
 }
 
-/// Types of the channel's other side that the peer of a proxy knows.
+/// Types of the channel's other side of which the peer of a proxy has been notified.
 pub(crate) struct Told {
     wanted: AtomicBool,
     types: Mutex<Vec<EventType>>,
@@ -186,13 +185,13 @@ impl Told {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Notes that the peer knows these types.
+    /// Records that the peer knows these types.
     pub(crate) fn knows(&self, types: Vec<EventType>) {
         *self.types.lock() = types;
     }
 
-    /// Returns what to tell the peer so that it knows these types, which it [knows](Self::knows) once it was told;
-    /// `None` if it knows them already.
+    /// Returns the change of which the peer must be notified, for it to know these types; `None` if it knows them
+    /// already. Call [`knows`](Self::knows) after the notification.
     pub(crate) fn news(&self, types: &[EventType]) -> Option<(Vec<EventType>, Vec<EventType>)> {
         let told = self.types.lock();
         let without = |list: &[EventType], other: &[EventType]| -> Vec<EventType> {

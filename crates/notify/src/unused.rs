@@ -1,4 +1,5 @@
-//! Objects that clients made and never used, which go after the connection over which they were made.
+//! Objects that clients created and never used, which are removed after the end of the connection
+//! over which they were created.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -9,38 +10,38 @@ use oxorb_sys::sync::Mutex;
 
 use crate::share::Maker;
 
-/// Object that may be of no use to anybody.
+/// Object that may be unused.
 pub(crate) trait Usable: Send + Sync {
-    /// Whether nobody uses it, and no store keeps it.
+    /// Reports whether the object is unused and not stored.
     fn is_unused(&self) -> bool;
 
-    /// Ends the object if it is unused still.
+    /// Ends the object if it is still unused.
     fn expire(&self);
 }
 
-/// Objects that clients made, by connection.
+/// Objects that clients created, by connection.
 pub(crate) struct Unused {
     groups: Mutex<Vec<Group>>,
-    /// Time for which they are kept.
+    /// Time for which unused objects are kept.
     grace: Duration,
-    /// Fires while there are some.
+    /// Timer that is armed while there are objects.
     timer: OnceLock<Timer>,
 }
 
-/// Objects that were made over one connection.
+/// Objects created over one connection.
 struct Group {
     connection: ClientConnection,
     objects: Vec<Weak<dyn Usable>>,
-    /// Number of them at which those that are used are left out.
+    /// Number of objects at which those in use are dropped from the list.
     most: usize,
-    /// Time at which the connection was seen to have ended.
+    /// Time at which the connection was found to have ended.
     ended: Option<Instant>,
 }
 
-/// Least number of objects before those that are used are left out.
+/// Minimum of `most`.
 const LEAST: usize = 64;
 
-/// Shortest and longest time between two looks.
+/// Shortest and longest period of the checks.
 const PERIODS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
 
 impl Unused {
@@ -52,14 +53,14 @@ impl Unused {
                 unused.look();
             }
         };
-        // The first timer always finds a place.
+        // The first timer is always available.
         if let Ok(timer) = timers.add(look) {
             let _ = unused.timer.set(timer);
         }
         unused
     }
 
-    /// Adds an object that a client has made.
+    /// Adds an object that a client has created.
     pub(crate) fn add<U: Usable + 'static>(&self, maker: Maker, object: &Arc<U>) {
         let Some(connection) = maker.connection() else {
             return;
@@ -86,7 +87,7 @@ impl Unused {
         }
     }
 
-    /// Ends what is unused a while after its connection.
+    /// Ends unused objects whose connection ended long enough ago.
     fn look(&self) {
         let now = Instant::now();
         let mut groups = self.groups.lock();

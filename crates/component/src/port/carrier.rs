@@ -1,4 +1,4 @@
-//! Events that something carries from source to consumers, in place of calls by the publishing thread.
+//! Carriers of events from sources to consumers, instead of calls by the publishing thread.
 
 use std::any::Any as Anything;
 use std::sync::{Arc, OnceLock, Weak};
@@ -9,25 +9,25 @@ use oxorb_object::SystemException;
 use super::event::EventType;
 use super::table::{Connection, Table};
 
-/// Carries the events of a container's sources to their consumers: an event channel with its queues and threads.
+/// Carrier of the events of a container's sources to their consumers: an event channel with its queues and threads.
 pub trait EventCarrier: Send + Sync + 'static {
-    /// Opens the way of one event source, called before its first consumer; `source` is `instance.port`. Where two threads
-    /// connect the first consumers at a time, both may call it: one of the two ways is dropped, unused.
+    /// Opens the path of one event source, before its first consumer; `source` is `instance.port`. If two threads
+    /// connect the first consumers concurrently, both may call it: one of the two paths is dropped, unused.
     ///
     /// # Errors
-    /// The exception that connecting the consumer raises then.
+    /// The exception that connecting the consumer then raises.
     fn open(&self, source: &str) -> Result<Box<dyn CarriedSource>, SystemException>;
 }
 
-/// The way of one event source. Dropping it closes it.
+/// Path of one event source. Dropping it closes it.
 pub trait CarriedSource: Send + Sync {
-    /// Hands over an event: an any that holds the value, typed as the port declares it.
+    /// Passes an event on: an any that holds the value, with the type that the port declares.
     ///
     /// # Errors
     /// The event is lost.
     fn push(&self, event: Any) -> Result<(), SystemException>;
 
-    /// Calls a function with each event from now on, until the result is dropped.
+    /// Calls a function for each event from now on, until the returned value is dropped.
     ///
     /// # Errors
     /// The consumer is not connected.
@@ -35,17 +35,17 @@ pub trait CarriedSource: Send + Sync {
     -> Result<Box<dyn Anything + Send + Sync>, SystemException>;
 }
 
-/// Function that hands an event to a consumer.
+/// Function that delivers an event to a consumer.
 pub type Deliver = Box<dyn Fn(&Any) + Send + Sync>;
 
-/// Makes the way of a new connection; `None` where the publishing thread pushes.
+/// Function that creates the path of a new connection.
 pub(crate) type Attach<R> = Box<
     dyn Fn(&Connection<R>) -> Result<Arc<dyn Anything + Send + Sync>, SystemException>
         + Send
         + Sync,
 >;
 
-/// The carried way of one source.
+/// Carried path of one source.
 pub(crate) struct Way {
     carrier: Arc<dyn EventCarrier>,
     name: String,
@@ -57,7 +57,7 @@ impl Way {
         Arc::new(Way { carrier, name, opened: OnceLock::new() })
     }
 
-    /// Hands an event over; reports false if it is lost. Nothing happens before the first consumer.
+    /// Passes an event on; returns `false` if it is lost. Does nothing before the first consumer.
     pub(crate) fn push(&self, event: Any) -> bool {
         self.opened.get().is_none_or(|way| way.push(event).is_ok())
     }
@@ -65,14 +65,14 @@ impl Way {
     fn open(&self) -> Result<&dyn CarriedSource, SystemException> {
         if self.opened.get().is_none() {
             let way = self.carrier.open(&self.name)?;
-            // Two may open it at a time: one of them is dropped, and so closed.
+            // Two threads may open it concurrently: one path is dropped, and so closed.
             let _ = self.opened.set(way);
         }
         let way = self.opened.get();
         Ok(&**way.expect("opened above"))
     }
 
-    /// Returns what attaches consumers to it.
+    /// Returns the function that attaches consumers to the path.
     pub(crate) fn attach<E: EventType>(
         self: &Arc<Self>,
         table: Weak<Table<E::Consumer>>,
@@ -93,7 +93,7 @@ impl Way {
     }
 }
 
-/// The event in an any, as it was pushed here or came from elsewhere.
+/// Returns the event in an any, as pushed in this process or received.
 fn event<E: EventType>(any: &Any) -> Option<Link<E>> {
     match any.downcast_ref::<Link<E>>() {
         Some(event) => Some(event.clone()),

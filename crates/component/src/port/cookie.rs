@@ -1,11 +1,11 @@
-//! Cookies: what tells connections apart.
+//! Cookies, which identify connections.
 
 use oxorb_cdr::{Link, Value};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::Cookie;
 
-/// The octets of a cookie.
+/// Octets of a cookie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token([u8; 16]);
 
@@ -19,7 +19,8 @@ impl Token {
         oxorb_sys::random::octets().map(Token).map_err(failed)
     }
 
-    /// Returns the token in a client's cookie; `None` for null and for cookies that no port has made.
+    /// Returns the token in a client's cookie; `None` for null and for cookies that cannot come from
+    /// a port.
     pub(crate) fn of(cookie: &Link<Cookie>) -> Option<Token> {
         let octets = &cookie.get()?.cookie_value;
         <[u8; 16]>::try_from(&**octets).ok().map(Token)

@@ -14,7 +14,7 @@ use crate::{
     NoConnection,
 };
 
-/// An event type with its consumer interface. The IDL compiler implements it for each `eventtype`.
+/// An event type with its consumer interface. The IDL compiler implements this trait for each `eventtype`.
 pub trait EventType: Valuetype + Typed + Sized {
     /// Reference to a consumer: `TickConsumerRef`.
     type Consumer: Interface;
@@ -22,30 +22,30 @@ pub trait EventType: Valuetype + Typed + Sized {
     /// Calls `push_Tick`.
     ///
     /// # Errors
-    /// What the call raises.
+    /// Exceptions of the call.
     fn push(consumer: &Self::Consumer, event: &Link<Self>) -> Result<(), SystemException>;
 
     /// Returns a servant of the consumer interface around a function.
     fn consumer(sink: Sink<Self>) -> Arc<dyn Servant>;
 }
 
-/// The function behind an event sink.
+/// Function behind an event sink.
 pub struct Sink<E: EventType>(Box<Function<E>>);
 
 type Function<E> = dyn Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync;
 
 impl<E: EventType> Sink<E> {
-    /// A sink that hands events to `function`.
+    /// Creates a sink that passes events to `function`.
     pub fn new(
         function: impl Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync + 'static,
     ) -> Self {
         Sink(Box::new(function))
     }
 
-    /// Hands over the event of a typed push.
+    /// Passes on the event of a typed push.
     ///
     /// # Errors
-    /// BAD_PARAM for null; what the executor returns.
+    /// BAD_PARAM for null; exceptions of the executor.
     pub fn push(&self, event: &Link<E>) -> Result<(), SystemException> {
         match event.get() {
             Some(event) => (self.0)(&event),
@@ -55,19 +55,19 @@ impl<E: EventType> Sink<E> {
         }
     }
 
-    /// Hands over the event of a push that is typed for a base of the event type.
+    /// Passes on the event of a push that is typed for a base of the event type.
     ///
     /// # Errors
-    /// BAD_PARAM for null, and for an event of another type; what the executor returns.
+    /// BAD_PARAM for null, and for an event of another type; exceptions of the executor.
     pub fn push_base<B: Valuetype>(&self, event: &Link<B>) -> Result<(), SystemException> {
         let event = event.get().and_then(|event| event.downcast::<E>());
         self.push(&event.into())
     }
 
-    /// Hands over the event of `push_event`.
+    /// Passes on the event of `push_event`.
     ///
     /// # Errors
-    /// BadEventType for null, and for an event of another type; what the executor returns.
+    /// BadEventType for null, and for an event of another type; exceptions of the executor.
     pub fn push_event(&self, event: &Link<EventBase>) -> Result<(), PushEventError> {
         let event = event.get().and_then(|event| event.downcast::<E>());
         let expected_event_type = E::INFO.id.to_owned();
@@ -76,26 +76,27 @@ impl<E: EventType> Sink<E> {
     }
 }
 
-/// Counts of one event's deliveries.
+/// Counters of one event's deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// Consumers that took the event; where an [`EventCarrier`](crate::EventCarrier) carries it, those for which it did.
+    /// Consumers that accepted the event; with an [`EventCarrier`](crate::EventCarrier), those for which the carrier
+    /// accepted it.
     pub delivered: usize,
-    /// Consumers that did not: the call failed, or took longer than the container's `push_timeout`; or the carrier refused
-    /// the event.
+    /// Consumers that did not: the call failed, or exceeded the container's `push_timeout`; or the carrier refused the
+    /// event.
     pub failed: usize,
 }
 
-/// An event source for one consumer: `emits E name`. Clones are the same port.
+/// An event source for one consumer: `emits E name`. Clones share the port.
 pub struct Emitter<E: EventType>(pub(crate) Source<E>);
 
-/// An event source for several consumers: `publishes E name`. Clones are the same port.
+/// An event source for several consumers: `publishes E name`. Clones share the port.
 pub struct Publisher<E: EventType>(pub(crate) Source<E>);
 
-/// State that emitters and publishers share.
+/// Common state of emitters and publishers.
 pub(crate) struct Source<E: EventType> {
     pub(crate) table: Arc<Table<E::Consumer>>,
-    /// Failures in a row after which a consumer is dropped.
+    /// Number of consecutive failures after which a consumer is disconnected.
     pub(crate) most_failures: u32,
     /// Carrier of the events; `None`: the publishing thread pushes.
     pub(crate) way: Option<Arc<Way>>,
@@ -134,7 +135,7 @@ impl<E: EventType> Source<E> {
 }
 
 impl<E: EventType> Emitter<E> {
-    /// Pushes an event to the consumer, if there is one. Waits for it as long as the container's `push_timeout`.
+    /// Pushes an event to the consumer, if any. Waits for it at most the container's `push_timeout`.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }
@@ -165,9 +166,9 @@ impl<E: EventType> Emitter<E> {
 }
 
 impl<E: EventType> Publisher<E> {
-    /// Pushes an event to each consumer, in the order in which they subscribed. Waits for each as long as the container's
-    /// `push_timeout`; one that fails `push_failures` times in a row, or no longer exists, is unsubscribed. A component that
-    /// is not active refuses the event and stays subscribed.
+    /// Pushes an event to each consumer, in the order of subscription. Waits for each at most the container's
+    /// `push_timeout`; a consumer that fails `push_failures` consecutive times, or no longer exists, is unsubscribed. A
+    /// component that is not active refuses the event and stays subscribed.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }
@@ -188,10 +189,10 @@ impl<E: EventType> Publisher<E> {
         }
     }
 
-    /// Ends the subscription of this cookie and returns the consumer.
+    /// Ends the subscription with this cookie and returns the consumer.
     ///
     /// # Errors
-    /// InvalidConnection for a cookie that names no subscription of this port.
+    /// InvalidConnection for a cookie without a subscription of this port.
     pub fn unsubscribe<X: From<InvalidConnection>>(
         &self,
         cookie: &Link<Cookie>,

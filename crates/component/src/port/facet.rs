@@ -1,10 +1,10 @@
-//! Facets: references that a component hands out.
+//! Facets: references that a component provides.
 
 use std::sync::{Arc, OnceLock};
 
 use oxorb_core::{Interface, ObjectRef};
 
-/// A facet, or the consumer of an event sink. Clones are the same port.
+/// A facet, or the consumer of an event sink. Clones share the port.
 pub struct Facet<R>(pub(crate) Arc<Provided<R>>);
 
 pub(crate) struct Provided<R> {
@@ -14,13 +14,13 @@ pub(crate) struct Provided<R> {
 }
 
 impl<R: Interface> Facet<R> {
-    /// Returns the reference; nil only while the component is being installed.
+    /// Returns the reference; nil only during the component's installation.
     pub fn get(&self) -> Option<R> {
         self.0.reference.get().cloned()
     }
 }
 
-/// A facet whose reference type is not known.
+/// A facet with any reference type.
 pub(crate) trait Provides: Send + Sync {
     fn type_id(&self) -> &'static str;
     fn object(&self) -> Option<ObjectRef>;

@@ -1,4 +1,4 @@
-//! Receptacles: references that others connect.
+//! Receptacles: references that other code connects.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use super::table::{Connection, Refusal, Table};
 use crate::{AlreadyConnected, Cookie, ExceededConnectionLimit, InvalidConnection, NoConnection};
 
-/// Error of reading a receptacle to which nothing is connected. As a [`SystemException`]: BAD_INV_ORDER.
+/// Error of reading an unconnected receptacle. As a [`SystemException`]: BAD_INV_ORDER.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "receptacle `{port}` is not connected: call connect_{port} of the component, or connect it in the plan"
@@ -35,12 +35,12 @@ impl From<NotConnected> for SystemException {
     }
 }
 
-/// A receptacle for one object: `uses R name`. Clones are the same port.
+/// A receptacle for one object: `uses R name`. Clones share the port.
 pub struct Receptacle<R>(pub(crate) Arc<Table<R>>);
 
 impl<R: Interface> Receptacle<R> {
-    /// Returns the connected object. Takes no lock and allocates nothing; as long as the first object that was connected
-    /// stays, writes no memory either.
+    /// Returns the connected object. Takes no lock and allocates nothing; while the object that was connected first
+    /// stays, also writes no memory.
     ///
     /// # Errors
     /// [`NotConnected`].
@@ -52,7 +52,7 @@ impl<R: Interface> Receptacle<R> {
         }
     }
 
-    /// Returns an object that took the place of another one.
+    /// Returns an object that replaced an earlier one.
     fn get_later(&self) -> Result<Used<'_, R>, NotConnected> {
         let list = self.0.load();
         let port = self.0.name;
@@ -86,19 +86,19 @@ impl<R: Interface> Receptacle<R> {
         self.0.take().map(Some).ok_or(NoConnection {}.into())
     }
 
-    /// Returns the connected object, nil if there is none.
+    /// Returns the connected object; nil if there is none.
     pub fn connection(&self) -> Option<R> {
         self.get().ok().map(|used| R::clone(&used))
     }
 }
 
-/// The object that was connected to a [`Receptacle`] when it was read. A clone of it is its reference:
+/// Object that was connected to a [`Receptacle`] when it was read. Cloning it returns its reference:
 /// `let kept: PositionRef = context.source()?.clone();`
 pub struct Used<'p, R>(Held<'p, R>);
 
 enum Held<'p, R> {
     First(&'p R),
-    /// A connection of several.
+    /// A connection after the first one.
     Later(Guard<Arc<Vec<Connection<R>>>>),
 }
 
@@ -120,7 +120,7 @@ impl<R> Deref for Used<'_, R> {
     }
 }
 
-/// A receptacle for several objects: `uses multiple R name`. Clones are the same port.
+/// A receptacle for several objects: `uses multiple R name`. Clones share the port.
 pub struct MultipleReceptacle<R>(pub(crate) Arc<Table<R>>);
 
 impl<R: Interface> MultipleReceptacle<R> {
@@ -145,10 +145,10 @@ impl<R: Interface> MultipleReceptacle<R> {
         }
     }
 
-    /// Ends the connection of this cookie and returns the object.
+    /// Ends the connection with this cookie and returns the object.
     ///
     /// # Errors
-    /// InvalidConnection for a cookie that names no connection of this port.
+    /// InvalidConnection for a cookie without a connection of this port.
     pub fn disconnect<E: From<InvalidConnection>>(
         &self,
         cookie: &Link<Cookie>,
@@ -156,7 +156,7 @@ impl<R: Interface> MultipleReceptacle<R> {
         self.0.remove(cookie).map(Some).ok_or(InvalidConnection {}.into())
     }
 
-    /// Returns each object and its cookie, as `make` pairs them. Allocates.
+    /// Returns each object with its cookie, as paired by `make`. Allocates.
     pub fn connections<C>(&self, make: impl Fn(Option<R>, Link<Cookie>) -> C) -> Vec<C> {
         let list = self.0.load();
         let pairs = list.iter().map(|one| make(Some(one.reference.clone()), one.cookie()));
@@ -164,7 +164,7 @@ impl<R: Interface> MultipleReceptacle<R> {
     }
 }
 
-/// The objects that were connected to a [`MultipleReceptacle`] when it was read, in the order in which they came.
+/// Objects that were connected to a [`MultipleReceptacle`] when it was read, in the order of connection.
 pub struct Connected<R>(Arc<Vec<Connection<R>>>);
 
 impl<R> Connected<R> {
@@ -173,12 +173,12 @@ impl<R> Connected<R> {
         self.0.iter().map(|one| &one.reference)
     }
 
-    /// Returns how many there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Reports whether there are none.
+    /// Reports whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The connections of one port.
+//! Connections of one port.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use crate::{
     NoConnection,
 };
 
-/// Connections, read from a snapshot without a lock; connecting and disconnecting replace it.
+/// Table of connections, read from a snapshot without a lock; connecting and disconnecting replace the snapshot.
 pub(crate) struct Table<R> {
     pub(crate) name: &'static str,
     /// Repository id of the interface or event type.
@@ -27,17 +27,17 @@ pub(crate) struct Table<R> {
     /// Whether connections have cookies.
     pub(crate) multiple: bool,
     limit: usize,
-    /// Time limit of each call, where the port decides it.
+    /// Time limit of each call, if set by the port.
     timeout: Option<Duration>,
-    /// Makes the way of each connection, where something carries events.
+    /// Function that creates the path of each connection, if a carrier carries the events.
     attach: OnceLock<Attach<R>>,
     list: ArcSwap<Vec<Connection<R>>>,
     first: First<R>,
     changing: Mutex<()>,
 }
 
-/// First object that was ever connected to a receptacle for one object. Almost always it is the only one, and reading it
-/// writes no memory. Kept until the component is gone.
+/// First object that was connected to a receptacle for one object. Usually it is the only one, and reading it writes no
+/// memory. Kept until the component is dropped.
 struct First<R> {
     object: OnceLock<R>,
     is_connected: AtomicBool,
@@ -48,14 +48,13 @@ struct First<R> {
 pub(crate) struct Connection<R> {
     token: Token,
     pub(crate) reference: R,
-    /// Failed calls since the last one that succeeded.
+    /// Number of failed calls since the last successful one.
     failures: Arc<AtomicU32>,
-    /// Way of the connection, where something carries events. Dropped with the last snapshot that
-    /// has the connection.
+    /// Path of the connection, if a carrier carries the events. Dropped with the last snapshot that has the connection.
     _way: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Why an object was not connected.
+/// Reason for which an object was not connected.
 pub(crate) enum Refusal {
     Already,
     Limit,
@@ -63,14 +62,14 @@ pub(crate) enum Refusal {
     System(SystemException),
 }
 
-/// Why a connection was not ended.
+/// Reason for which a connection was not ended.
 pub(crate) enum Missing {
     Cookie,
     Connection,
     Invalid,
 }
 
-/// A table whose reference type is not known.
+/// A table with any reference type.
 pub(crate) trait Connections: Send + Sync {
     fn type_id(&self) -> &'static str;
     fn is_multiple(&self) -> bool;
@@ -101,9 +100,9 @@ impl<R: Interface> Table<R> {
         })
     }
 
-    /// Gives each connection from now on a way of its own.
+    /// Creates a separate path for each connection from now on.
     pub(crate) fn attach_by(&self, attach: Attach<R>) {
-        // Once, before the first connection.
+        // Set once, before the first connection.
         let _ = self.attach.set(attach);
     }
 
@@ -111,7 +110,7 @@ impl<R: Interface> Table<R> {
         self.list.load()
     }
 
-    /// Returns the object of a receptacle for one object, if it is the first one that was ever connected.
+    /// Returns the object of a receptacle for one object, if it was the first one connected.
     pub(crate) fn first(&self) -> Option<&R> {
         match self.first.is_connected.load(Ordering::Acquire) {
             true => self.first.object.get(),
@@ -141,7 +140,7 @@ impl<R: Interface> Table<R> {
         if list.len() >= self.limit {
             return Err(self.full());
         }
-        // Sources look at the connection as a whole; receptacles have no time limit.
+        // Sources read the whole connection; receptacles have no time limit.
         if !self.multiple && self.timeout.is_none() {
             let object = connection.reference.clone();
             let is_first = self.first.object.set(object).is_ok();
@@ -185,7 +184,7 @@ impl<R: Interface> Table<R> {
         Some(gone.reference)
     }
 
-    /// Counts the outcome of pushing an event.
+    /// Counts the result of pushing an event.
     pub(crate) fn note_push(
         &self,
         of: &Connection<R>,
@@ -195,7 +194,7 @@ impl<R: Interface> Table<R> {
         let (failed, gone) = match pushed {
             Ok(()) => (false, false),
             Err(error) => (
-                // A component that is not active yet, or passive, is alive.
+                // A component that is not active yet, or is passive, is alive.
                 (error.kind, error.minor) != (NOT_NOW.kind, NOT_NOW.minor),
                 error.kind == SystemExceptionKind::ObjectNotExist,
             ),
@@ -203,11 +202,11 @@ impl<R: Interface> Table<R> {
         self.note(of, failed, gone, most);
     }
 
-    /// Counts the outcome of a call; ends the connection after `most` failures in a row, or at once if the object is
+    /// Counts the result of a call; ends the connection after `most` consecutive failures, or at once if the object is
     /// `gone`.
     fn note(&self, of: &Connection<R>, failed: bool, gone: bool, most: u32) {
         if !failed {
-            // Written only if it changes: the line stays shared between publishing threads.
+            // Written only on a change, so that the cache line stays shared between publishing threads.
             if of.failures.load(Ordering::Relaxed) != 0 {
                 of.failures.store(0, Ordering::Relaxed);
             }
@@ -237,7 +236,7 @@ impl<R: Interface> Connections for Table<R> {
 
     fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal> {
         let object = object.ok_or(Refusal::Invalid)?;
-        // Asked before the object is: a full port costs no call.
+        // Checked before the object is called: a full port costs no call.
         if self.list.load().len() >= self.limit && !self.multiple {
             return Err(Refusal::Already);
         }
@@ -252,7 +251,7 @@ impl<R: Interface> Connections for Table<R> {
         let gone = match self.multiple {
             true if cookie.is_null() => return Err(Missing::Cookie),
             true => self.remove(cookie).ok_or(Missing::Invalid)?,
-            // A cookie is neither needed nor looked at.
+            // The cookie is ignored.
             false => self.take().ok_or(Missing::Connection)?,
         };
         Ok(gone.unchecked_narrow())

@@ -11,14 +11,14 @@ use crate::lane::TOKENS;
 use crate::queue::{Entry, Queue, Room};
 use crate::{Attributes, Cause, Counts, Qos, Timer};
 
-/// Most scratch buffers that an outlet keeps.
+/// Maximum number of scratch buffers that an outlet keeps.
 const HANDS: usize = 16;
 
 /// State of an outlet.
 pub(crate) struct State<E> {
     pub(super) queue: Queue<E>,
     qos: Qos,
-    /// Places, one for each lane; a single one without lanes.
+    /// Turns in each lane; a single element without lanes.
     lanes: Box<[Place]>,
     counts: Counts,
     core: Arc<Core>,
@@ -26,31 +26,31 @@ pub(crate) struct State<E> {
     pub(crate) wait: Duration,
     hands: Vec<Hand<E>>,
     pub(super) in_hand: u64,
-    /// Threads that deliver now.
+    /// Number of threads that deliver now.
     pub(super) running: usize,
     suspended: bool,
-    /// Cause for which offered events are dropped from now on.
+    /// Cause for which offered events are dropped.
     pub(super) refusing: Option<Cause>,
-    /// Cause for which waiting events were dropped.
+    /// Cause for which waiting events were dropped; set when the outlet is closed.
     pub(super) closed: Option<Cause>,
-    /// Failed deliveries in a row.
+    /// Consecutive failed deliveries.
     failures: u32,
-    /// A supplier waited in vain, and nothing was delivered since.
+    /// Whether a supplier waited in vain and nothing was delivered since.
     stalled: bool,
-    /// Moment before which nothing is delivered, after a failure; 0: none.
+    /// Time before which nothing is delivered, after a failure; 0: none.
     not_before: u64,
-    /// Moment at which the events that wait are delivered, however few they are.
+    /// Time at which waiting events are delivered even if they do not fill a batch.
     pace_due: u64,
-    /// Moment for which the timer is armed.
+    /// Time for which the timer is armed.
     pub(super) armed: Option<u64>,
     pub(super) timer: Option<Timer>,
     pub(super) ends_awaited: bool,
 }
 
-/// Way in which turns are taken.
+/// Turn mode: the threads that take turns, and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turns {
-    /// Delivery by threads of suppliers, each of which takes one event after the other.
+    /// Delivery by suppliers' threads, each of which delivers one event after the other.
     Reactive,
     /// Delivery by a lane, first come, first served.
     Lane,
@@ -58,16 +58,16 @@ pub(crate) enum Turns {
     ByDeadline,
 }
 
-/// Turns of an outlet in one lane. Those in a lane that it has left mean nothing.
+/// Turns of an outlet in one lane. Turns in a lane that the outlet has left are ignored.
 struct Place {
     turns: Turns,
-    /// Turns that wait.
+    /// Number of waiting turns.
     tokens: u32,
-    /// Deadline of the most urgent of these.
+    /// Deadline of the most urgent of the waiting turns.
     deadline: u64,
 }
 
-/// Events in the hands of a sink.
+/// Events that a sink is processing.
 pub(super) struct Hand<E> {
     pub(super) events: Vec<E>,
     pub(super) rest: Vec<(Attributes, u64)>,
@@ -76,23 +76,23 @@ pub(super) struct Hand<E> {
 /// Next step of an outlet.
 pub(super) enum Next {
     Nothing,
-    /// Look again at this moment.
+    /// Check again at this time.
     Look(u64),
     /// Take a turn in this lane.
     Turn(usize, Timing),
 }
 
-/// Result of a look for events to deliver.
+/// Result of an attempt to take events for delivery.
 pub(super) enum Taken<E> {
-    /// Take these, and one more turn may be wanted meanwhile.
+    /// Deliver these events; meanwhile another turn may be needed.
     Hand(Hand<E>, Next),
-    /// The event has expired: report it and ask again.
+    /// The event has expired: report it and try again.
     Expired(Entry<E>),
     Nothing(Next),
 }
 
 impl<E> State<E> {
-    /// `lanes` has one entry for each lane, and a single one without lanes.
+    /// Creates a state; `lanes` has one entry per lane, and a single one without lanes.
     pub(crate) fn new(qos: Qos, lanes: &[Turns], core: Arc<Core>) -> State<E> {
         let place = |turns: &Turns| Place { turns: *turns, tokens: 0, deadline: u64::MAX };
         State {
@@ -135,8 +135,8 @@ impl<E> State<E> {
         self.qos.lane.min(self.lanes.len() - 1)
     }
 
-    /// Replaces the quality of service; returns the events for which there is no room any more. A lane that does not exist
-    /// counts as the one before.
+    /// Replaces the quality of service; returns the events that no longer fit. For a lane that does not exist, the
+    /// present lane is kept.
     pub(crate) fn set_qos(&mut self, mut qos: Qos) -> Vec<(Cause, Entry<E>)> {
         if qos.lane >= self.lanes.len() {
             qos.lane = self.qos.lane;
@@ -144,12 +144,12 @@ impl<E> State<E> {
         self.qos.lane = qos.lane;
         self.qos.order_in_lane = qos.order_in_lane;
         self.qos.execution = qos.execution;
-        // The queue does not know of lanes.
+        // The queue does not depend on the lane.
         if qos == self.qos {
             return Vec::new();
         }
         let mut old = std::mem::replace(&mut self.queue, Queue::new(&qos, spare(&qos)));
-        // A delivery that fails puts its events back between these.
+        // A failed delivery puts its events back among these.
         self.queue.continue_from(&old);
         self.wait = qos.wait;
         self.qos = qos;
@@ -183,13 +183,13 @@ impl<E> State<E> {
         !self.wait.is_zero() && !self.stalled
     }
 
-    /// Notes that a supplier waited, or that its time is over.
+    /// Counts the beginning of a supplier's wait, or records that a wait was in vain.
     pub(super) fn waited(&mut self, in_vain: bool) {
         self.counts.waits += u64::from(!in_vain);
         self.stalled |= in_vain;
     }
 
-    /// Whether the time decides about this event, or about those that wait.
+    /// Reports whether the current time matters for this event, or for those that wait.
     pub(super) fn needs_time(&self, about: &Attributes) -> bool {
         about.start.is_some()
             || about.expiry.is_some()
@@ -202,7 +202,7 @@ impl<E> State<E> {
         self.needs_time(&Attributes::default())
     }
 
-    /// Makes room for one event; [`Room::Free`] must be followed by a [`push`](Self::push).
+    /// Makes space for one event; [`Room::Free`] must be followed by a [`push`](Self::push).
     pub(super) fn room(&mut self, about: &Attributes, now: u64, may_wait: bool) -> Room<E> {
         let reserved = self.core.reserve();
         let room = self.queue.room(about, now, may_wait, !reserved);
@@ -227,7 +227,7 @@ impl<E> State<E> {
         }
     }
 
-    /// Counts an event that was offered and goes straight away.
+    /// Counts an offered event that is dropped without being queued.
     pub(super) fn drop_offered(&mut self, cause: Cause) {
         self.counts.offered += 1;
         self.counts.dropped[cause as usize] += 1;
@@ -239,7 +239,7 @@ impl<E> State<E> {
         self.core.free(1);
     }
 
-    /// Says what is to be done next for a consumer that events are pushed to.
+    /// Returns the next step for a consumer to which events are pushed.
     pub(super) fn next(&mut self, now: u64) -> Next {
         if self.may_deliver(now) {
             let first = self.queue.first();
@@ -255,7 +255,7 @@ impl<E> State<E> {
             place.tokens += 1;
             place.deadline = deadline;
             let timing = Timing {
-                // Half of all time: laxities are computed from it.
+                // Half the range of `u64`: laxities are computed from it.
                 deadline: deadline.min(u64::MAX / 2),
                 execution: nanoseconds(self.qos.execution),
                 order: self.qos.order_in_lane,
@@ -317,14 +317,14 @@ impl<E> State<E> {
         self.running += 1;
         self.pace_from(now);
         let next = match self.lanes[self.lane()].turns {
-            // One turn within another would have no end.
+            // A turn within another one would recurse without end.
             Turns::Reactive => Next::Nothing,
             Turns::Lane | Turns::ByDeadline => self.next(now),
         };
         Taken::Hand(hand, next)
     }
 
-    /// Takes back what a delivery borrowed, apart from its events.
+    /// Returns the resources of a delivery, except its events.
     fn end(&mut self, events: usize) {
         self.running -= 1;
         self.in_hand -= events as u64;
@@ -337,15 +337,15 @@ impl<E> State<E> {
         self.stalled = false;
     }
 
-    /// Counts events of a failed delivery, and returns the failures in a row if they are too many.
+    /// Counts events of a failed delivery; returns the number of consecutive failures if it is too high.
     pub(super) fn failed(&mut self, events: usize, cause: Cause) -> Option<u32> {
         self.end(events);
         self.counts.dropped[cause as usize] += events as u64;
         self.one_more_failure()
     }
 
-    /// Puts the events of a delivery back until the moment given; `counts`: it failed. Those that have no place
-    /// any more are left in the hand, and counted for the cause returned.
+    /// Puts the events of a delivery back until the given time; `counts`: the delivery counts as failed. Events that
+    /// can no longer be kept are left in the hand, and counted for the returned cause.
     pub(super) fn retry(
         &mut self,
         hand: &mut Hand<E>,
@@ -406,7 +406,7 @@ impl<E> State<E> {
         }
     }
 
-    /// Drops the next event if it is late, for a lane that says so.
+    /// Drops the next event if it is late, for a lane with this policy.
     pub(super) fn take_late(&mut self, now: u64) -> Option<Entry<E>> {
         let deadline = self.queue.first()?.deadline?;
         let late = now.saturating_add(nanoseconds(self.qos.execution)) >= deadline;
@@ -415,8 +415,8 @@ impl<E> State<E> {
         Some(entry)
     }
 
-    /// A turn that waited in a lane begins. Returns whether the lane still dispatches the outlet: a lane that it has left has
-    /// nothing to do, since there is a turn for what waits in the other one.
+    /// Accounts for a turn that begins after waiting in a lane. Returns whether the lane still dispatches the outlet: a
+    /// lane that the outlet has left has nothing to do, since the new lane has a turn for the waiting events.
     pub(super) fn token_used(&mut self, lane: usize) -> bool {
         let place = &mut self.lanes[lane];
         place.tokens -= 1;
@@ -426,7 +426,7 @@ impl<E> State<E> {
         lane == self.lane()
     }
 
-    /// A turn that nobody asked for.
+    /// Adds a spurious turn, for models.
     #[cfg(all(test, feature = "model"))]
     pub(super) fn token_given(&mut self) {
         self.lanes[0].tokens += 1;
@@ -440,7 +440,7 @@ impl<E> State<E> {
         self.suspended
     }
 
-    /// Returns what waits, counted as dropped, unless the outlet was closed before.
+    /// Returns the waiting events, counted as dropped, unless the outlet was closed before.
     pub(super) fn close(&mut self, cause: Cause) -> Option<Queue<E>> {
         if self.closed.is_some() {
             return None;
@@ -459,14 +459,14 @@ impl<E> State<E> {
     }
 }
 
-/// Answer to a consumer that pulls.
+/// Result of a pull.
 pub(super) enum Pulled<E> {
     Event(E),
-    /// The event has expired: report it and ask again.
+    /// The event has expired: report it and try again.
     Expired(Entry<E>),
-    /// The queue has no event to deliver; the moment is that at which the next event starts.
+    /// The queue has no event to deliver; the next held event starts at this time.
     Empty(Option<u64>),
-    /// The queue is empty for good.
+    /// The outlet is closed, and no event is left.
     Over,
 }
 

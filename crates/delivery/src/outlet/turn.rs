@@ -8,11 +8,11 @@ use super::{LONG, Runner, Shared};
 use crate::clock::nanoseconds;
 use crate::{Cause, Outcome, PullError, Release};
 
-/// Most turns of one call of a supplier whose own thread delivers. The rest is left to the timers.
+/// Maximum number of turns in one offer of a reactive outlet. The rest is left to the timers.
 const TURNS: usize = 64;
 
 impl<E: Clone + Send + 'static> Shared<E> {
-    /// Takes the turn that waited in a lane.
+    /// Takes a turn that waited in a lane.
     pub(crate) fn turn_of_token(&self, lane: usize) {
         let dispatches = self.lock().token_used(lane);
         if dispatches {
@@ -49,7 +49,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.arm(self.clock.now());
     }
 
-    /// Delivers what there is for one turn. Returns whether the caller is to take another one.
+    /// Makes one delivery. Returns whether the caller should take another turn.
     fn turn(&self) -> bool {
         let hand = loop {
             let mut state = self.lock();
@@ -84,7 +84,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.after_turn(release)
     }
 
-    /// Counts a delivery, and says why the consumer is to be released, if so.
+    /// Counts a delivery; returns the reason to release the consumer, if any.
     fn end_turn(&self, mut hand: Hand<E>, outcome: Outcome) -> Option<Release> {
         let events = hand.events.len();
         match outcome {
@@ -93,7 +93,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 hand.clear();
                 let mut state = self.lock();
                 state.delivered(events);
-                // With the same lock: the next turn takes it, and makes none.
+                // Under the same lock: the next turn reuses the buffer instead of allocating one.
                 state.keep(hand);
                 None
             }
@@ -140,7 +140,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Wakes those that wait for the end of deliveries, if any.
+    /// Wakes the threads that wait for the end of deliveries, if any.
     fn notify_ends(&self, awaited: bool) {
         if awaited {
             self.ends.notify();
@@ -154,7 +154,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         hand.clear();
     }
 
-    /// Takes the next event, waiting for it `limit` at most.
+    /// Takes the next event, waiting at most `limit` for it.
     pub(crate) fn pull(&self, limit: Duration) -> Result<E, PullError> {
         let mut until = None;
         loop {

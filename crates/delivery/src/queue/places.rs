@@ -36,7 +36,7 @@ impl<E> Places<E> {
         self.nodes[place as usize].entry.as_ref()
     }
 
-    /// Forgets the moment before which an entry may not be delivered.
+    /// Clears the start time of an entry.
     pub(super) fn started(&mut self, place: u32) {
         if let Some(entry) = &mut self.nodes[place as usize].entry {
             entry.about.start = None;
@@ -48,7 +48,7 @@ impl<E> Places<E> {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// Adds an entry, which is not in the list yet.
+    /// Adds an entry, which is not linked yet.
     pub(super) fn add(&mut self, entry: Entry<E>) -> u32 {
         self.len += 1;
         let node = Node { entry: Some(entry), previous: NONE, next: NONE };
@@ -62,7 +62,7 @@ impl<E> Places<E> {
         place
     }
 
-    /// Removes an entry, which is in use and not in the list.
+    /// Removes an entry, which is in use and not linked.
     pub(super) fn remove(&mut self, place: u32) -> Entry<E> {
         let node = &mut self.nodes[place as usize];
         let entry = node.entry.take().expect("a place that is in use");
@@ -72,7 +72,7 @@ impl<E> Places<E> {
         entry
     }
 
-    /// Puts a place at the end of the list, or in front.
+    /// Links a place at the end of the list, or at its front.
     pub(super) fn link(&mut self, place: u32, in_front: bool) {
         let (previous, next) = match in_front {
             true => (NONE, self.first),
@@ -82,7 +82,7 @@ impl<E> Places<E> {
         self.join(place, next);
     }
 
-    /// Takes a place out of the list.
+    /// Unlinks a place from the list.
     pub(super) fn unlink(&mut self, place: u32) {
         let node = &self.nodes[place as usize];
         self.join(node.previous, node.next);

@@ -1,4 +1,4 @@
-//! Order, policies and expiry, against a plain model: a vector that is searched from end to end.
+//! Order, policies and expiry, against a plain model: a vector that is searched linearly.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -22,7 +22,7 @@ struct Waiting {
     about: Attributes,
 }
 
-/// The queue as a sentence for each rule would have it.
+/// The model of a queue, written rule by rule.
 struct Plain {
     qos: Qos,
     now: u64,
@@ -58,7 +58,8 @@ impl Plain {
         self.waiting.remove(at.unwrap())
     }
 
-    /// Drops until the event fits or is dropped itself; returns what went, in order.
+    /// Drops events until the offered one fits or is dropped itself; returns the dropped ones, in
+    /// order.
     fn offer(&mut self, number: u64, about: Attributes) -> Vec<(Cause, u64)> {
         let mut gone = Vec::new();
         loop {
@@ -214,7 +215,7 @@ fn run(qos: Qos, steps: Vec<Step>) {
                 let start = about.start.filter(|&start| start > plain.now);
                 let about = Attributes { start, ..about };
                 let expected = plain.offer(number, about);
-                // Only what is pushed counts as an arrival, for both.
+                // In both, only pushed events count as arrivals.
                 assert_eq!(offer(&mut queue, number, about, plain.now), expected);
                 number += 1;
             }

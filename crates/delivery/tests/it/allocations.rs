@@ -10,10 +10,10 @@ use oxorb_testkit::process::alone;
 
 use crate::common::PLAIN;
 
-/// Most rounds until nothing is allocated in one.
+/// Maximum number of rounds until one allocates nothing.
 const ROUNDS: u64 = 20;
 
-/// Rounds after that, of which none may allocate.
+/// Further rounds, none of which may allocate.
 const MORE: u64 = 5;
 
 /// Counts deliveries.
@@ -49,7 +49,8 @@ fn plans() -> [Plan; 4] {
     plans.map(without_spares)
 }
 
-/// A busy machine stops a thread for long enough that its lane starts another one, which allocates.
+/// Returns the plan without spare threads: a busy machine may stop a thread so long that its lane starts a spare one,
+/// which allocates.
 fn without_spares(mut plan: Plan) -> Plan {
     plan.lanes.iter_mut().for_each(|lane| lane.spares = 0);
     plan
@@ -95,7 +96,7 @@ fn nothing_is_allocated_once_warm() {
                 }
             }
         };
-        // As many as will ever wait, so that everything is as long as it gets.
+        // Let as many events wait as ever will, so that all memory reaches its final size.
         outlets.iter().for_each(Outlet::suspend);
         for number in 0..200 {
             dispatcher.offer_all(&outlets, &event, &about(number));
@@ -106,7 +107,8 @@ fn nothing_is_allocated_once_warm() {
         }
         done.store(0, Ordering::Relaxed);
         run(200);
-        // All threads are counted, also those that are only starting. After a round without these every round has to be so.
+        // All threads are counted, including those that are still starting. After one round without allocations, every
+        // round must be free of them.
         let mut rounds = 0;
         let mut made = || {
             rounds += 1;

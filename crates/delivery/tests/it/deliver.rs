@@ -1,4 +1,4 @@
-//! Who gets what, in which order, from which thread, and what happens to those that cannot take it.
+//! Recipients, order and threads of deliveries, and consumers that cannot accept events.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
@@ -19,7 +19,7 @@ fn plans() -> [Plan; 4] {
     ]
 }
 
-/// Issue 16, item 8: every supplier's order, and nothing is lost, by every way of dispatching.
+/// Every dispatch mode keeps each supplier's order and loses nothing.
 #[test]
 fn each_suppliers_order_is_kept_and_every_event_is_accounted_for() {
     const EACH: u64 = 500;
@@ -63,7 +63,7 @@ fn each_suppliers_order_is_kept_and_every_event_is_accounted_for() {
     }
 }
 
-/// A stuck consumer costs its own queue and one thread: the pool has spare ones.
+/// A stuck consumer costs only its own queue and one thread: the pool has spare threads.
 #[test]
 fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     let mut plan = Plan::pool(1);
@@ -88,7 +88,7 @@ fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     assert!(dispatcher.shut_down(LONG));
 }
 
-/// A consumer with a full queue has its turn as each other one of its lane has, and no more.
+/// A consumer with a full queue gets no more turns than each other consumer of its lane.
 #[test]
 fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     const FULL: usize = 1_000;
@@ -123,7 +123,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     assert!(dispatcher.shut_down(LONG));
     let order = order.lock().unwrap();
     assert_eq!(order.len(), FULL + (CONSUMERS - 1) * FEW);
-    // As long as another one has an event that waits, the full one is never two turns ahead of it.
+    // While another consumer has a waiting event, the full one is never two turns ahead of it.
     for other in 1..CONSUMERS {
         let last = order.iter().rposition(|&one| one == other).unwrap();
         let (mut full, mut its) = (0, 0);
@@ -135,7 +135,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     }
 }
 
-/// The lane of one priority knows nothing of another's.
+/// A lane of one priority is independent of the lanes of others.
 #[test]
 fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
     let low = LanePlan { spares: 0, ..LanePlan::new("low") };
@@ -154,7 +154,7 @@ fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
     assert_eq!(stuck.counts().waiting, 101);
 }
 
-/// A supplier waits for a consumer that goes on, and once only for one that does not.
+/// A supplier waits for a consumer that makes progress, but only once for one that does not.
 #[test]
 fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();
@@ -171,7 +171,7 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     });
     release.send(()).unwrap();
     assert_eq!(receive(&held, 2), [1, 2]);
-    // Now it holds 2 for ever, and 3 waits.
+    // Now the consumer holds 2 and keeps it, and 3 waits.
     let short = Qos { wait: Duration::from_millis(20), ..qos };
     slow.set_qos(short);
     slow.offer(&3, &PLAIN);
@@ -186,7 +186,8 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     drop(release);
 }
 
-/// A consumer that moves gets what waits from the other lane, in order, while its old lane is held by another consumer.
+/// A consumer that moves to another lane gets its waiting events there, in order, while its old lane is held by another
+/// consumer.
 #[test]
 fn a_consumer_moves_to_another_lane_with_its_queue() {
     let lane = |name: &str| LanePlan { spares: 0, ..LanePlan::new(name) };
@@ -202,7 +203,7 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
         Outcome::Delivered
     });
     let moved = dispatcher.connect(moved, Qos::default()).unwrap();
-    // The only thread of the low lane is in another consumer.
+    // The only thread of the low lane is busy in another consumer.
     holder.offer(&99, &PLAIN);
     receive(&held, 1);
     (0..10).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
@@ -211,12 +212,12 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     moved.set_qos(to(1));
     assert_eq!(receive(&told, 10), (0..10).collect::<Vec<_>>());
     assert!(threads.lock().unwrap().iter().all(|name| name.contains("high")));
-    // A lane that does not exist is the lane before.
+    // With a lane that does not exist, the present lane is kept.
     moved.set_qos(to(7));
     assert_eq!(moved.qos().lane, 1);
-    // The last one was told of before its delivery ended.
+    // The last event was reported before its delivery ended.
     assert!(moved.quiesce(LONG));
-    // Back, where a turn of the first stay still waits: one thread, one order.
+    // Back to a lane where a turn of the first stay still waits: one thread, one order.
     moved.set_qos(to(0));
     (10..20).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
     assert_eq!(moved.counts().waiting, 10);
@@ -226,7 +227,7 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     assert!(dispatcher.counts().is_balanced());
 }
 
-/// Lanes that change all the time, beside suppliers: nothing is lost, doubled or out of order.
+/// Lanes that change constantly during offers: nothing is lost, duplicated or reordered.
 #[test]
 fn moves_between_lanes_keep_every_suppliers_order() {
     const EACH: u64 = 2_000;
@@ -272,7 +273,7 @@ fn moves_between_lanes_keep_every_suppliers_order() {
     assert_eq!(outlet.counts().delivered, 2 * EACH);
 }
 
-/// What one consumer is waited for, all others have already.
+/// All other consumers have the event before the supplier waits for one.
 #[test]
 fn others_have_the_event_before_one_is_waited_for() {
     let dispatcher = Dispatcher::start(Plan::pool(2)).unwrap();
@@ -367,7 +368,7 @@ fn events_that_are_to_be_retried_come_again_in_order() {
     }
 }
 
-/// It takes them all in the end, however often it does not yet.
+/// The consumer accepts all events in the end, however often it postpones them.
 #[test]
 fn a_consumer_that_takes_events_later_has_not_failed() {
     for plan in plans() {
@@ -427,7 +428,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
         assert!(outlet.drain(LONG));
         assert_eq!(outlet.offer(&100, &PLAIN), Offered::Dropped(Cause::Detached));
         assert_eq!(told.try_iter().flatten().count(), 100);
-        // One that cannot be drained is given up when the time is over, and at once in the end.
+        // An outlet that cannot be drained is abandoned after the limit, and at once at the end.
         let [first, second] = [0, 1].map(|event| {
             let (sink, _told) = Recorder::new();
             let outlet = dispatcher.connect(sink.clone(), Qos::default()).unwrap();
@@ -444,7 +445,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
     }
 }
 
-/// Stays in each delivery until it is told to go on.
+/// A sink whose deliveries each wait for a signal.
 struct Held {
     entered: mpsc::Sender<()>,
     go_on: Mutex<mpsc::Receiver<()>>,
@@ -460,7 +461,7 @@ impl Sink<u64> for Held {
 
 #[test]
 fn the_end_waits_for_a_consumer_no_longer_than_it_may() {
-    // Without the first one, where suppliers themselves deliver.
+    // Without the first plan, whose suppliers deliver themselves.
     for plan in plans().into_iter().skip(1) {
         let dispatcher = Dispatcher::start(plan).unwrap();
         let ((entered, inside), (go_on, held)) = (mpsc::channel(), mpsc::channel());
@@ -477,8 +478,8 @@ fn the_end_waits_for_a_consumer_no_longer_than_it_may() {
     }
 }
 
-/// A12.13: among several outlets, the one whose next event is due first, and late events as the
-/// lane says.
+/// Serves, among several outlets, the one whose next event is due first; late events are treated by the policy of the
+/// lane.
 #[test]
 fn a_lane_by_deadline_takes_the_most_urgent_outlet_and_drops_late_events() {
     let lane = LanePlan {
@@ -498,7 +499,7 @@ fn a_lane_by_deadline_takes_the_most_urgent_outlet_and_drops_late_events() {
     let second = 1_000_000_000;
     let mut outlets = Vec::new();
     let mut sinks = Vec::new();
-    // The last becomes the most urgent one by an event that comes while its turn waits already.
+    // The last outlet becomes the most urgent one by an event that arrives while its turn already waits.
     for (number, deadlines) in [vec![60], vec![30], vec![0], vec![90, 10]].into_iter().enumerate() {
         let tell = order.clone();
         let (sink, _) = Recorder::answering(move |events| {
@@ -555,7 +556,7 @@ fn all_outlets_together_keep_no_more_than_the_plan_says() {
     assert!(dispatcher.is_full());
     let counts = outlets.each_ref().map(Outlet::counts);
     assert_eq!(counts.map(|counts| counts.waiting), [2, 2, 1]);
-    // The third made room with its own event, which is what its policy says.
+    // The third outlet evicted its own event, as its policy requires.
     assert_eq!(counts[2].dropped(Cause::Oldest), 1);
     assert_eq!(outlets[0].try_pull(), Ok(0));
     assert_eq!(outlets[2].offer(&2, &PLAIN), Offered::Taken);
@@ -581,7 +582,7 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
     dispatcher.connect_pull(Qos::default()).unwrap();
 }
 
-/// Events that a consumer had in hand go back in front of those that arrived later.
+/// Events returned by a consumer keep their order before those that arrived later.
 #[test]
 fn a_new_quality_of_service_keeps_the_order_of_what_is_tried_again() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Threads that look after things do not run at the priority of whoever started them (A9.4).
+//! Housekeeping threads do not inherit the priority of the thread that started them.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What depends on time, with a clock that only the test advances.
+//! Behaviour that depends on time, with a clock that only the test advances.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -54,7 +54,7 @@ fn a_batch_is_delivered_when_it_is_full_or_its_time_is_over() {
     assert!(told.try_recv().is_err());
     world.pass(10);
     assert_eq!(told.try_recv(), Ok(vec![5]));
-    // The end waits for no pace.
+    // Draining does not wait for the pacing interval.
     offer(6..7);
     assert!(outlet.drain(Duration::ZERO));
     assert_eq!(told.try_recv(), Ok(vec![6]));
@@ -140,7 +140,7 @@ fn timers_fire_in_order_until_they_are_stopped_and_no_more_than_there_may_be() {
     c.every(Duration::from_millis(15));
     assert_eq!(pass(9), (vec![], Some(10 * MS)));
     assert_eq!(pass(11), (vec![('b', 10, 0), ('c', 15, 0), ('a', 20, 0)], Some(30 * MS)));
-    // Armed again before it fires: the earlier moment is forgotten.
+    // Armed again before it fires: replaces the earlier arming.
     b.at(25 * MS);
     b.at(90 * MS);
     assert_eq!(pass(45), (vec![('c', 30, 2)], Some(75 * MS)));
@@ -174,7 +174,8 @@ fn a_timer_that_panics_or_arms_itself_again_harms_no_other() {
     drop(own.lock().unwrap().take());
 }
 
-/// Consumer control: TAO's ping period and time-out; found dead after so many pings and not before.
+/// Consumer control: TAO's ping period and time-out; a peer is lost exactly when its retries are
+/// used up.
 #[test]
 fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
     struct Silent(Vec<Ping>, AtomicU32, mpsc::Sender<u32>);

@@ -42,7 +42,7 @@ impl<'a> Making<'_, 'a> {
                 true => connection.external_endpoint.clone(),
                 false => Vec::new(),
             };
-            // What only leads outwards is a part of the outer connection.
+            // A connection that leads only outwards belongs to the outer connection.
             let is_whole = ends.len() + outside.len() + connection.external_reference.len() > 1;
             if !is_whole && !connection.external_endpoint.is_empty() {
                 continue;
@@ -64,7 +64,7 @@ impl<'a> Making<'_, 'a> {
         Ok(())
     }
 
-    /// Adds the ports of instances that an end stands for.
+    /// Adds the ports of instances that an endpoint represents.
     fn ends(
         &mut self,
         whole: &Whole<'a>,
@@ -119,7 +119,7 @@ impl<'a> Making<'_, 'a> {
     }
 }
 
-/// Returns the kind of a port, as the interface of its part describes it.
+/// Returns the kind of a port, from the interface of its part.
 fn kind<'a>(
     assembly: Found<'a, ComponentAssemblyDescription>,
     end: &SubcomponentEndpoint,

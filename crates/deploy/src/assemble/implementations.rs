@@ -1,4 +1,4 @@
-//! Implementations and artifacts of a plan, each once however many instances are of it.
+//! Implementations and artifacts of a plan, each made once for any number of instances.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::model::value::Any;
 /// Parameter of an implementation that names the type of its instances.
 const COMPONENT_TYPE: &str = "component type";
 
-/// Implementations and artifacts by the descriptors that they were made of.
+/// Implementations and artifacts by their descriptors.
 #[derive(Default)]
 pub(super) struct Implementations<'a> {
     made: Vec<Implementation>,
@@ -30,7 +30,7 @@ pub(super) struct Implementations<'a> {
 }
 
 impl<'a> Implementations<'a> {
-    /// Returns the id of the implementation of a descriptor, which is made the first time.
+    /// Returns the id of the implementation of a descriptor, which is made on the first call.
     pub(super) fn of(
         &mut self,
         shelf: &Shelf<'a>,
@@ -73,7 +73,7 @@ impl<'a> Implementations<'a> {
         Ok(id)
     }
 
-    /// Adds an artifact and, after it, those that it needs.
+    /// Adds an artifact, followed by those that it needs.
     fn artifact(
         &mut self,
         shelf: &Shelf<'a>,
@@ -81,7 +81,7 @@ impl<'a> Implementations<'a> {
         seen: &mut HashSet<*const ImplementationArtifactDescription>,
         into: &mut Vec<Ref>,
     ) -> Result<(), Error> {
-        // Without recursion: chains of artifacts may be long.
+        // Without recursion, since chains of artifacts may be long.
         let mut next = vec![named];
         while let Some(named) = next.pop() {
             let found = shelf.follow(named, &named.value.referenced_artifact)?;
@@ -116,7 +116,7 @@ impl<'a> Implementations<'a> {
         Ok(())
     }
 
-    /// Returns an id that no other implementation or artifact has.
+    /// Returns an unused id for an implementation or artifact.
     fn id(&mut self, name: &str, kind: &str) -> String {
         let name = match name.trim() {
             "" => kind,
@@ -135,7 +135,7 @@ impl<'a> Implementations<'a> {
         }
     }
 
-    /// Puts all into a plan.
+    /// Moves all implementations and artifacts into a plan.
     pub(super) fn into_plan(self, plan: &mut Plan) {
         plan.implementation = self.made;
         plan.artifact = self.artifacts;
@@ -145,7 +145,7 @@ impl<'a> Implementations<'a> {
     }
 }
 
-/// Returns the location of an artifact: the path of a file of the archive, or an address outside of it as it is.
+/// Returns the location of an artifact: the path of a file of the archive, or an unchanged address outside.
 fn located(
     shelf: &Shelf<'_>,
     found: Found<'_, ImplementationArtifactDescription>,
@@ -164,7 +164,7 @@ fn located(
     }
 }
 
-/// Turns a repository id into a scoped name.
+/// Converts a repository id to a scoped name.
 fn scoped(id: &str) -> String {
     let id = id.trim();
     match id.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':')) {

@@ -1,4 +1,5 @@
-//! Packages to plans: assemblies are taken apart into instances on nodes, with the values that the outermost descriptor gives.
+//! Conversion of packages to plans: assemblies are resolved into instances on nodes, with the values of the outermost
+//! descriptor.
 //!
 //! ```text
 //! .tpd -> .pcd -> .cpd -> .cid -> assembly -> parts, each a package or a configuration again
@@ -23,40 +24,41 @@ use shelf::Shelf;
 /// Choices of the assembler for the plan of a package.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembly {
-    /// Path of the descriptor to begin with; `None` takes the one that no other refers to.
+    /// Path of the root descriptor; `None`: the one to which no other refers.
     pub package: Option<String>,
-    /// Node of instances for which `nodes` says nothing.
+    /// Node of instances without an entry in `nodes`.
     pub node: Option<String>,
-    /// Nodes by instance, or by the part that instances belong to: `radar` counts for `radar/antenna`.
+    /// Nodes by instance, or by a part that contains instances: `radar` applies to `radar/antenna`.
     pub nodes: BTreeMap<String, String>,
-    /// Sizes of the plan.
+    /// Limits of the plan.
     pub limits: AssemblyLimits,
 }
 
-/// Sizes of plans that are made of packages: descriptors may be used any number of times. Each bounds time and memory.
+/// Limits of plans made from packages, whose descriptors may be used any number of times. Each bounds time and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssemblyLimits {
-    /// Parts, properties, connections and their ends.
+    /// Number of parts, properties, connections and their endpoints.
     pub elements: usize,
     /// Octets of names and values.
     pub octets: usize,
-    /// Packages within packages.
+    /// Nesting depth of packages.
     pub depth: usize,
 }
 
 impl Default for AssemblyLimits {
-    /// 500,000 elements of 64 MiB together, 32 deep.
+    /// Returns limits of 500,000 elements, 64 MiB, and a depth of 32.
     fn default() -> AssemblyLimits {
         AssemblyLimits { elements: 500_000, octets: 64 << 20, depth: 32 }
     }
 }
 
 impl Archive {
-    /// Makes a plan of the package in an archive. Values of attributes come from the descriptor that is furthest outside:
-    /// the part of an assembly overrides the configuration, that the package, that the implementation, that the interface.
+    /// Makes a plan from the package in an archive. Values of attributes come from the outermost descriptor: the part
+    /// of an assembly overrides the configuration, which overrides the package, which overrides the implementation,
+    /// which overrides the interface.
     ///
     /// # Errors
-    /// What is wrong with a descriptor, after its path: a link or file that is not in the archive, a part without a node, a
+    /// The errors of a descriptor, with its path: a link or file that is not in the archive, a part without a node, a
     /// port that an interface does not have, requirements that no implementation meets, limits.
     pub fn plan(&self, assembly: &Assembly) -> Result<Plan, Error> {
         let documents: BTreeMap<String, Document> = self.documents(&Limits::default())?;

@@ -1,4 +1,4 @@
-//! Parts of assemblies, down to instances.
+//! Resolution of parts of assemblies, down to instances.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,12 +17,12 @@ use crate::model::package::{
 use crate::model::plan::{Instance, LocalityConstraint, LocalityKind, Plan};
 use crate::model::value::{Any, Data, Type};
 
-/// Values of properties by name, each with the descriptor that gives it.
+/// Values of properties by name, each with the descriptor it comes from.
 type Values<'a> = BTreeMap<&'a str, Found<'a, Property>>;
 
-/// A part, taken apart.
+/// A resolved part.
 pub(super) enum Part<'a> {
-    /// Instance of the plan, by its number.
+    /// Instance of the plan, by index.
     Instance { at: usize, interface: Option<Found<'a, ComponentInterfaceDescription>> },
     /// Assembly of further parts.
     Whole(Whole<'a>),
@@ -30,15 +30,15 @@ pub(super) enum Part<'a> {
 
 /// An assembly and its parts.
 pub(super) struct Whole<'a> {
-    /// Path of parts that leads to it; empty at the outside.
+    /// Path of the parts that contain it; empty for the outermost assembly.
     pub(super) name: String,
     pub(super) assembly: Found<'a, ComponentAssemblyDescription>,
     pub(super) parts: HashMap<&'a str, Part<'a>>,
-    /// Connections by the port of the whole that they lead to.
+    /// Connections by the external port of the assembly to which they lead.
     pub(super) outside: HashMap<&'a str, Vec<&'a AssemblyConnection>>,
 }
 
-/// A plan in the making.
+/// State of making a plan.
 pub(super) struct Making<'s, 'a> {
     pub(super) shelf: &'s Shelf<'a>,
     pub(super) assembly: &'s Assembly,
@@ -49,10 +49,10 @@ pub(super) struct Making<'s, 'a> {
     placed: BTreeSet<&'s str>,
 }
 
-/// Package of a part, and what is said about it on the way there.
+/// Package of a part, and the descriptors on the path to it.
 struct Chosen<'a> {
     package: Found<'a, ComponentPackageDescription>,
-    /// Values of configurations, the innermost first.
+    /// Values of configurations, innermost first.
     layers: Vec<Found<'a, Vec<Property>>>,
     requirements: Vec<&'a Requirement>,
 }
@@ -74,7 +74,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
     let label = chosen.package.value.label.as_deref().map(str::trim);
     let label = label.filter(|label| !label.is_empty()).unwrap_or(stem).to_owned();
     making.plan.label = Some(label.clone());
-    // The only instance of a package without an assembly is named by the package.
+    // The only instance of a package without an assembly has the name of the package.
     let name = match making.implementation(&chosen)?.value.assembly_impl.is_empty() {
         true => label,
         false => String::new(),
@@ -96,7 +96,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
 }
 
 impl<'s, 'a> Making<'s, 'a> {
-    /// Takes so much from what the limits leave.
+    /// Subtracts a number of elements and octets from the limits.
     pub(super) fn spend(&mut self, elements: usize, octets: usize) -> Result<(), Error> {
         let limits = &self.assembly.limits;
         let take = |left: &mut usize, used: usize, most: usize, what: &str| {
@@ -111,7 +111,7 @@ impl<'s, 'a> Making<'s, 'a> {
         take(&mut self.octets, octets, limits.octets, "octets of names and values")
     }
 
-    /// Takes the names of packages, which are searched for.
+    /// Counts the names of packages, which are searched for.
     fn spend_sources(
         &mut self,
         referenced: &[ComponentPackageReference],
@@ -124,7 +124,7 @@ impl<'s, 'a> Making<'s, 'a> {
         self.spend(locations.sum(), octets.sum())
     }
 
-    /// Takes names, which are compared with others.
+    /// Counts names, which are compared with others.
     fn spend_names<'n>(&mut self, names: impl Iterator<Item = &'n String>) -> Result<(), Error> {
         let (many, octets) =
             names.fold((0, 0), |(many, octets), name| (many + 1, octets + name.len()));
@@ -144,7 +144,7 @@ impl<'s, 'a> Making<'s, 'a> {
         }
     }
 
-    /// Follows configurations down to the package.
+    /// Follows configurations to the package.
     fn chosen(&mut self, base: Base<'a>, depth: usize) -> Result<Chosen<'a>, Error> {
         self.spend(1, 0)?;
         match base {
@@ -174,7 +174,7 @@ impl<'s, 'a> Making<'s, 'a> {
         }
     }
 
-    /// Takes a part apart. `values` are those of the assembly that it belongs to.
+    /// Resolves a part. `values` are those of the assembly that contains it.
     fn part(
         &mut self,
         name: String,
@@ -279,7 +279,7 @@ impl<'s, 'a> Making<'s, 'a> {
         Ok(Part::Instance { at, interface })
     }
 
-    /// Returns the node of an instance: of itself, of what it belongs to, or of all.
+    /// Returns the node of an instance: its own, that of a containing part, or the default.
     fn node(&mut self, name: &str) -> Option<String> {
         let ends = name.match_indices('/').map(|(at, _)| at).rev();
         for end in std::iter::once(name.len()).chain(ends) {
@@ -352,7 +352,7 @@ impl<'s, 'a> Making<'s, 'a> {
         self.part(name, &chosen, values, depth + 1)
     }
 
-    /// Returns the values of an assembly by the parts that take them.
+    /// Returns the values of an assembly for its parts.
     fn mapped(
         &mut self,
         assembly: Found<'a, ComponentAssemblyDescription>,
@@ -389,7 +389,7 @@ impl<'s, 'a> Making<'s, 'a> {
         }
     }
 
-    /// Makes the constraints of processes, and checks those of nodes.
+    /// Adds the process constraints, and checks the node constraints.
     fn place(&mut self, part: &Part<'a>) -> Result<(), Error> {
         let Part::Whole(whole) = part else {
             return Ok(());
@@ -463,7 +463,7 @@ fn leaves(part: &Part<'_>, into: &mut Vec<usize>) {
     }
 }
 
-/// Name of a part of a part.
+/// Returns the name of a part of a part.
 pub(super) fn joined(within: &str, name: &str) -> String {
     match within {
         "" => name.to_owned(),
@@ -471,7 +471,7 @@ pub(super) fn joined(within: &str, name: &str) -> String {
     }
 }
 
-/// Octets that a value takes, about.
+/// Returns the approximate octets of a value.
 fn size(value: &Any) -> usize {
     kind_size(&value.kind) + data_size(&value.data)
 }

@@ -1,9 +1,10 @@
-//! Choice of an implementation by what a part requires and what implementations are capable of.
+//! Selection of an implementation by the requirements of a part and the capabilities of
+//! implementations.
 
 use crate::model::basic::{Property, Requirement, SatisfierProperty, SatisfierPropertyKind};
 use crate::model::package::Capability;
 
-/// Reports whether capabilities meet a requirement: one of its type has each property that is required.
+/// Reports whether capabilities meet a requirement: one of its type has all required properties.
 pub(super) fn meets(capabilities: &[Capability], wanted: &Requirement) -> bool {
     capabilities.iter().any(|one| {
         one.resource_type.contains(&wanted.resource_type)
@@ -14,7 +15,7 @@ pub(super) fn meets(capabilities: &[Capability], wanted: &Requirement) -> bool {
     })
 }
 
-/// Returns how much is compared at most to choose.
+/// Returns the maximum number of comparisons for a selection.
 pub(super) fn comparisons(capabilities: &[Capability], wanted: &[&Requirement]) -> usize {
     let offers = capabilities.iter().map(|one| 1 + one.resource_type.len() + one.property.len());
     let demands = wanted.iter().map(|one| 1 + one.property.len());

@@ -19,7 +19,7 @@ pub(super) struct Shelf<'a> {
     by_name: HashMap<&'a str, Found<'a, ComponentPackageDescription>>,
 }
 
-/// Part of a descriptor, with the path of the document that it stands in.
+/// Part of a descriptor, with the path of its document.
 #[derive(Debug)]
 pub(super) struct Found<'a, T> {
     pub(super) path: &'a str,
@@ -45,7 +45,7 @@ impl<'a, T> Found<'a, T> {
     }
 }
 
-/// A kind of document that links lead to.
+/// A kind of document to which links lead.
 pub(super) trait Kind: Sized {
     const WHAT: &'static str;
     fn of(document: &Document) -> Option<&Self>;
@@ -80,7 +80,7 @@ pub(super) enum Base<'a> {
     Configuration(Found<'a, PackageConfiguration>),
 }
 
-/// The four ways in which a part or a configuration names what it is of.
+/// The four elements that name the base of a part or a configuration.
 pub(super) struct Sources<'a> {
     pub(super) base_package: &'a [Link<ComponentPackageDescription>],
     pub(super) specialized_config: &'a [Link<PackageConfiguration>],
@@ -133,7 +133,7 @@ impl<'a> Shelf<'a> {
         Some((path, document))
     }
 
-    /// Returns what a part or a configuration is of.
+    /// Returns the base of a part or a configuration.
     pub(super) fn base<U>(&self, from: Found<'a, U>, all: &Sources<'a>) -> Result<Base<'a>, Error> {
         let wrong = |place, what: String| Err(from.wrong(place, what));
         match (
@@ -196,7 +196,7 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Returns the descriptor that a plan begins with: the one that is named, or the one that no other refers to.
+    /// Returns the root descriptor of a plan: the named one, or the one to which no other refers.
     pub(super) fn root(&self, named: Option<&str>) -> Result<Base<'a>, Error> {
         let path = match named {
             Some(named) => named.to_owned(),

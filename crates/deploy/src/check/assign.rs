@@ -1,4 +1,4 @@
-//! Priorities chosen by the analysis, written into a document of resources.
+//! Assignment of priorities by analysis, written into a document of resources.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,26 +19,26 @@ use crate::model::rtcad::{
 /// Id of the pool that holds the lanes.
 const POOL: &str = "assigned";
 
-/// Levels at most: the real-time priorities of Linux, but for one.
+/// Maximum number of levels: the real-time priorities of Linux, except one.
 const MOST_LEVELS: usize = 98;
 
 /// Result of an assignment.
 #[derive(Debug, Clone)]
 pub struct Assigned {
-    /// The document with lanes, policy sets and their attachment to instances.
+    /// Document with lanes, policy sets and their attachments to instances.
     pub resources: ServerResources,
-    /// Order that served, by name.
+    /// Name of the order that was chosen.
     pub order: String,
-    /// Response times with it.
+    /// Response times with the chosen order.
     pub timing: Timing,
 }
 
-/// Chooses priorities for all instances that have work: by deadline, by rate, by criticality and then deadline, and from the
-/// best of these by raising what is late. The first order that meets every critical deadline serves; if none does, the one
-/// that misses fewest.
+/// Chooses priorities for all instances with work: by deadline, by rate, by criticality and then deadline, and,
+/// starting from the first of these orders, by raising late instances. The first order that meets every deadline is
+/// used; if none does, the one with the fewest misses, where one critical miss outweighs all others.
 ///
 /// # Errors
-/// What [`check`](super::check()) finds in works and connections.
+/// The errors that [`check`](super::check()) finds in works and connections.
 pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Error> {
     let wrong = |findings: Vec<Finding>| Error { findings };
     let blank = without_priorities(resources);
@@ -74,10 +74,10 @@ pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Erro
     Ok(assigned)
 }
 
-/// Instances in levels, the least urgent first.
+/// Names of instances by level, the least urgent level first.
 type Ranks = Vec<Vec<String>>;
 
-/// The document as if every instance were an ordinary one.
+/// Returns the document without priorities, so that every instance is an ordinary one.
 fn without_priorities(resources: &ServerResources) -> ServerResources {
     let mut blank = resources.clone();
     blank.orb_configs = None;
@@ -159,7 +159,7 @@ fn levels(jobs: &Jobs<'_>, deadlines: &[Nanos], strategy: &Strategy) -> Result<R
     Ok(merged(ranks.collect()))
 }
 
-/// Makes the least urgent levels one where there are too many.
+/// Merges the least urgent levels until the limit holds.
 fn merged(mut ranks: Ranks) -> Ranks {
     while ranks.len() > MOST_LEVELS {
         let least = ranks.remove(0);
@@ -168,7 +168,7 @@ fn merged(mut ranks: Ranks) -> Ranks {
     ranks
 }
 
-/// Raises the instance that is latest by one level, again and again, as long as deadlines are missed.
+/// Repeatedly raises the latest instance by one level, while deadlines are missed.
 fn raise(
     plan: &Plan,
     resources: &ServerResources,

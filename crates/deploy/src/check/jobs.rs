@@ -1,4 +1,4 @@
-//! Jobs of a plan: for each work that time releases, the tree of all that it sets going.
+//! Jobs of a plan: for each time-released work, the tree of all works that it triggers.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -18,28 +18,28 @@ pub(super) struct Job<'p> {
     pub(super) name: String,
     pub(super) instance: &'p Instance,
     pub(super) node: usize,
-    /// Job that sets it going; none: time does.
+    /// Job that triggers it; `None`: released by time.
     pub(super) from: Option<usize>,
-    /// Job that it follows: the job that sets it going, or, where that pushes to one consumer after
-    /// the other, the last one before.
+    /// Job that it follows: the one that triggers it, or, if that one pushes to several consumers, the last job before
+    /// it.
     pub(super) parent: Option<usize>,
     /// Whether its parent waits for it.
     pub(super) is_call: bool,
-    /// Own time, with calls that run as a part of it.
+    /// Execution time, including calls that run as a part of it.
     pub(super) wcet: Nanos,
-    /// Period of the work that time releases.
+    /// Period of the time-released work.
     pub(super) period: Nanos,
-    /// Deadline, from that release on.
+    /// Deadline, relative to that release.
     pub(super) deadline: Nanos,
     pub(super) jitter: Nanos,
     pub(super) blocking: Nanos,
-    /// CORBA priority; none: an ordinary thread, which all others precede.
+    /// CORBA priority; `None`: an ordinary thread, less urgent than all others.
     pub(super) priority: Option<i16>,
-    /// Delay of the message that sets it going.
+    /// Delay of the message that triggers it.
     pub(super) delay: Nanos,
     pub(super) level: Level,
     pub(super) importance: Level,
-    /// Place of the work.
+    /// Position of the work.
     pub(super) place: Place,
 }
 
@@ -53,10 +53,10 @@ pub(super) struct Jobs<'p> {
 /// A port of an instance, by index and name.
 type End<'p> = (usize, &'p str);
 
-/// Way in which a job sets another going.
+/// Way in which a job triggers another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// The job waits for the other one, and then goes on.
+    /// The job waits for the other one, and then continues.
     Call,
     /// The job waits for the other one after its own work.
     Push,
@@ -75,35 +75,35 @@ struct Origin {
 struct Maker<'p> {
     plan: &'p Plan,
     lookup: Lookup<'p>,
-    /// Connections by user, and the providers that they lead to.
+    /// Connections by user, with the providers they lead to.
     leads: HashMap<End<'p>, Vec<(usize, End<'p>)>>,
     /// Connected sources and receptacles by instance, in the order of the plan.
     uses: Vec<Vec<(&'p str, PortKind)>>,
-    /// Sinks of events that something is connected to.
+    /// Connected event sinks.
     sinks: HashSet<End<'p>>,
     nodes: Vec<&'p str>,
     node_at: HashMap<&'p str, usize>,
-    /// Ports that each work uses, and of which something is connected to each; events first.
+    /// Ports that each work uses, and whether they are event sources; only connected ones, events first.
     used: HashMap<*const Work, Rc<[(&'p str, bool)]>>,
     jobs: Vec<Job<'p>>,
-    /// Ports on the way from the root to the job that is being made.
+    /// Ports on the path from the root to the present job.
     path: Vec<End<'p>>,
-    /// The last job, so far, of the thread of control that pushes events from consumer to consumer.
+    /// Latest job of the thread of control that pushes events to one consumer after the other.
     last: Option<usize>,
-    /// Calls on the way from the root.
+    /// Number of calls on the path from the root.
     calls: usize,
-    /// Time that answers take from the last job back to the one that pushes next.
+    /// Time that answers take from the latest job back to the one that pushes next.
     returning: Nanos,
-    /// Connections followed so far.
+    /// Number of connections followed so far.
     steps: usize,
     findings: Vec<Finding>,
     told: HashSet<(usize, String)>,
-    /// Calls in a second, by port.
+    /// Calls per second, by port.
     rates: HashMap<End<'p>, f64>,
 }
 
 impl<'p> Jobs<'p> {
-    /// Makes the jobs of a plan whose structure and policies are good.
+    /// Makes the jobs of a plan with valid structure and policies.
     pub(super) fn of(
         plan: &'p Plan,
         resources: &'p ServerResources,
@@ -177,7 +177,7 @@ impl<'p> Maker<'p> {
         self.findings.push(finding.within(Source::Rtcad));
     }
 
-    /// Refuses works that say too much.
+    /// Refuses works with contradictory members.
     fn checked(&mut self, attachment: &Attachment, work: &Work) {
         let name = &attachment.name;
         if work.port.is_some()
@@ -199,7 +199,7 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// Refuses two works at one port.
+    /// Refuses two works at the same port.
     fn ports(&mut self, attachment: &Attachment) {
         let mut works: HashMap<&str, (usize, Place)> = HashMap::new();
         for work in &attachment.work {
@@ -247,7 +247,7 @@ impl<'p> Maker<'p> {
         self.job(at, attachment, work, None, period, 0);
     }
 
-    /// Says once that a limit is reached, after which no more is followed.
+    /// Reports once that a limit is reached, after which nothing more is followed.
     fn too_many(&mut self, place: Place, most: usize, what: &str) {
         if self.told.insert((usize::MAX, String::new())) {
             let what = format!("the works of the plan make more than {most} {what}, the limit");
@@ -258,7 +258,7 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// Makes a job and all that it sets going.
+    /// Makes a job and all jobs that it triggers.
     fn job(
         &mut self,
         at: usize,
@@ -353,12 +353,12 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// Returns the ports that a work uses, and whether they are sources of events. What it says is checked the first time.
+    /// Returns the ports that a work uses, and whether they are event sources. The work is checked on the first call.
     fn used(&mut self, at: usize, instance: &'p Instance, work: &'p Work) -> Rc<[(&'p str, bool)]> {
         if let Some(known) = self.used.get(&std::ptr::from_ref(work)) {
             return Rc::clone(known);
         }
-        // Ports that nobody is connected to as events are facets, or not reached at all.
+        // A port that is not a connected event sink is a facet, or not reached at all.
         let is_called =
             (work.port.as_deref()).is_some_and(|port| !self.sinks.contains(&(at, port)));
         let mut used = Vec::new();
@@ -391,7 +391,7 @@ impl<'p> Maker<'p> {
             let what = format!("{:?} has no port {port:?} that is {kind}", instance.name);
             self.say(Finding::error(work.place, what).cure(cure));
         }
-        // Without a provider there is no connection to count, and nothing to follow.
+        // Without a provider there is no connection to count or follow.
         let leads = |port: &str| self.leads.get(&(at, port)).is_some_and(|to| !to.is_empty());
         used.retain(|(port, _)| leads(port));
         let used: Rc<[(&'p str, bool)]> = used.into();
@@ -399,7 +399,7 @@ impl<'p> Maker<'p> {
         used
     }
 
-    /// Goes over one connection.
+    /// Follows one connection.
     fn step(&mut self, connection: usize, to: End<'p>, from: usize, how: How, period: Nanos) {
         let connection = &self.plan.connection[connection];
         let target = &self.plan.instance[to.0];
@@ -470,7 +470,7 @@ impl<'p> Maker<'p> {
                 make(self, from, true, delay);
                 self.calls -= 1;
             }
-            // The caller waits for what is pushed by what it calls, too.
+            // The caller also waits for pushes by the called job.
             How::Push if self.calls > 0 => make(self, from, true, delay),
             How::Push => {
                 let before = self.last.unwrap_or(from);
@@ -488,7 +488,7 @@ impl<'p> Maker<'p> {
         self.path.pop();
     }
 
-    /// Checks rates that ports demand beside those that callers have.
+    /// Compares the rates that ports demand with those of their callers.
     fn constraints(&mut self) {
         let mut findings = Vec::new();
         for (at, instance) in self.plan.instance.iter().enumerate() {
@@ -532,7 +532,7 @@ impl<'p> Maker<'p> {
     }
 }
 
-/// Returns the period of the rate that an attribute holds.
+/// Returns the period for the rate in an attribute.
 fn rate(instance: &Instance, attribute: &str) -> Result<Nanos, String> {
     let property = instance.property(attribute);
     let property = property.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! A document of resources by name.
+//! Index of a document of resources by name.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use crate::model::rtcad::{
     Threadpool,
 };
 
-/// Policies, attachments and connections of real-time resources by name. Making it takes time linear in the document; a
-/// search in it does not depend on its size.
+/// Policies, attachments and connections of real-time resources by name. Creation takes time linear in the document;
+/// the time of a search does not depend on its size.
 #[derive(Debug)]
 pub struct Lookup<'r> {
     attachments: HashMap<&'r str, &'r Attachment>,
@@ -22,16 +22,16 @@ pub struct Lookup<'r> {
 /// Priorities at which an instance accepts requests.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Accepts {
-    /// Priority of its own, whatever the client's.
+    /// The server's priority, regardless of the client's.
     Declared(i16),
-    /// The client's; with lanes, those only.
+    /// The client's priority; with lanes, one of theirs.
     Propagated { default: i16, lanes: Option<Rc<BTreeSet<i16>>> },
     /// Absence of a priority: an ordinary server.
     Ordinary(Option<i16>),
 }
 
 impl<'r> Lookup<'r> {
-    /// Reads a document. Of two entries of one name, the first counts.
+    /// Indexes a document. Of two entries with the same name, the first one counts.
     pub fn of(resources: &'r ServerResources) -> Lookup<'r> {
         let mut found = Lookup {
             attachments: HashMap::new(),
@@ -58,17 +58,17 @@ impl<'r> Lookup<'r> {
         self.attachments.get(instance).copied()
     }
 
-    /// Returns a policy set by its id.
+    /// Returns the policy set with an id.
     pub fn policy_set(&self, id: &str) -> Option<&'r PolicySet> {
         self.sets.get(id).map(|(set, _)| *set)
     }
 
-    /// Returns the policy set of an instance: that of its attachment, else that of its deployed resource.
+    /// Returns the policy set of an instance: that of its attachment, otherwise that of its deployed resource.
     pub fn set_of(&self, instance: &Instance) -> Option<&'r PolicySet> {
         self.policy_set(self.set_id(instance)?)
     }
 
-    /// Returns what is said of a connection.
+    /// Returns the timing of a connection.
     pub(super) fn connection(&self, name: &str) -> Option<&'r ConnectionTiming> {
         self.connections.get(name).copied()
     }

@@ -1,4 +1,4 @@
-//! Checks of a plan before anything runs: structure, policies, rates, and whether all of it is in time.
+//! Checks of a plan before its deployment: structure, policies, rates, and deadlines.
 
 mod assign;
 mod jobs;
@@ -24,37 +24,37 @@ pub use timing::{Chain, Timing};
 /// Documents that are checked together.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The plan.
+    /// Plan.
     pub plan: &'a Plan,
-    /// Real-time resources of its instances.
+    /// Real-time resources of the plan's instances.
     pub resources: Option<&'a ServerResources>,
-    /// Nodes that there are.
+    /// Domain, with the existing nodes.
     pub domain: Option<&'a Domain>,
-    /// Types of components, from IDL.
+    /// Component types, from IDL.
     pub components: Option<&'a Components>,
 }
 
 /// Result of a check.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Findings, the gravest first, and in the order of the documents otherwise: the first 100 of each severity.
+    /// Findings, the most severe first, otherwise in the order of the documents; at most 100 of each severity.
     pub findings: Vec<Finding>,
-    /// Number of errors beyond those.
+    /// Number of errors that were omitted.
     pub more_errors: usize,
-    /// Response times; `None` where the resources tell of no work, or errors forbid the analysis.
+    /// Response times; `None` if the resources have no works, or errors prevent the analysis.
     pub timing: Option<Timing>,
 }
 
 impl Report {
-    /// Reports whether nothing forbids deployment.
+    /// Reports whether no error prevents deployment.
     pub fn is_good(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 }
 
-/// Checks a plan with all that is known beside it.
+/// Checks a plan, with the other documents of the input.
 ///
-/// Takes time linear in the documents, but for the analysis of response times, which takes O(n^2) for n pieces of work on one
+/// Takes time linear in the documents, except for the analysis of response times, which takes O(n^2) for n works on one
 /// node and is bounded by [`Timing::MOST_JOBS`].
 pub fn check(input: &Input<'_>) -> Report {
     let mut findings = structure::check(input);
@@ -91,7 +91,8 @@ mod tests {
     use super::*;
     use crate::{Document, Format, Limits, search};
 
-    /// A plan of pairs, a source and what it pushes to and calls, each with a policy set, a delay and work of its own.
+    /// Returns a plan of pairs: a source, and an instance that it pushes to and calls, each with a policy set, a delay
+    /// and a work.
     fn documents(pairs: usize) -> (Plan, ServerResources) {
         let mut plan = "[[implementation]]\nname = \"I\"\n".to_owned();
         let mut resources = "document = \"ServerResources\"\n".to_owned();
@@ -123,7 +124,7 @@ mod tests {
         (read(&plan).into_plan().unwrap(), read(&resources).into_resources().unwrap())
     }
 
-    /// Returns how many items searches compare while a plan is checked and its priorities are chosen.
+    /// Returns the number of comparisons in searches while a plan is checked and its priorities are assigned.
     fn compared(pairs: usize) -> usize {
         let (plan, resources) = documents(pairs);
         let before = search::compared();

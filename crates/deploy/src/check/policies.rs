@@ -1,4 +1,4 @@
-//! Policies of a document of real-time resources: each set makes sense, and both ends of a connection go together.
+//! Checks of policies in real-time resources: each set is consistent, and both ends of a connection match.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -30,8 +30,8 @@ pub(super) fn check(plan: &Plan, resources: &ServerResources) -> Vec<Finding> {
     findings.chain(in_plan).collect()
 }
 
-/// Returns the policy set of an instance: that of its attachment, else that of its deployed resource. Linear in the
-/// document; [`Lookup::set_of`] finds many.
+/// Returns the policy set of an instance: that of its attachment, otherwise that of its deployed resource. Linear
+/// in the document; use [`Lookup::set_of`] for many instances.
 pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option<&'r PolicySet> {
     let attached =
         resources.attachment(&instance.name).and_then(|attachment| attachment.policy_set.as_ref());
@@ -41,17 +41,17 @@ pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option
     }
 }
 
-/// The policy set that a plan itself names, as CIAO's plans do.
+/// Returns the policy set that a plan itself names, as CIAO's plans do.
 pub(super) fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
     let properties = instance.deployed_resource.iter().flat_map(|resource| &resource.property);
     let found = properties.into_iter().find(|property| property.name == INSTANCE_POLICY)?;
     Some((found.value.as_text()?, found.place))
 }
 
-/// Priorities that a finding names at most.
+/// Maximum number of priorities named in a finding.
 const MOST_NAMED: usize = 10;
 
-/// The first priorities of lanes, for a finding.
+/// Returns the first priorities of lanes as text, for a finding.
 fn named(lanes: &BTreeSet<i16>) -> String {
     let first: Vec<String> = lanes.iter().take(MOST_NAMED).map(i16::to_string).collect();
     let rest = match lanes.len().checked_sub(MOST_NAMED) {
@@ -61,7 +61,7 @@ fn named(lanes: &BTreeSet<i16>) -> String {
     format!("[{}]{rest}", first.join(", "))
 }
 
-/// Bands of priorities by their low ends. Those that overlap are one.
+/// Bands of priorities by their lower ends, with overlapping ones merged.
 type Bands = BTreeMap<i16, i16>;
 
 fn is_in(bands: &Bands, priority: i16) -> bool {
@@ -76,7 +76,7 @@ struct Checked<'c> {
     bands: HashMap<&'c str, (&'c ConnectionBands, Bands)>,
     sets: HashMap<&'c str, &'c PolicySet>,
     findings: Vec<Finding>,
-    /// Findings whose places are in the plan.
+    /// Findings with positions in the plan.
     in_plan: Vec<Finding>,
 }
 
@@ -221,14 +221,14 @@ impl<'c> Checked<'c> {
                 "declare it in resources",
             );
         }
-        // Taken out, as what is wrong is told meanwhile.
+        // Moved out, since findings are added meanwhile.
         let laned = std::mem::take(&mut self.laned);
         let lanes = pool.and_then(|to| laned.get(&*to.id));
         self.priorities(set, lanes);
         self.laned = laned;
     }
 
-    /// Checks the priorities of a set beside its lanes and bands.
+    /// Checks the priorities of a set against its lanes and bands.
     fn priorities(&mut self, set: &PolicySet, lanes: Option<&BTreeSet<i16>>) {
         let id = &set.id.0;
         let model = set.priority_model.as_ref();
@@ -336,7 +336,7 @@ impl<'c> Checked<'c> {
         }
     }
 
-    /// Checks that what clients ask for is what servers have.
+    /// Checks that servers provide what their clients require.
     fn connections(&mut self, plan: &Plan, resources: &ServerResources) {
         let instances: HashMap<&str, &Instance> =
             plan.instance.iter().map(|one| (&*one.id.0, one)).collect();

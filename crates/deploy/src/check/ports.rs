@@ -1,4 +1,4 @@
-//! Ports of plans beside those of IDL: they exist, are of the kind, and both ends are of one type.
+//! Checks of a plan's ports against IDL: they exist and have the right kind, and the types of both ends match.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,33 +8,33 @@ use crate::model::basic::{PortKind, Property};
 use crate::model::plan::{Endpoint, Implementation, Instance, Plan};
 use crate::model::value::Basic;
 
-/// A port of a type of components.
+/// A port of a component type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
     /// Kind of the port.
     pub kind: PortKind,
-    /// The type that a facet has, a receptacle wants, or events are of, as a scoped name.
+    /// Type of a facet, required type of a receptacle, or event type, as a scoped name.
     pub type_name: String,
-    /// All types that something of this type is, itself included.
+    /// All types that this type conforms to, itself included.
     pub is_also: BTreeSet<String>,
 }
 
-/// A type of components, inherited ports included.
+/// A component type, with inherited ports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ComponentType {
     /// Ports by name.
     pub ports: BTreeMap<String, Port>,
-    /// Attributes that can be set; the basic type of those that have one.
+    /// Settable attributes, with their basic type, if any.
     pub attributes: BTreeMap<String, Option<Basic>>,
 }
 
-/// Types of components by their scoped names.
+/// Component types by scoped name.
 pub type Components = BTreeMap<String, ComponentType>;
 
-/// Property of an implementation that names its type of components.
+/// Property of an implementation that names its component type.
 const TYPE: &str = "component type";
 
-/// Property of an implementation that names its entry point, from which the type follows: `create_Module_Name_Impl`.
+/// Property of an implementation that names its entry point, which contains the type: `create_Module_Name_Impl`.
 const FACTORY: &str = "component factory";
 
 pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
@@ -92,7 +92,7 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
         }
         'pairs: for (user, user_name, wants) in &users {
             for (_, provider_name, has) in &providers {
-                // A facet has to be all that the receptacle wants; an event all that the sink wants.
+                // A facet must conform to the receptacle's type, and an event to the sink's type.
                 let (given, wanted) =
                     if wants.kind.is_event() { (wants, has) } else { (has, wants) };
                 if !given.is_also.contains(&wanted.type_name) && wanted.type_name != "Object" {
@@ -112,11 +112,11 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
 
 type Found<'c> = Option<(&'c str, &'c ComponentType)>;
 
-/// Returns the component type of an implementation with its scoped name; `None` if the plan does not tell. Linear in the
-/// number of components.
+/// Returns the component type of an implementation with its scoped name; `None` if the plan does not determine it.
+/// Linear in the number of component types.
 ///
 /// # Errors
-/// The type that the plan names is none of `components`.
+/// The plan names a type that is not in `components`.
 pub fn type_of<'c>(
     implementation: &Implementation,
     components: &'c Components,
@@ -124,7 +124,7 @@ pub fn type_of<'c>(
     type_among(implementation, components, &factories(components))
 }
 
-/// Components by the name that their entry points hold; none where that may be one of several.
+/// Component types by the name in their entry points, unless ambiguous.
 type Factories<'c> = HashMap<String, Found<'c>>;
 
 fn factories(components: &Components) -> Factories<'_> {
@@ -169,7 +169,7 @@ fn type_among<'c>(
 
 fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Settings of engines have dots; CIAO's oldest one has none.
+    // Settings of deployment engines contain dots; CIAO's oldest one does not.
     let is_setting =
         |property: &Property| property.name.contains('.') || property.name == "ComponentIOR";
     for property in instance.config_property.iter().filter(|property| !is_setting(property)) {

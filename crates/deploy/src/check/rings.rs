@@ -1,4 +1,4 @@
-//! Rings of facets: components that call each other, each of which may wait for the next.
+//! Check for rings of facets: components that call each other in a cycle, each of which may wait for the next.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,20 +6,21 @@ use crate::finding::{Finding, Findings};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Connection, Endpoint, Plan};
 
-/// Calls that a ring has at most where it is written out.
+/// Maximum number of calls of a ring that is written out.
 const MOST: usize = 12;
 
-/// Calls that a connection allows.
+/// Calls that a connection permits.
 struct Call<'p> {
     connection: &'p Connection,
-    /// Receptacle, and the index of its instance.
+    /// Receptacle, with the index of its instance.
     from: (usize, &'p Endpoint),
-    /// Facet, and the index of its instance.
+    /// Facet, with the index of its instance.
     to: (usize, &'p Endpoint),
 }
 
-/// Warns of each group of components that call each other in a ring, with one ring of it. Takes time linear in the ends of
-/// connections: of a connection with several users and providers, the first of one is joined with all of the other.
+/// Warns of each group of components that call each other in a ring, with one ring as an example. Takes time linear in
+/// the ends of connections: of a connection with several users and providers, the first of each is paired with all of
+/// the other.
 pub(super) fn check(plan: &Plan, findings: &mut Findings) {
     let calls = calls(plan);
     let mut from: Vec<Vec<usize>> = vec![Vec::new(); plan.instance.len()];
@@ -65,7 +66,8 @@ fn calls(plan: &Plan) -> Vec<Call<'_>> {
     calls
 }
 
-/// Returns a number for each instance, which is equal for those that call each other in rings (Tarjan, without recursion).
+/// Returns a group number for each instance; instances in a common ring have the same number (Tarjan, without
+/// recursion).
 fn groups(calls: &[Call<'_>], from: &[Vec<usize>]) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let many = from.len();
@@ -77,7 +79,7 @@ fn groups(calls: &[Call<'_>], from: &[Vec<usize>]) -> Vec<usize> {
         if order[root] != UNSEEN {
             continue;
         }
-        // Instance, and how many of its calls were followed.
+        // Instance, and the number of its calls that were followed.
         let mut path: Vec<(usize, usize)> = vec![(root, 0)];
         while let Some((at, followed)) = path.last_mut() {
             let at = *at;
@@ -113,7 +115,7 @@ fn groups(calls: &[Call<'_>], from: &[Vec<usize>]) -> Vec<usize> {
     group
 }
 
-/// Returns the shortest ring of calls that begins at an instance and stays within its group.
+/// Returns the shortest ring of calls that starts at an instance and stays within its group.
 fn ring<'c, 'p>(
     start: usize,
     calls: &'c [Call<'p>],

@@ -1,4 +1,4 @@
-//! Structure of a plan: every instance on a node, every connection between ends that fit.
+//! Checks of a plan's structure: every instance on a node, every connection between matching ends.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -57,7 +57,7 @@ fn artifacts(plan: &Plan, findings: &mut Findings) {
     }
 }
 
-/// Ports at which a connection may end once only.
+/// Reports whether only one connection may end at a port of this kind.
 fn is_single(kind: PortKind) -> bool {
     matches!(kind, PortKind::SimplexReceptacle | PortKind::EventEmitter)
 }
@@ -115,7 +115,7 @@ fn connections(plan: &Plan, findings: &mut Findings) {
     }
 }
 
-/// Checks that a connection joins what provides with what uses.
+/// Checks that a connection joins providers with users.
 fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Finding> {
     let inner = &connection.internal_endpoint;
     let outer = connection.external_endpoint.len() + connection.external_reference.len();

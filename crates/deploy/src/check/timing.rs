@@ -1,13 +1,14 @@
 //! Response times of all jobs of a plan, over all nodes.
 //!
-//! Each node is one processor with fixed priorities and full preemption. All that one release sets going is a transaction.
-//! The steps of a chain that follow one another on a node are analysed as one piece of work at the least of their priorities:
-//! before a step, all those before it have run, and whatever else runs meanwhile is at least as urgent. Other transactions
-//! interfere as often as their periods and jitter allow (Tindell and Clark); the rest of the own one does once, as long as all
-//! of it is done before its next release. What takes longer than its period has no bound here, and neither has what such a
-//! job may delay of its own transaction. Jobs of one priority wait for each other. Events leave when the work that emits them
-//! ends. One that is pushed directly keeps its sender until its consumer is done, so that what is pushed next follows the whole
-//! way of the one before; one that a channel takes is not waited for.
+//! Each node is one processor with fixed priorities and full preemption. All jobs triggered by one release form a
+//! transaction. Consecutive steps of a chain on one node are analysed as one piece of work at the lowest of their
+//! priorities: before a step, all earlier ones have run, and any other work that runs meanwhile is at least as urgent.
+//! Other transactions interfere as often as their periods and jitter permit (Tindell and Clark); the rest of the same
+//! transaction interferes once, provided that all of it ends before its next release. A job that takes longer than its
+//! period has no bound here, and neither have the jobs of its own transaction that it may delay. Jobs of equal priority
+//! wait for each other. Events are sent at the end of the work that emits them. A direct push blocks its sender until
+//! the consumer is done, so that the next push follows the whole path of the previous one; a push through a channel
+//! does not block.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -20,31 +21,31 @@ use super::jobs::{Job, Jobs};
 use crate::finding::{Finding, Place, Source};
 use crate::model::rtcad::Level;
 
-/// The way of work from its release to one of its ends, and how long that takes.
+/// Path of work from its release to one of its ends, with its response time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     /// Works in order: `instance.port`, or the instance.
     pub steps: Vec<String>,
-    /// Node of the last one.
+    /// Node of the last work.
     pub node: String,
-    /// CORBA priority of the last one; `None`: an ordinary thread.
+    /// CORBA priority of the last work; `None`: an ordinary thread.
     pub priority: Option<i16>,
     /// Time between releases, in nanoseconds.
     pub period: Nanos,
-    /// Longest allowed time from the release of the first to the end of the last, in nanoseconds.
+    /// Longest permitted time from the release of the first work to the end of the last, in nanoseconds.
     pub deadline: Nanos,
-    /// The longest from the release of the first to the end of the last, in nanoseconds; `None`: there is no bound.
+    /// Longest time from the release of the first work to the end of the last, in nanoseconds; `None`: unbounded.
     pub response: Option<Nanos>,
-    /// Whether a miss forbids deployment.
+    /// Whether a miss prevents deployment.
     pub is_critical: bool,
-    /// Parts of the response.
+    /// Composition of the response time.
     pub because: String,
     /// Position of the last work in the document of resources.
     pub place: Place,
 }
 
 impl Chain {
-    /// Reports whether the deadline is proved.
+    /// Reports whether the deadline is proved to be met.
     pub fn meets(&self) -> bool {
         self.response.is_some_and(|response| response <= self.deadline)
     }
@@ -53,28 +54,28 @@ impl Chain {
 /// Response times of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// All works, each at the end of its chain.
+    /// Chains, one for each work that ends it.
     pub chains: Vec<Chain>,
-    /// Nodes with the share of one processor that their works take.
+    /// Nodes with the utilisation of one processor by their works.
     pub nodes: Vec<(String, f64)>,
 }
 
 impl Timing {
-    /// Jobs that are analysed at most.
+    /// Maximum number of jobs that are analysed.
     pub const MOST_JOBS: usize = 1_000;
 
-    /// Steps over connections that are followed at most, calls that are a part of their caller included.
+    /// Maximum number of steps over connections, including calls that are a part of their caller.
     pub const MOST_STEPS: usize = 10_000;
 
-    /// Connections in a row that are followed at most.
+    /// Maximum number of consecutive connections that are followed.
     pub const MOST_DEPTH: usize = 256;
 
-    /// Reports whether every critical deadline is proved.
+    /// Reports whether every critical deadline is proved to be met.
     pub fn is_safe(&self) -> bool {
         self.chains.iter().all(|chain| chain.meets() || !chain.is_critical)
     }
 
-    /// Returns a finding for each deadline that is not proved.
+    /// Returns a finding for each deadline that is not proved to be met.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let missed = self.chains.iter().filter(|chain| !chain.meets());
         missed.map(Chain::finding).collect()
@@ -111,26 +112,26 @@ impl Chain {
     }
 }
 
-/// Rounds after which what still grows has no bound.
+/// Number of rounds after which a value that still grows counts as unbounded.
 const MOST_ROUNDS: usize = 100;
 
-/// State of a job in a round. It only grows.
+/// State of a job in a round. Values only grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct State {
-    /// Latest release, from that of its chain; none: no bound.
+    /// Latest release, relative to that of its chain; `None`: unbounded.
     arrival: Option<Nanos>,
     /// Time from the release of its segment to its end.
     alone: Nanos,
-    /// Part of that for which it waits for other nodes.
+    /// Part of that time in which it waits for other nodes.
     suspended: Nanos,
-    /// Latest end, from the release of its chain; none: no bound.
+    /// Latest end, relative to the release of its chain; `None`: unbounded.
     response: Option<Nanos>,
 }
 
-/// Places of jobs among each other.
+/// Relations between jobs.
 struct Shape {
     children: Vec<Vec<usize>>,
-    /// The job that time releases.
+    /// Time-released job of each job's tree.
     root: Vec<usize>,
 }
 
@@ -147,23 +148,23 @@ impl Shape {
         shape
     }
 
-    /// Adds a job and all below it.
+    /// Adds a job and all its descendants.
     fn below(&self, at: usize, into: &mut Vec<usize>) {
         into.push(at);
         self.children[at].iter().for_each(|&child| self.below(child, into));
     }
 }
 
-/// The steps on one node that end with a job, and what has to be done with them.
+/// Consecutive steps on one node that end with a job, and the jobs to consider with them.
 struct Segment {
     top: usize,
-    /// Jobs whose time is a part of the segment: its steps, and calls on the same node.
+    /// Jobs whose time is part of the segment: its steps, and calls on the same node.
     parts: Vec<usize>,
     /// Calls to other nodes.
     elsewhere: Vec<usize>,
-    /// Jobs of the same transaction on the node that may come once.
+    /// Jobs of the same transaction on the node that may interfere once.
     beside: Vec<usize>,
-    /// The least priority of its parts.
+    /// Lowest priority of its parts.
     priority: Option<i16>,
 }
 
@@ -245,7 +246,7 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
     for round in 0..=MOST_ROUNDS {
         let before = states.clone();
         for (at, job) in all.iter().enumerate() {
-            // Parents come first, so that a change goes all the way down in one round.
+            // Parents come first, so that a change propagates to all descendants in one round.
             let released = |at: usize, states: &[State]| match all[at].parent {
                 None => Some(all[at].jitter),
                 Some(parent) => Some(states[parent].response?.saturating_add(all[at].delay)),
@@ -282,8 +283,9 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
     report(jobs, &states, &verdicts)
 }
 
-/// Takes the bound from all of a chain that its own overrun may delay: a job that may still run when its chain is released
-/// anew stands before whatever of the chain is on that node and no more urgent, which was bounded as if it came once.
+/// Marks as unbounded the jobs of a chain that its own overrun may delay: a job that may still run at the next release
+/// of its chain precedes jobs of the chain on that node that are not more urgent, which were analysed as if it
+/// interfered once.
 fn overrun(all: &[Job<'_>], segments: &[Segment], shape: &Shape, states: &mut [State]) {
     let mut most: HashMap<(usize, usize), Option<i16>> = HashMap::new();
     for (at, job) in all.iter().enumerate() {
@@ -300,8 +302,8 @@ fn overrun(all: &[Job<'_>], segments: &[Segment], shape: &Shape, states: &mut [S
     }
 }
 
-/// Returns what competes with a segment, and the segment itself as the last and least urgent task; `None` if something that
-/// competes has no bound.
+/// Returns the tasks that compete with a segment, and the segment itself as the last and least urgent one; `None` if a
+/// competing task is unbounded.
 fn competition(
     at: usize,
     segment: &Segment,
@@ -322,7 +324,7 @@ fn competition(
         task.jitter = state.arrival?;
         if state.suspended > 0 {
             match job.priority == segment.priority {
-                // It may hold the thread that both need.
+                // It may hold a thread that both need.
                 true => task.wcet = task.wcet.saturating_add(state.suspended),
                 false => task.jitter = task.jitter.max(state.response?.saturating_sub(job.wcet)),
             }

@@ -16,7 +16,7 @@ described! {
 }
 
 impl Property {
-    /// A property of a value.
+    /// Creates a property.
     pub fn of(name: impl Into<String>, value: Any) -> Property {
         Property { name: name.into(), value, ..Property::default() }
     }
@@ -25,15 +25,15 @@ impl Property {
 spelled! {
     /// Kind of a satisfier property.
     SatisfierPropertyKind {
-        /// A number of indistinguishable pieces.
+        /// A number of indistinguishable units.
         Quantity = "Quantity",
-        /// A capacity that is used up.
+        /// A capacity that is consumed.
         Capacity = "Capacity",
         /// A lower bound.
         Minimum = "Minimum",
         /// An upper bound.
         Maximum = "Maximum",
-        /// A value that has to be equal.
+        /// A value that must be equal.
         Attribute = "Attribute",
         /// Selection of one of several values.
         Selection = "Selection",
@@ -47,7 +47,7 @@ described! {
         name: String = "name",
         /// Rule by which the value satisfies a requirement.
         kind: SatisfierPropertyKind = "kind",
-        /// Whether it changes at run time.
+        /// Whether the value changes at run time.
         dynamic: Option<bool> = "dynamic",
         /// Value.
         value: Any = "value",
@@ -55,13 +55,13 @@ described! {
 }
 
 described! {
-    /// A demand on a resource (`Deployment::Requirement`).
+    /// A requirement on a resource (`Deployment::Requirement`).
     Requirement {
         /// Name.
         name: Option<String> = "name",
         /// Type of the resource.
         resource_type: String = "resourceType",
-        /// Properties that the resource has to have.
+        /// Required properties of the resource.
         property: Vec<Property> = "property",
     }
 }
@@ -71,7 +71,7 @@ described! {
     Resource {
         /// Name.
         name: String = "name",
-        /// Types that it satisfies.
+        /// Resource types that it satisfies.
         resource_type: Vec<String> = "resourceType",
         /// Properties that the resource has.
         property: Vec<SatisfierProperty> = "property",
@@ -79,9 +79,9 @@ described! {
 }
 
 described! {
-    /// A type that has to be there beforehand (`Deployment::ImplementationDependency`).
+    /// A type that must be present beforehand (`Deployment::ImplementationDependency`).
     ImplementationDependency {
-        /// Name of the requirement.
+        /// Name of the required type.
         required_type: String = "requiredType",
     }
 }
@@ -89,11 +89,11 @@ described! {
 spelled! {
     /// Kind of a component's port (`Deployment::CCMComponentPortKind`).
     PortKind {
-        /// An interface that is provided.
+        /// A provided interface.
         Facet = "Facet",
-        /// An interface that is used, by one connection.
+        /// A used interface, with one connection.
         SimplexReceptacle = "SimplexReceptacle",
-        /// An interface that is used, by any number of connections.
+        /// A used interface, with any number of connections.
         MultiplexReceptacle = "MultiplexReceptacle",
         /// A source of events for one sink.
         EventEmitter = "EventEmitter",
@@ -103,18 +103,18 @@ spelled! {
         EventConsumer = "EventConsumer",
         /// An extended port.
         ExtendedPort = "ExtendedPort",
-        /// An extended port seen from the other side.
+        /// An extended port as seen from the other side.
         MirrorPort = "MirrorPort",
     }
 }
 
 impl PortKind {
-    /// Reports whether the port has the reference that a connection hands over.
+    /// Reports whether the port provides the reference of a connection.
     pub fn provides(self) -> bool {
         matches!(self, PortKind::Facet | PortKind::EventConsumer | PortKind::ExtendedPort)
     }
 
-    /// Reports whether events pass it.
+    /// Reports whether the port transfers events.
     pub fn is_event(self) -> bool {
         matches!(self, PortKind::EventEmitter | PortKind::EventPublisher | PortKind::EventConsumer)
     }
@@ -129,17 +129,17 @@ described! {
         specific_type: Option<String> = "specificType",
         /// All types.
         supported_type: Vec<String> = "supportedType",
-        /// Whether it provides.
+        /// Whether the port provides a reference.
         provider: Option<bool> = "provider",
-        /// Whether one provider at most may be connected.
+        /// Whether at most one provider may be connected.
         exclusive_provider: Option<bool> = "exclusiveProvider",
-        /// Whether one user at most may be connected.
+        /// Whether at most one user may be connected.
         exclusive_user: Option<bool> = "exclusiveUser",
-        /// Whether it may stay unconnected.
+        /// Whether the port may stay unconnected.
         optional: Option<bool> = "optional",
         /// Kind of the port.
         kind: PortKind = "kind",
-        /// Parameters of its template.
+        /// Parameters of the port's template.
         template_param: Vec<String> = "templateParam",
     }
 }
@@ -165,7 +165,7 @@ impl Item for TypeOnly {
 }
 
 described! {
-    /// A property that a component has (`Deployment::ComponentPropertyDescription`).
+    /// A property of a component (`Deployment::ComponentPropertyDescription`).
     ComponentPropertyDescription {
         /// Name.
         name: String = "name",
@@ -175,9 +175,9 @@ described! {
 }
 
 described! {
-    /// A component's interface (`Deployment::ComponentInterfaceDescription`).
+    /// The interface of a component (`Deployment::ComponentInterfaceDescription`).
     ComponentInterfaceDescription {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
@@ -185,7 +185,7 @@ described! {
         specific_type: Option<String> = "specificType",
         /// All types.
         supported_type: Vec<String> = "supportedType",
-        /// Files of its IDL.
+        /// IDL files of the interface.
         idl_file: Vec<String> = "idlFile",
         /// Values of its properties.
         config_property: Vec<Property> = "configProperty",
@@ -193,15 +193,15 @@ described! {
         port: Vec<ComponentPortDescription> = "port",
         /// Properties.
         property: Vec<ComponentPropertyDescription> = "property",
-        /// Notes.
+        /// Informational properties.
         info_property: Vec<Property> = "infoProperty",
     }
 }
 
 spelled! {
-    /// Who uses a resource (`Deployment::ResourceUsageKind`).
+    /// User of a resource (`Deployment::ResourceUsageKind`).
     ResourceUsageKind {
-        /// Nobody uses it.
+        /// Unused resource.
         None = "None",
         /// The instance uses the resource.
         InstanceUsesResource = "InstanceUsesResource",

@@ -10,15 +10,15 @@ described! {
     Node {
         /// Identity within the domain.
         id: Id = "id",
-        /// Name, which plans use.
+        /// Name, as used in plans.
         name: String = "name",
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
-        /// Links that it is on.
+        /// Links to which the node is connected.
         connection: Vec<Ref> = "connection",
-        /// Resources that it shares.
+        /// Shared resources.
         shared_resource: Vec<Ref> = "sharedResource",
-        /// Resources of its own.
+        /// Exclusive resources of the node.
         resource: Vec<Resource> = "resource",
     }
 }
@@ -30,11 +30,11 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Bridges to other links.
         connection: Vec<Ref> = "connection",
-        /// Nodes on it.
+        /// Nodes on the link.
         connect: Vec<Ref> = "connect",
         /// Resources.
         resource: Vec<Resource> = "resource",
@@ -48,9 +48,9 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
-        /// Links that it joins.
+        /// Links that the bridge joins.
         connect: Vec<Ref> = "connect",
         /// Resources.
         resource: Vec<Resource> = "resource",
@@ -64,7 +64,7 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Types that it satisfies.
+        /// Resource types that it satisfies.
         resource_type: Vec<String> = "resourceType",
         /// Nodes that have it.
         node: Vec<Ref> = "node",
@@ -76,7 +76,7 @@ described! {
 described! {
     /// A domain (`Deployment::Domain`).
     Domain {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
@@ -86,18 +86,19 @@ described! {
         interconnect: Vec<Interconnect> = "interconnect",
         /// Bridges.
         bridge: Vec<Bridge> = "bridge",
-        /// Resources of several nodes.
+        /// Resources shared by several nodes.
         shared_resource: Vec<SharedResource> = "sharedResource",
-        /// Notes.
+        /// Informational properties.
         info_property: Vec<Property> = "infoProperty",
     }
 }
 
 impl Domain {
-    /// Checks that ids are unique and that what is referred to is there. Linear in the size of the domain.
+    /// Checks that ids are unique and that all references lead to elements. Linear in the size of the
+    /// domain.
     ///
     /// # Errors
-    /// All that is wrong, each with its place.
+    /// All errors, with their positions.
     pub fn check_references(&self) -> Result<(), Error> {
         let mut seen = Ids::default();
         self.node.iter().for_each(|it| seen.declare(&it.id, "node", it.place));

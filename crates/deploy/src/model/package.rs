@@ -1,4 +1,4 @@
-//! Packages: what developers and assemblers hand over before anybody knows of nodes (`.cpd` and its family).
+//! Packages, as delivered by developers and assemblers, independent of nodes (`.cpd` and related documents).
 
 use super::basic::{
     ComponentInterfaceDescription, ImplementationDependency, Property, Requirement,
@@ -9,7 +9,7 @@ use crate::described::{Id, Item, Ref, described, plain, spelled};
 use crate::element::Element;
 use crate::finding::{Error, Place};
 
-/// A description that stands in place or in a document of its own.
+/// A description in place or in another document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link<T> {
     /// Content in place.
@@ -59,13 +59,13 @@ impl<T: Item> Item for Link<T> {
 }
 
 described! {
-    /// A reference to a package by what it has to be (`Deployment::ComponentPackageReference`).
+    /// A reference to a package by its required properties (`Deployment::ComponentPackageReference`).
     ComponentPackageReference {
-        /// Identity.
+        /// Required identity.
         required_uuid: Option<String> = "requiredUUID",
-        /// Name.
+        /// Required name.
         required_name: Option<String> = "requiredName",
-        /// Interface.
+        /// Required interface.
         required_type: Option<Link<ComponentInterfaceDescription>> = "requiredType",
     }
 }
@@ -73,15 +73,15 @@ described! {
 described! {
     /// A package to be imported (`Deployment::ComponentPackageImport`).
     ComponentPackageImport {
-        /// Addresses at which the package is found.
+        /// Addresses of the package.
         location: Vec<String> = "location",
     }
 }
 
 described! {
-    /// A demand of an implementation (`Deployment::ImplementationRequirement`).
+    /// A requirement of an implementation (`Deployment::ImplementationRequirement`).
     ImplementationRequirement {
-        /// Parties that use the resource.
+        /// Users of the resource.
         resource_usage: Vec<ResourceUsageKind> = "resourceUsage",
         /// Port of the resource.
         resource_port: Option<String> = "resourcePort",
@@ -91,13 +91,13 @@ described! {
         name: Option<String> = "name",
         /// Type of the resource.
         resource_type: String = "resourceType",
-        /// Properties that the resource has to have.
+        /// Required properties of the resource.
         property: Vec<Property> = "property",
     }
 }
 
 described! {
-    /// Capability that an implementation offers for selection (`Deployment::Capability`).
+    /// Capability of an implementation, for its selection (`Deployment::Capability`).
     Capability {
         /// Name.
         name: String = "name",
@@ -109,11 +109,11 @@ described! {
 }
 
 described! {
-    /// An artifact by name (`Deployment::NamedImplementationArtifact`).
+    /// An artifact with a name (`Deployment::NamedImplementationArtifact`).
     NamedArtifact {
         /// Name.
         name: String = "name",
-        /// The artifact.
+        /// Description of the artifact.
         referenced_artifact: Link<ImplementationArtifactDescription> = "referencedArtifact",
     }
 }
@@ -121,33 +121,33 @@ described! {
 described! {
     /// A file of an implementation (`Deployment::ImplementationArtifactDescription`, `.iad`).
     ImplementationArtifactDescription {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
-        /// Addresses at which the file is found.
+        /// Addresses of the file.
         location: Vec<String> = "location",
-        /// Artifacts that it needs.
+        /// Artifacts that this one needs.
         depends_on: Vec<NamedArtifact> = "dependsOn",
-        /// Settings of execution.
+        /// Execution parameters.
         exec_parameter: Vec<Property> = "execParameter",
-        /// Demands on the node.
+        /// Requirements on the node.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
-        /// Notes.
+        /// Informational properties.
         info_property: Vec<Property> = "infoProperty",
     }
 }
 
 described! {
-    /// An implementation in one piece (`Deployment::MonolithicImplementationDescription`).
+    /// A monolithic implementation (`Deployment::MonolithicImplementationDescription`).
     MonolithicImplementationDescription {
-        /// Settings for the node.
+        /// Execution parameters for the node.
         node_exec_parameter: Vec<Property> = "nodeExecParameter",
-        /// Settings for the component.
+        /// Execution parameters for the component.
         component_exec_parameter: Vec<Property> = "componentExecParameter",
         /// Artifacts.
         primary_artifact: Vec<NamedArtifact> = "primaryArtifact",
-        /// Demands on the node.
+        /// Requirements on the node.
         deploy_requirement: Vec<ImplementationRequirement> = "deployRequirement",
     }
 }
@@ -159,15 +159,15 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Package that it is of.
+        /// Package of the part.
         base_package: Vec<Link<ComponentPackageDescription>> = "basePackage",
-        /// Configuration that it is of.
+        /// Configuration of the part.
         specialized_config: Vec<Link<PackageConfiguration>> = "specializedConfig",
-        /// Demands on the implementation.
+        /// Requirements on the implementation.
         select_requirement: Vec<Requirement> = "selectRequirement",
         /// Values of attributes.
         config_property: Vec<Property> = "configProperty",
-        /// Package by what it has to be.
+        /// Package by its required properties.
         referenced_package: Vec<ComponentPackageReference> = "referencedPackage",
         /// Package to be imported.
         imported_package: Vec<ComponentPackageImport> = "importedPackage",
@@ -179,7 +179,7 @@ described! {
     SubcomponentEndpoint {
         /// Port.
         port_name: String = "portName",
-        /// Part, the id of which is in the assembly.
+        /// Reference to a part of the assembly.
         instance: Ref = "instance",
     }
 }
@@ -189,13 +189,13 @@ described! {
     AssemblyConnection {
         /// Name.
         name: String = "name",
-        /// Demands on links.
+        /// Requirements on links.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
         /// Ports of parts.
         internal_endpoint: Vec<SubcomponentEndpoint> = "internalEndpoint",
-        /// Ports of the whole.
+        /// Ports of the assembly.
         external_endpoint: Vec<ExternalEndpoint> = "externalEndpoint",
-        /// References from elsewhere.
+        /// References to objects outside of the assembly.
         external_reference: Vec<ExternalReference> = "externalReference",
     }
 }
@@ -205,47 +205,47 @@ described! {
     SubcomponentPropertyReference {
         /// Attribute.
         property_name: String = "propertyName",
-        /// Part, the id of which is in the assembly.
+        /// Reference to a part of the assembly.
         instance: Ref = "instance",
     }
 }
 
 described! {
-    /// A property of an assembly that is one of its parts (`Deployment::AssemblyPropertyMapping`).
+    /// A property of an assembly that is mapped to its parts (`Deployment::AssemblyPropertyMapping`).
     AssemblyProperty {
         /// Name.
         name: String = "name",
-        /// Name towards the outside.
+        /// External name.
         external_name: String = "externalName",
-        /// Attributes that take its value.
+        /// Attributes that receive its value.
         delegates_to: Vec<SubcomponentPropertyReference> = "delegatesTo",
     }
 }
 
 spelled! {
-    /// Places in relation to each other that parts have to have (`Deployment::LocalityKind`).
+    /// Constraint on the nodes and processes of parts (`Deployment::LocalityKind`).
     AssemblyLocalityKind {
-        /// Parts stand on one node.
+        /// Parts run on the same node.
         SameNodeAnyProcess = "SameNodeAnyProcess",
-        /// Parts stand in one process.
+        /// Parts run in the same process.
         SameNodeSameProcess = "SameNodeSameProcess",
-        /// Parts stand on one node, in processes of their own.
+        /// Parts run on the same node, in different processes.
         SameNodeDifferentProcess = "SameNodeDifferentProcess",
-        /// Parts stand on nodes of their own.
+        /// Parts run on different nodes.
         DifferentNode = "DifferentNode",
-        /// Parts stand in processes of their own.
+        /// Parts run in different processes.
         DifferentProcess = "DifferentProcess",
-        /// Anywhere.
+        /// Absence of a constraint.
         NoConstraint = "NoConstraint",
     }
 }
 
 described! {
-    /// Parts and the places that they have to have (`Deployment::Locality`).
+    /// Parts with a constraint on their nodes and processes (`Deployment::Locality`).
     AssemblyLocality {
-        /// Places that the parts have to have.
+        /// Kind of the constraint.
         constraint: AssemblyLocalityKind = "constraint",
-        /// Parts, the ids of which are in the assembly.
+        /// References to parts of the assembly.
         constrained_instance: Vec<Ref> = "constrainedInstance",
     }
 }
@@ -257,11 +257,11 @@ described! {
         instance: Vec<Subcomponent> = "instance",
         /// Connections between them.
         connection: Vec<AssemblyConnection> = "connection",
-        /// Properties of the whole.
+        /// External properties.
         external_property: Vec<AssemblyProperty> = "externalProperty",
-        /// Places that instances have to have.
+        /// Constraints on the nodes and processes of instances.
         locality: Vec<AssemblyLocality> = "locality",
-        /// Places that instances have to have, under the name of newer schemas.
+        /// Constraints on the nodes and processes of instances, under the name in newer schemas.
         locality_constraint: Vec<AssemblyLocality> = "localityConstraint",
     }
 }
@@ -269,33 +269,33 @@ described! {
 described! {
     /// An implementation (`Deployment::ComponentImplementationDescription`, `.cid`).
     ComponentImplementationDescription {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
         /// Interface.
         implements: Option<Link<ComponentInterfaceDescription>> = "implements",
-        /// Made of parts.
+        /// Assembly of parts.
         assembly_impl: Vec<ComponentAssemblyDescription> = "assemblyImpl",
-        /// Implementation in one piece.
+        /// Monolithic implementation.
         monolithic_impl: Vec<MonolithicImplementationDescription> = "monolithicImpl",
         /// Values of attributes.
         config_property: Vec<Property> = "configProperty",
-        /// Capabilities that the implementation offers for selection.
+        /// Capabilities of the implementation, for its selection.
         capability: Vec<Capability> = "capability",
-        /// Types that have to be there.
+        /// Types that must be present.
         depends_on: Vec<ImplementationDependency> = "dependsOn",
-        /// Notes.
+        /// Informational properties.
         info_property: Vec<Property> = "infoProperty",
     }
 }
 
 described! {
-    /// An implementation by name (`Deployment::PackagedComponentImplementation`).
+    /// An implementation with a name (`Deployment::PackagedComponentImplementation`).
     PackagedImplementation {
         /// Name.
         name: String = "name",
-        /// The implementation.
+        /// Description of the implementation.
         referenced_implementation: Link<ComponentImplementationDescription> = "referencedImplementation",
     }
 }
@@ -303,7 +303,7 @@ described! {
 described! {
     /// A package (`Deployment::ComponentPackageDescription`, `.cpd`).
     ComponentPackageDescription {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
@@ -313,7 +313,7 @@ described! {
         config_property: Vec<Property> = "configProperty",
         /// Implementations of the interface.
         implementation: Vec<PackagedImplementation> = "implementation",
-        /// Notes.
+        /// Informational properties.
         info_property: Vec<Property> = "infoProperty",
     }
 }
@@ -321,19 +321,19 @@ described! {
 described! {
     /// A package with settings (`Deployment::PackageConfiguration`, `.pcd`).
     PackageConfiguration {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
-        /// The package.
+        /// Configured package.
         base_package: Vec<Link<ComponentPackageDescription>> = "basePackage",
         /// Configuration that it refines.
         specialized_config: Vec<Link<PackageConfiguration>> = "specializedConfig",
-        /// Demands on the implementation.
+        /// Requirements on the implementation.
         select_requirement: Vec<Requirement> = "selectRequirement",
         /// Values of attributes.
         config_property: Vec<Property> = "configProperty",
-        /// Package by what it has to be.
+        /// Package by its required properties.
         referenced_package: Vec<ComponentPackageReference> = "referencedPackage",
         /// Package to be imported.
         imported_package: Vec<ComponentPackageImport> = "importedPackage",
@@ -345,7 +345,7 @@ described! {
     TopLevelPackageDescription {
         /// Configurations.
         package: Vec<Link<PackageConfiguration>> = "package",
-        /// Configurations, as older schemas call them.
+        /// Configurations, under the name in older schemas.
         base_package: Vec<Link<PackageConfiguration>> = "basePackage",
     }
 }

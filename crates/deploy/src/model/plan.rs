@@ -12,19 +12,19 @@ use crate::finding::{Error, Finding, Findings, Place};
 use crate::search::{find, position};
 
 described! {
-    /// An implementation: artifacts and how they are run (`Deployment::MonolithicDeploymentDescription`).
+    /// An implementation: artifacts and how to run them (`Deployment::MonolithicDeploymentDescription`).
     Implementation {
         /// Identity within the plan.
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Descriptions that this one was made from.
+        /// Descriptions from which this one was made.
         source: Vec<String> = "source",
-        /// Artifacts, the ids of which are in the plan.
+        /// References to artifacts of the plan.
         artifact: Vec<Ref> = "artifact",
-        /// Entry points and settings of execution.
+        /// Entry points and other execution parameters.
         exec_parameter: Vec<Property> = "execParameter",
-        /// Demands on the node.
+        /// Requirements on the node.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
     }
 }
@@ -32,15 +32,15 @@ described! {
 described! {
     /// A resource that an instance uses (`Deployment::InstanceResourceDeploymentDescription`).
     InstanceResource {
-        /// Party that uses the resource.
+        /// User of the resource.
         resource_usage: Option<ResourceUsageKind> = "resourceUsage",
-        /// Requirement that it satisfies.
+        /// Name of the requirement that it satisfies.
         requirement_name: String = "requirementName",
-        /// The resource; an id of real-time resources for CIAO.
+        /// Name of the resource; an id of real-time resources in CIAO's plans.
         resource_name: String = "resourceName",
-        /// Properties of the resource that are used, as newer schemas write them.
+        /// Used properties of the resource, in newer schemas.
         property: Vec<Property> = "property",
-        /// Property of the resource that is used, as older schemas write it.
+        /// Used property of the resource, in older schemas.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -50,25 +50,25 @@ described! {
     Instance {
         /// Identity within the plan.
         id: Id = "id",
-        /// Name, of which a plan has one instance.
+        /// Name, unique among the plan's instances.
         name: String = "name",
-        /// Node that it runs on.
+        /// Node on which the instance runs.
         node: Option<String> = "node",
-        /// Descriptions that this one was made from.
+        /// Descriptions from which this one was made.
         source: Vec<String> = "source",
-        /// Implementation, the id of which is in the plan.
+        /// Reference to an implementation of the plan.
         implementation: Ref = "implementation",
-        /// Values of attributes, and settings for the engine.
+        /// Values of attributes, and settings for the deployment engine.
         config_property: Vec<Property> = "configProperty",
-        /// Resources of its own.
+        /// Exclusive resources.
         deployed_resource: Vec<InstanceResource> = "deployedResource",
-        /// Resources that it shares.
+        /// Shared resources.
         deployed_shared_resource: Vec<InstanceResource> = "deployedSharedResource",
     }
 }
 
 impl Instance {
-    /// Returns the value of a property by name, the last one if there are several.
+    /// Returns the property with a name; the last one if there are several.
     pub fn property(&self, name: &str) -> Option<&Property> {
         self.config_property.iter().rev().find(|property| property.name == name)
     }
@@ -79,17 +79,17 @@ described! {
     Endpoint {
         /// Port.
         port_name: String = "portName",
-        /// Whether this end has the reference that the other one uses.
+        /// Whether this end provides the reference that the other one uses.
         provider: Option<bool> = "provider",
         /// Kind of the port.
         kind: PortKind = "kind",
-        /// Instance, the id of which is in the plan.
+        /// Reference to an instance of the plan.
         instance: Ref = "instance",
     }
 }
 
 impl Endpoint {
-    /// Reports whether this end has the reference; where nothing is said, the kind of the port tells.
+    /// Reports whether this end provides the reference; by default, the kind of the port decides.
     pub fn provides(&self) -> bool {
         self.provider.unwrap_or(self.kind.provides())
     }
@@ -104,13 +104,13 @@ described! {
 }
 
 described! {
-    /// A reference from elsewhere (`Deployment::ExternalReferenceEndpoint`).
+    /// A reference to an object outside of the plan (`Deployment::ExternalReferenceEndpoint`).
     ExternalReference {
         /// Reference or URL.
         location: String = "location",
         /// Whether the reference provides.
         provider: Option<bool> = "provider",
-        /// Port, if it is a component's.
+        /// Port of a component, if any.
         port_name: Option<String> = "portName",
         /// Types of the reference.
         supported_type: Vec<String> = "supportedType",
@@ -122,13 +122,13 @@ described! {
     ConnectionResource {
         /// Link or bridge.
         target_name: Option<String> = "targetName",
-        /// Requirement that it satisfies.
+        /// Name of the requirement that it satisfies.
         requirement_name: String = "requirementName",
-        /// The resource.
+        /// Name of the resource.
         resource_name: String = "resourceName",
-        /// Properties of the resource that are used, as newer schemas write them.
+        /// Used properties of the resource, in newer schemas.
         property: Vec<Property> = "property",
-        /// Property of the resource that is used, as older schemas write it.
+        /// Used property of the resource, in older schemas.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -138,17 +138,17 @@ described! {
     Connection {
         /// Name.
         name: String = "name",
-        /// Descriptions that this one was made from.
+        /// Descriptions from which this one was made.
         source: Vec<String> = "source",
-        /// Demands on links.
+        /// Requirements on links.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
         /// Ports of the whole plan.
         external_endpoint: Vec<ExternalEndpoint> = "externalEndpoint",
         /// Ports of instances.
         internal_endpoint: Vec<Endpoint> = "internalEndpoint",
-        /// References from elsewhere.
+        /// References to objects outside of the plan.
         external_reference: Vec<ExternalReference> = "externalReference",
-        /// Links that it passes.
+        /// Links that the connection uses.
         deployed_resource: Vec<ConnectionResource> = "deployedResource",
     }
 }
@@ -158,21 +158,21 @@ described! {
     PropertyReference {
         /// Attribute.
         property_name: String = "propertyName",
-        /// Instance, the id of which is in the plan.
+        /// Reference to an instance of the plan.
         instance: Ref = "instance",
     }
 }
 
 described! {
-    /// A property of the whole plan that is one of instances (`Deployment::PlanPropertyMapping`).
+    /// A property of the whole plan that is mapped to instances (`Deployment::PlanPropertyMapping`).
     ExternalProperty {
         /// Name.
         name: String = "name",
-        /// Descriptions that this one was made from.
+        /// Descriptions from which this one was made.
         source: Vec<String> = "source",
-        /// Name towards the outside.
+        /// External name.
         external_name: String = "externalName",
-        /// Attributes that take its value.
+        /// Attributes that receive its value.
         delegates_to: Vec<PropertyReference> = "delegatesTo",
     }
 }
@@ -180,13 +180,13 @@ described! {
 described! {
     /// A resource that an artifact uses (`Deployment::ResourceDeploymentDescription`).
     ArtifactResource {
-        /// Requirement that it satisfies.
+        /// Name of the requirement that it satisfies.
         requirement_name: String = "requirementName",
-        /// The resource.
+        /// Name of the resource.
         resource_name: String = "resourceName",
-        /// Properties of the resource that are used, as newer schemas write them.
+        /// Used properties of the resource, in newer schemas.
         property: Vec<Property> = "property",
-        /// Property of the resource that is used, as older schemas write it.
+        /// Used property of the resource, in older schemas.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -198,15 +198,15 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Descriptions that this one was made from.
+        /// Descriptions from which this one was made.
         source: Vec<String> = "source",
-        /// Node that it is for.
+        /// Node for which the artifact is intended.
         node: Option<String> = "node",
-        /// Addresses at which the file is found.
+        /// Addresses of the file.
         location: Vec<String> = "location",
-        /// Settings of execution.
+        /// Execution parameters.
         exec_parameter: Vec<Property> = "execParameter",
-        /// Demands on the node.
+        /// Requirements on the node.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
         /// Resources of the node.
         deployed_resource: Vec<ArtifactResource> = "deployedResource",
@@ -214,23 +214,23 @@ described! {
 }
 
 spelled! {
-    /// Sharing of processes among instances (`Deployment::PlanLocalityKind`).
+    /// Constraint on the processes of instances (`Deployment::PlanLocalityKind`).
     LocalityKind {
-        /// All in one process.
+        /// All instances in the same process.
         SameProcess = "SameProcess",
-        /// Each in a process of its own.
+        /// Each instance in a separate process.
         DifferentProcess = "DifferentProcess",
-        /// Anyhow.
+        /// Absence of a constraint.
         NoConstraint = "NoConstraint",
     }
 }
 
 described! {
-    /// Instances that share a process, or must not (`Deployment::PlanLocality`).
+    /// Instances that must, or must not, share a process (`Deployment::PlanLocality`).
     LocalityConstraint {
-        /// Kind of sharing.
+        /// Kind of the constraint.
         constraint: LocalityKind = "constraint",
-        /// Instances, the ids of which are in the plan.
+        /// References to instances of the plan.
         constrained_instance: Vec<Ref> = "constrainedInstance",
     }
 }
@@ -238,11 +238,11 @@ described! {
 described! {
     /// A deployment plan (`Deployment::DeploymentPlan`).
     Plan {
-        /// Name for people.
+        /// Display name.
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
-        /// Interface of the whole.
+        /// Interface of the whole plan.
         realizes: Option<ComponentInterfaceDescription> = "realizes",
         /// Implementations.
         implementation: Vec<Implementation> = "implementation",
@@ -250,15 +250,15 @@ described! {
         instance: Vec<Instance> = "instance",
         /// Connections.
         connection: Vec<Connection> = "connection",
-        /// Properties of the whole.
+        /// External properties.
         external_property: Vec<ExternalProperty> = "externalProperty",
-        /// Types that have to be there.
+        /// Types that must be present.
         depends_on: Vec<ImplementationDependency> = "dependsOn",
         /// Files.
         artifact: Vec<Artifact> = "artifact",
-        /// Notes, and settings for the engine.
+        /// Informational properties, and settings for the deployment engine.
         info_property: Vec<Property> = "infoProperty",
-        /// Instances that share processes, or must not.
+        /// Instances that must, or must not, share processes.
         locality_constraint: Vec<LocalityConstraint> = "localityConstraint",
     }
 }
@@ -267,7 +267,7 @@ described! {
 const RESOURCES_FILE: &str = "CIAOServerResources";
 
 impl Plan {
-    /// Returns the file of real-time resources that the plan names itself, as CIAO's plans do.
+    /// Returns the file of real-time resources named in the plan, as in CIAO's plans.
     pub fn resources_file(&self) -> Option<&str> {
         let mut all = self.info_property.iter();
         let found = all.find(|property| property.name == RESOURCES_FILE)?;
@@ -275,29 +275,29 @@ impl Plan {
         (!file.is_empty()).then_some(file)
     }
 
-    /// Returns the index of the instance of an id: the number that `PlanSubcomponentPortEndpoint::instanceRef` holds.
+    /// Returns the index of the instance with an id: the number in `PlanSubcomponentPortEndpoint::instanceRef`.
     /// Linear in the number of instances.
     pub fn instance_at(&self, to: &Ref) -> Option<usize> {
         position(&self.instance, |one| one.id.0 == to.id)
     }
 
-    /// Returns the index of the implementation of an id. Linear in their number.
+    /// Returns the index of the implementation with an id. Linear in their number.
     pub fn implementation_at(&self, to: &Ref) -> Option<usize> {
         position(&self.implementation, |one| one.id.0 == to.id)
     }
 
-    /// Returns the index of the artifact of an id. Linear in their number.
+    /// Returns the index of the artifact with an id. Linear in their number.
     pub fn artifact_at(&self, to: &Ref) -> Option<usize> {
         position(&self.artifact, |one| one.id.0 == to.id)
     }
 
-    /// Returns the instance of a name or an id. Linear in their number.
+    /// Returns the instance with a name or an id. Linear in their number.
     pub fn instance_named(&self, name: &str) -> Option<&Instance> {
         let by_name = find(&self.instance, |instance| instance.name == name);
         by_name.or_else(|| find(&self.instance, |instance| instance.id.0 == name))
     }
 
-    /// Returns the names of all nodes in the order in which the plan uses them.
+    /// Returns the names of all nodes, in the order in which the plan uses them.
     pub fn nodes(&self) -> Vec<&str> {
         let mut nodes = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -309,16 +309,16 @@ impl Plan {
         nodes
     }
 
-    /// Checks identities and references: ids are unique, so are names of instances, and what is referred to is there.
+    /// Checks identities and references: ids and names of instances are unique, and all references lead to elements.
     /// Linear in the size of the plan.
     ///
     /// # Errors
-    /// All that is wrong, each with its place.
+    /// All errors, with their positions.
     pub fn check_references(&self) -> Result<(), Error> {
         Error::unless_none(self.references())
     }
 
-    /// Returns what is wrong with identities and references.
+    /// Returns the errors in identities and references.
     pub(crate) fn references(&self) -> Findings {
         let mut seen = Ids::default();
         let implementations =
@@ -357,7 +357,7 @@ impl Plan {
     }
 }
 
-/// Identities of a document, and what is wrong with them.
+/// Identities of a document, and the errors in them.
 #[derive(Default)]
 pub(crate) struct Ids<'d> {
     known: HashMap<&'d str, (&'static str, Place)>,

@@ -1,4 +1,4 @@
-//! Real-time resources and who uses them: CIAO's `ServerResources`, and what the analysis needs beside it.
+//! Real-time resources and their users: CIAO's `ServerResources`, and additional data for the analysis.
 
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::time::{self, MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -26,7 +26,7 @@ impl Item for Priority {
 
     fn write(&self, name: &str) -> Element {
         let element = crate::described::bare(name, self.0);
-        // The schema has it as an attribute.
+        // An attribute in the schema.
         match name {
             "server_priority" => element.attribute(),
             _ => element,
@@ -37,14 +37,14 @@ impl Item for Priority {
 /// Reference whose text is the id (`xs:IDREF`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TextRef {
-    /// The id.
+    /// Id of the element.
     pub id: String,
     /// Position of the reference.
     pub place: Place,
 }
 
 impl TextRef {
-    /// Refers to an id.
+    /// Creates a reference to an id.
     pub fn to(id: impl Into<String>) -> TextRef {
         TextRef { id: id.into(), place: Place::default() }
     }
@@ -79,7 +79,7 @@ impl Item for Time {
     }
 }
 
-/// A period in nanoseconds, more than 0; read as a time or as a rate (`20 Hz`), written as a time.
+/// A period in nanoseconds, greater than 0; read as a time or as a rate (`20 Hz`), written as a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Period(pub Nanos);
 
@@ -99,17 +99,17 @@ impl Item for Period {
 }
 
 spelled! {
-    /// Level, one of five, of criticality or of importance.
+    /// Level of criticality or of importance, one of five.
     Level {
-        /// Least.
+        /// Lowest level.
         VeryLow = "VERY_LOW",
-        /// Little.
+        /// Second lowest level.
         Low = "LOW",
         /// Middle level.
         Medium = "MEDIUM",
-        /// Much.
+        /// Second highest level.
         High = "HIGH",
-        /// Most.
+        /// Highest level.
         VeryHigh = "VERY_HIGH",
     }
 }
@@ -137,7 +137,7 @@ described! {
 described! {
     /// Configuration of services.
     ServiceConfiguration {
-        /// File.
+        /// URI of a file.
         uri: String = "uri",
     }
 }
@@ -145,21 +145,21 @@ described! {
 described! {
     /// A thread pool without lanes (`RTCORBA::create_threadpool`).
     Threadpool {
-        /// Name for policy sets.
+        /// Id, as used in policy sets.
         id: Id = "id",
-        /// Octets of stack of each thread; 0: as the system likes.
+        /// Octets of stack per thread; 0: the system's default.
         stacksize: u32 = "stacksize",
-        /// Threads from the start.
+        /// Number of initial threads.
         static_threads: u32 = "static_threads",
-        /// Threads more that may be made.
+        /// Maximum number of additional threads.
         dynamic_threads: u32 = "dynamic_threads",
         /// Priority of waiting threads.
         default_priority: Priority = "default_priority",
-        /// Whether requests wait where all threads are busy.
+        /// Whether requests wait while all threads are busy.
         allow_request_buffering: bool = "allow_request_buffering",
-        /// Requests that may wait.
+        /// Maximum number of waiting requests.
         max_buffered_requests: u32 = "max_buffered_requests",
-        /// Octets of requests that may wait.
+        /// Maximum octets of waiting requests.
         max_request_buffered_size: u32 = "max_request_buffered_size",
     }
 }
@@ -167,11 +167,11 @@ described! {
 described! {
     /// Threads of one priority.
     Lane {
-        /// Threads from the start.
+        /// Number of initial threads.
         static_threads: u32 = "static_threads",
-        /// Threads more that may be made.
+        /// Maximum number of additional threads.
         dynamic_threads: u32 = "dynamic_threads",
-        /// Priority of all of them.
+        /// Priority of all threads.
         priority: Priority = "priority",
     }
 }
@@ -179,29 +179,29 @@ described! {
 described! {
     /// A thread pool with lanes (`RTCORBA::create_threadpool_with_lanes`).
     ThreadpoolWithLanes {
-        /// Name for policy sets.
+        /// Id, as used in policy sets.
         id: Id = "id",
         /// Lanes.
         lane: Vec<Lane> = "threadpoolLane",
-        /// Octets of stack of each thread; 0: as the system likes.
+        /// Octets of stack per thread; 0: the system's default.
         stacksize: u32 = "stacksize",
         /// Whether lanes lend threads to more urgent ones.
         allow_borrowing: bool = "allow_borrowing",
-        /// Whether requests wait where all threads are busy.
+        /// Whether requests wait while all threads are busy.
         allow_request_buffering: bool = "allow_request_buffering",
-        /// Requests that may wait.
+        /// Maximum number of waiting requests.
         max_buffered_requests: u32 = "max_buffered_requests",
-        /// Octets of requests that may wait.
+        /// Maximum octets of waiting requests.
         max_request_buffered_size: u32 = "max_request_buffered_size",
     }
 }
 
 described! {
-    /// Priorities that share a connection.
+    /// Range of priorities that share a connection.
     Band {
-        /// Least.
+        /// Lowest priority.
         low: Priority = "low",
-        /// Most.
+        /// Highest priority.
         high: Priority = "high",
     }
 }
@@ -209,7 +209,7 @@ described! {
 described! {
     /// Bands of priorities with a connection each (`RTCORBA::PriorityBandedConnectionPolicy`).
     ConnectionBands {
-        /// Name for policy sets.
+        /// Id, as used in policy sets.
         id: Id = "id",
         /// Bands.
         band: Vec<Band> = "band",
@@ -229,11 +229,11 @@ described! {
 }
 
 spelled! {
-    /// Party whose priority a request runs at (`RTCORBA::PriorityModel`).
+    /// Origin of the priority of a request (`RTCORBA::PriorityModel`).
     PriorityModelKind {
-        /// The client's.
+        /// The client's priority.
         ClientPropagated = "CLIENT_PROPAGATED",
-        /// The server's.
+        /// The server's priority.
         ServerDeclared = "SERVER_DECLARED",
     }
 }
@@ -241,9 +241,9 @@ spelled! {
 described! {
     /// A priority model (`RTCORBA::PriorityModelPolicy`).
     PriorityModel {
-        /// Priority of the server's declaration, or of clients that have none.
+        /// Priority declared by the server, or of clients without one.
         server_priority: Priority = "server_priority",
-        /// Party whose priority counts.
+        /// Origin of the priority.
         priority_model: PriorityModelKind = "priority_model",
     }
 }
@@ -251,7 +251,7 @@ described! {
 described! {
     /// Policies of a container or of references.
     PolicySet {
-        /// Name for instances.
+        /// Id, as used in attachments.
         id: Id = "id",
         /// Priority model.
         priority_model: Option<PriorityModel> = "priorityModel",
@@ -273,79 +273,80 @@ described! {
 }
 
 described! {
-    /// Work of an instance: what happens when a port of it is called, or when its own time has come.
+    /// Work of an instance, released by a call of one of its ports or by time.
     Work {
-        /// Facet or sink that is called; none: the instance runs by itself.
+        /// Facet or sink that is called; `None`: released by time.
         port: Option<String> = "port",
-        /// The longest it takes, without what it calls.
+        /// Worst-case execution time, without calls.
         wcet: Time = "wcet",
-        /// Time between two runs; only without a port.
+        /// Time between two releases; only without a port.
         period: Option<Period> = "period",
-        /// Attribute of the instance in the plan that holds the rate in Hz, in place of `period`.
+        /// Attribute of the instance in the plan that holds the rate in Hz, instead of `period`.
         rate_from: Option<String> = "rateFrom",
-        /// Time from the release of the first work of the chain to the end of this one; none: the period.
+        /// Deadline of this work, relative to the release of the first work of the chain; `None`: the period.
         deadline: Option<Time> = "deadline",
-        /// Most that a run may begin late; only without a port.
+        /// Longest delay of a release; only without a port.
         jitter: Option<Time> = "jitter",
-        /// The longest that something less urgent keeps what it needs.
+        /// Longest time for which less urgent work holds a resource that this work needs.
         blocking: Option<Time> = "blocking",
-        /// Sources that it pushes to, once for each time they are listed. None listed: all, if the work is a sink's or its own.
-        /// `none`: nothing.
+        /// Sources to which it pushes, once for each time that they are listed. If empty: all, for the work of a sink
+        /// or without a port. `none`: no source.
         emits: Vec<String> = "emits",
-        /// Receptacles that it calls, once for each time they are listed. None listed: all, if the work is a sink's or its own.
-        /// `none`: nothing.
+        /// Receptacles that it calls, once for each time that they are listed. If empty: all, for the work of a sink or
+        /// without a port. `none`: no receptacle.
         calls: Vec<String> = "calls",
-        /// Rate at which it has to be called at least.
+        /// Minimum rate of calls.
         least_rate: Option<Period> = "leastRate",
-        /// Rate at which it may be called at most.
+        /// Maximum rate of calls.
         most_rate: Option<Period> = "mostRate",
     }
 }
 
 spelled! {
-    /// Way of the events of an instance's sources to their consumers.
+    /// Delivery of events from an instance's sources to their consumers.
     Events {
-        /// The thread that pushes an event waits for one consumer after the other.
+        /// The publishing thread pushes to one consumer after the other.
         Direct = "direct",
-        /// An event channel of the process takes the events, and its threads push them.
+        /// An event channel of the process accepts the events, and its threads push them.
         Channel = "channel",
     }
 }
 
 described! {
-    /// Quality of one instance of the plan.
+    /// Quality of service of one instance of the plan.
     Attachment {
         /// Name of the instance in the plan.
         name: String = "name",
         /// Policies of its container (`CIAO:InstancePolicy`).
         policy_set: Option<TextRef> = "policySet",
-        /// Policies of the references that its receptacles get (`CIAO:ReceptaclePolicy`).
+        /// Policies of the references in its receptacles (`CIAO:ReceptaclePolicy`).
         receptacle_policy: Option<TextRef> = "receptaclePolicy",
-        /// Cost of being late.
+        /// Severity of a missed deadline.
         criticality: Option<Level> = "criticality",
-        /// Decides between equals.
+        /// Tie-breaker between equals.
         importance: Option<Level> = "importance",
-        /// Processors that it may run on, as `cpuset` writes them.
+        /// Processors on which it may run, in the notation of `cpuset`.
         cpus: Option<String> = "cpus",
-        /// Delivery of events from its sources; none: directly.
+        /// Delivery of events from its sources; `None`: direct.
         events: Option<Events> = "events",
-        /// Work that the instance does, and the time that it takes.
+        /// Works of the instance, with their times.
         work: Vec<Work> = "work",
     }
 }
 
 described! {
-    /// Quality of one connection of the plan.
+    /// Quality of service of one connection of the plan.
     ConnectionTiming {
         /// Name of the connection in the plan.
         name: String = "name",
-        /// The longest a message is under way.
+        /// Maximum delay of a message.
         delay: Time = "delay",
     }
 }
 
 described! {
-    /// Real-time resources (`CIAO:ServerResources`), and their attachment to the instances of a plan, which is OxORB's.
+    /// Real-time resources (`CIAO:ServerResources`), and their attachment to the instances of a plan, an extension of
+    /// OxORB.
     ServerResources {
         /// Identity.
         id: Option<Id> = "id",
@@ -355,20 +356,20 @@ described! {
         svcconf: Option<ServiceConfiguration> = "svcconf",
         /// Resources and policies.
         orb_configs: Option<OrbConfigs> = "orbConfigs",
-        /// Quality of instances.
+        /// Quality of service of instances.
         instance: Vec<Attachment> = "instance",
-        /// Quality of connections.
+        /// Quality of service of connections.
         connection: Vec<ConnectionTiming> = "connection",
     }
 }
 
 impl ServerResources {
-    /// Returns the policy set of an id. Linear in the number of sets; [`Lookup`](crate::check::Lookup) finds many.
+    /// Returns the policy set with an id. Linear in the number of sets; use [`Lookup`](crate::check::Lookup) for many.
     pub fn policy_set(&self, id: &str) -> Option<&PolicySet> {
         find(&self.orb_configs.as_ref()?.policy_set, |set| set.id.0 == id)
     }
 
-    /// Returns the attachment of an instance. Linear in their number; [`Lookup`](crate::check::Lookup) finds many.
+    /// Returns the attachment of an instance. Linear in their number; use [`Lookup`](crate::check::Lookup) for many.
     pub fn attachment(&self, instance: &str) -> Option<&Attachment> {
         find(&self.instance, |attachment| attachment.name == instance)
     }

@@ -1,4 +1,4 @@
-//! TOML for people: the elements of the schema as keys, with short forms for what is written most.
+//! TOML for human authors: the elements of the schema as keys, with short forms for frequent ones.
 //!
 //! | short form | stands for |
 //! |---|---|
@@ -24,8 +24,8 @@ const PROPERTIES: &[&str] = &[
     "property",
 ];
 
-/// The key that tells the kind of a document which is no plan.
+/// Key that holds the kind of a document other than a plan.
 const KIND: &str = "document";
 
-/// Kind of a document that does not tell.
+/// Kind of a document without that key.
 const PLAN: &str = "DeploymentPlan";

@@ -1,4 +1,4 @@
-//! TOML to elements.
+//! Reading of TOML as elements.
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -10,7 +10,7 @@ use crate::finding::{Error, Place};
 use crate::model::basic::PortKind;
 use crate::model::value::Basic;
 
-/// Reads a document. The root has the name of its kind.
+/// Reads a document. The name of the root is the document's kind.
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     limits.admit(text)?;
     let lines = Lines::of(text);
@@ -36,7 +36,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     Ok(root)
 }
 
-/// Offsets of lines, to tell places.
+/// Offsets of lines, to determine positions.
 struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -51,7 +51,7 @@ impl<'t> Lines<'t> {
     fn place(&self, offset: usize) -> Place {
         let line = self.starts.partition_point(|&start| start <= offset).max(1);
         let start = self.starts[line - 1];
-        // A line of megabytes would cost its length for each element in it.
+        // In a line of megabytes, each element would cost the length of the line.
         let end = offset.min(start + 4096);
         let column = self
             .text
@@ -93,7 +93,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds a value as elements of a name.
+    /// Adds a value as elements with a name.
     fn value(
         &mut self,
         name: &str,
@@ -240,7 +240,7 @@ fn simple(basic: Basic, text: String, place: Place, into: &mut Element) {
 
 type Entry<'d, 'i> = (&'d Spanned<DeString<'i>>, &'d Spanned<DeValue<'i>>);
 
-/// The entries of a table in the order of the text: the parser sorts them by name.
+/// Returns the entries of a table in the order of the text, since the parser sorts them by name.
 fn in_order<'d, 'i>(table: &'d DeTable<'i>) -> Vec<Entry<'d, 'i>> {
     let mut entries: Vec<Entry<'d, 'i>> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);

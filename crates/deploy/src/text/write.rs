@@ -1,4 +1,4 @@
-//! Elements to TOML.
+//! Writing of elements as TOML.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,14 @@ use crate::model::value::Basic;
 /// Writes a document of a kind.
 ///
 /// # Errors
-/// Tables within tables beyond what the reader of TOML takes.
+/// Tables nested more deeply than the reader of TOML accepts.
 pub(crate) fn write(root: &Element, kind: &str) -> Result<String, Error> {
     let mut out = String::new();
     if kind != PLAN {
         let _ = writeln!(out, "{KIND} = {}", quoted(kind));
     }
     table(root, "", &mut out);
-    // The reader alone knows how deep it goes.
+    // Only the reader knows its maximum depth.
     match DeTable::parse(&out) {
         Ok(_) => Ok(out),
         Err(error) => Err(Error::plain(format!(
@@ -30,16 +30,16 @@ pub(crate) fn write(root: &Element, kind: &str) -> Result<String, Error> {
     }
 }
 
-/// Tables of which there is one at most.
+/// Tables that occur at most once.
 const SINGLE: &[&str] = &["realizes", "orbConfigs", "resources", "cmdline", "svcconf"];
 
-/// Elements of one name, which are one key.
+/// Elements with the same name, which form one key.
 struct Group<'e> {
     name: &'e str,
     items: Vec<&'e Element>,
 }
 
-/// The children of an element by name, in the order of the first of each.
+/// Returns the children of an element grouped by name, in the order of the first of each.
 fn groups(element: &Element) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let name = element.child("name").map(|name| name.text.as_str());
@@ -47,7 +47,7 @@ fn groups(element: &Element) -> Vec<Group<'_>> {
         if child.name == "id" && child.is_attribute && name == Some(&child.text) {
             continue;
         }
-        // The schema writes elements of one name together.
+        // The schema writes elements with the same name together.
         match groups.last_mut().filter(|last| last.name == child.name) {
             Some(last) => last.items.push(child),
             None => groups.push(Group { name: &child.name, items: vec![child] }),
@@ -56,10 +56,11 @@ fn groups(element: &Element) -> Vec<Group<'_>> {
     groups
 }
 
-/// Writes the keys of an element, then its tables. `path` is that of the table, empty for the root.
+/// Writes the keys of an element, then its tables. `path` is the path of the table; empty for the
+/// root.
 fn table(element: &Element, path: &str, out: &mut String) {
     let groups = groups(element);
-    // References and texts first: what follows a table's head belongs to the table.
+    // References and texts first: all that follows a table header belongs to that table.
     for group in groups.iter().filter(|group| !is_tabular(group, path)) {
         match endpoints(element, group) {
             Some(short) => short.iter().for_each(|(kind, ends)| {
@@ -92,7 +93,7 @@ fn table(element: &Element, path: &str, out: &mut String) {
     }
 }
 
-/// Reports whether elements become tables with heads of their own, and not one line.
+/// Reports whether elements become tables with headers, rather than one line.
 fn is_tabular(group: &Group<'_>, path: &str) -> bool {
     if PROPERTIES.contains(&group.name) && short_properties(group).is_some() {
         return true;
@@ -115,7 +116,7 @@ fn is_tabular(group: &Group<'_>, path: &str) -> bool {
     }
 }
 
-/// The id, if an element is a reference and nothing else.
+/// Returns the id of an element that is only a reference.
 fn reference(element: &Element) -> Option<&str> {
     match element.children.as_slice() {
         [idref] if idref.is_attribute && idref.name == "idref" => Some(&idref.text),
@@ -123,7 +124,7 @@ fn reference(element: &Element) -> Option<&str> {
     }
 }
 
-/// Properties by name, if names differ and each is a name and a value.
+/// Returns properties by name, if the names differ and each has only a name and a value.
 fn short_properties<'e>(group: &Group<'e>) -> Option<Vec<(&'e str, String)>> {
     if !PROPERTIES.contains(&group.name) {
         return None;
@@ -142,7 +143,7 @@ fn short_properties<'e>(group: &Group<'e>) -> Option<Vec<(&'e str, String)>> {
     Some(entries)
 }
 
-/// A value in its shortest form.
+/// Returns a value in its shortest form.
 fn any(element: &Element) -> String {
     short_any(element).unwrap_or_else(|| body(element))
 }
@@ -161,19 +162,20 @@ fn short_any(element: &Element) -> Option<String> {
     Some(match basic {
         Basic::String => quoted(&leaf.text),
         Basic::Boolean | Basic::Long => leaf.text.clone(),
-        // Infinity and no number are words in XML and in TOML, and not the same ones.
+        // XML and TOML have different words for infinity and not-a-number.
         Basic::Double if is_toml_float(&leaf.text) => leaf.text.clone(),
         _ => format!("{{ {} = {} }}", basic.name(), leaf_text(leaf)),
     })
 }
 
-/// Reports whether a text that Rust wrote for a number is a float of TOML.
+/// Reports whether the text that Rust writes for a number is a TOML float.
 fn is_toml_float(text: &str) -> bool {
     let is_number = text.chars().all(|c| c.is_ascii_digit() || "+-.e".contains(c));
     is_number && text.contains(['.', 'e'])
 }
 
-/// Endpoints of a connection by kind, if that keeps their order and all that they say.
+/// Returns the endpoints of a connection by kind, if that preserves their order and all their
+/// members.
 fn endpoints(parent: &Element, group: &Group<'_>) -> Option<Vec<(&'static str, String)>> {
     if parent.name != "connection" || group.name != "internalEndpoint" {
         return None;
@@ -208,7 +210,7 @@ fn endpoints(parent: &Element, group: &Group<'_>) -> Option<Vec<(&'static str, S
     Some(short.collect())
 }
 
-/// Elements of one name as one value.
+/// Returns elements with the same name as one value.
 fn inline(group: &Group<'_>) -> String {
     if let Some(entries) = short_properties(group) {
         let entries: Vec<String> =
@@ -217,7 +219,7 @@ fn inline(group: &Group<'_>) -> String {
     }
     let is_property = PROPERTIES.contains(&group.name);
     match group.items.as_slice() {
-        // A table of properties would be their short form.
+        // For properties, a table would be the short form.
         [one] if !is_property => item(one),
         many => {
             let items: Vec<String> = many.iter().map(|one| item(one)).collect();
@@ -234,7 +236,7 @@ fn item(element: &Element) -> String {
     }
 }
 
-/// An element as an inline table.
+/// Returns an element as an inline table.
 fn body(element: &Element) -> String {
     let mut parts = Vec::new();
     for group in groups(element) {
@@ -253,7 +255,7 @@ fn body(element: &Element) -> String {
 
 fn leaf_text(element: &Element) -> String {
     match element.look {
-        // TOML's numbers have 64 bits with a sign.
+        // TOML's numbers are signed 64-bit integers.
         Look::Bare
             if element.text.parse::<i64>().is_ok()
                 || ["true", "false"].contains(&&*element.text) =>

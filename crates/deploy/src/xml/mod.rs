@@ -1,4 +1,4 @@
-//! XML as OMG's and CIAO's schemas have it.
+//! XML in OMG's and CIAO's schemas.
 
 mod read;
 mod write;

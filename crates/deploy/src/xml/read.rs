@@ -1,4 +1,5 @@
-//! XML to elements: no document types, no entities but the five of XML, nothing fetched.
+//! Reading of XML as elements: no document types, only the five predefined entities, and nothing is
+//! fetched.
 
 use std::borrow::Cow;
 
@@ -8,10 +9,10 @@ use quick_xml::events::{BytesStart, Event};
 use crate::element::{Element, Limits};
 use crate::finding::{Error, Place};
 
-/// Attributes that one element may have.
+/// Maximum number of attributes of an element.
 const MOST_ATTRIBUTES: usize = 64;
 
-/// Reads a document. Its root keeps its name without the prefix.
+/// Reads a document. Its root keeps its name, without the prefix.
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     limits.admit(text)?;
     let mut reader = Reader::from_str(text);
@@ -73,7 +74,7 @@ fn wrong(place: Place, error: impl std::fmt::Display) -> Error {
     Error::at(place, format!("no well-formed XML: {error}"))
 }
 
-/// Ends of lines as XML 1.0 has them. Those of XML 1.1, U+0085 and U+2028, are text.
+/// Normalises line ends as in XML 1.0. Those of XML 1.1, U+0085 and U+2028, are text.
 fn lines(text: &str) -> Cow<'_, str> {
     match text.contains('\r') {
         true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
@@ -92,12 +93,12 @@ fn predefined(name: &[u8]) -> Option<char> {
     }
 }
 
-/// Reports whether XML 1.0 may hold a character.
+/// Reports whether XML 1.0 permits a character.
 pub(super) fn is_legal(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Position in a text, which moves forward only.
+/// Position in a text, which only moves forward.
 struct Cursor<'t> {
     text: &'t str,
     offset: usize,
@@ -142,7 +143,7 @@ impl Tree<'_> {
         let name = utf8(start.local_name().as_ref(), place)?;
         let mut element = Element::new(&name).at(place);
         for (at, attribute) in start.attributes().enumerate() {
-            // Each is compared with those before it.
+            // Each attribute is compared with all earlier ones.
             if at >= MOST_ATTRIBUTES {
                 let what =
                     format!("<{name}> has more than {MOST_ATTRIBUTES} attributes, the limit");
@@ -181,7 +182,7 @@ impl Tree<'_> {
         };
         let has_elements = done.children.iter().any(|child| !child.is_attribute);
         if has_elements && done.text.chars().all(|c| c.is_ascii_whitespace()) {
-            // Between elements it is layout.
+            // Text between elements is layout.
             done.text.clear();
         }
         match self.open.last_mut() {
@@ -196,7 +197,7 @@ fn utf8(octets: &[u8], place: Place) -> Result<String, Error> {
     text.map(str::to_owned).map_err(|error| wrong(place, error))
 }
 
-/// Reports whether an attribute tells of the schema and not of the plan.
+/// Reports whether an attribute belongs to the schema, rather than the plan.
 fn is_noise(name: &str) -> bool {
     name == "xmlns"
         || ["xmlns:", "xsi:", "xml:"].iter().any(|prefix| name.starts_with(prefix))

@@ -1,11 +1,11 @@
-//! Elements to XML.
+//! Writing of elements as XML.
 
 use crate::element::Element;
 use crate::finding::Error;
 
 use super::read::is_legal;
 
-/// Writes a document with this root tag and these declarations of namespaces. `xmi` names attributes of XMI.
+/// Writes a document with this root tag and these namespace declarations. `xmi` names attributes of XMI.
 pub(crate) fn write(
     root: &Element,
     tag: &str,
@@ -39,7 +39,7 @@ impl Writer {
         self.inside(element, &element.name, depth)
     }
 
-    /// Writes what follows the name of an element.
+    /// Writes the rest of an element after its name.
     fn inside(&mut self, element: &Element, tag: &str, depth: usize) -> Result<(), Error> {
         let (attributes, children): (Vec<&Element>, Vec<&Element>) =
             element.children.iter().partition(|child| child.is_attribute);
@@ -88,7 +88,7 @@ fn escape(text: &str, is_attribute: bool, out: &mut String) -> Result<(), Error>
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' if is_attribute => out.push_str("&quot;"),
-            // Readers make line feeds and spaces of these.
+            // Readers would convert these to line feeds and spaces.
             '\r' => out.push_str("&#13;"),
             '\u{85}' => out.push_str("&#133;"),
             '\u{2028}' => out.push_str("&#8232;"),

@@ -1,4 +1,4 @@
-//! Checks of the avionics display: structure, policies, rates, response times, and priorities chosen (A19.6 to A19.14).
+//! Checks of the avionics display: structure, policies, rates, response times, and assigned priorities.
 
 use oxorb_deploy::basic::PortKind;
 use oxorb_deploy::check::{ComponentType, Components, Input, Port, Report, assign, check};
@@ -13,7 +13,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(path).expect("the file is there")
 }
 
-/// Replaces the first of a text, which has to be there.
+/// Replaces the first occurrence of a text, which must exist.
 fn swap(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "no {from:?}");
     text.replacen(from, to, 1)
@@ -36,7 +36,7 @@ fn domain() -> Domain {
     toml(&text("domain.toml")).into_domain().unwrap()
 }
 
-/// What `avionics.idl` declares.
+/// Returns the component types that `avionics.idl` declares.
 fn components() -> Components {
     let port =
         |kind, name: &str| Port { kind, type_name: name.into(), is_also: [name.to_owned()].into() };
@@ -198,7 +198,7 @@ fn types_of_both_ends_are_compared() {
         "{}",
         told(&report)
     );
-    // A facet of a derived interface will do.
+    // A facet of a derived interface is sufficient.
     let sensor = components.get_mut("Avionics::Sensor").unwrap();
     sensor.ports.get_mut("location").unwrap().is_also.insert("Avionics::Place".into());
     assert_eq!(told(&checked(&components)), "");
@@ -344,7 +344,7 @@ fn rings_are_told_at_their_connection() {
     );
 }
 
-/// A chain by its last step.
+/// Returns the response time of a chain, by its last step.
 fn response(report: &Report, last: &str) -> Option<u64> {
     let chains = &report.timing.as_ref().expect("it was analysed").chains;
     let chain = chains.iter().find(|chain| chain.steps.last().is_some_and(|step| step == last));
@@ -355,22 +355,22 @@ fn response(report: &Report, last: &str) -> Option<u64> {
 fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
     let report = checked(&text("collision.toml"), Some(&text("collision-rt.toml")));
     assert_eq!(told(&report), "");
-    // slow rate 0.1, radar 10, warning 5.05 with its call: nothing precedes them, but each waits for its own chain.
+    // slow rate 0.1, radar 10, warning 5.05 with its call: nothing is more urgent, but each waits for its own chain.
     let warning = response(&report, "warning.update").unwrap();
     assert!((15_150_000..=30_000_000).contains(&warning), "{warning}");
     let timing = report.timing.as_ref().unwrap();
     let (_, share) = &timing.nodes[0];
-    // 20 times (0.1 + 10 + 15.05) ms and 5 times (0.1 + 10 + 5.05) ms in a second.
+    // 20 times (0.1 + 10 + 15.05) ms and 5 times (0.1 + 10 + 5.05) ms per second.
     assert!((share - 0.578_75).abs() < 1e-6, "{share}");
 
-    // Twice the rate overloads the node: navigation is late, the warning display is not (A19.7, A19.8).
+    // Twice the rate overloads the node: navigation is late, the warning display is not.
     let busy = swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 40 }");
     let report = checked(&busy, Some(&text("collision-rt.toml")));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "warning.update"), Some(warning));
     assert!(told(&report).contains("warning: on node \"cockpit\", chain rate -> gps.refresh -> navigation.update may not be done with navigation.update within its period of 25 ms"), "{}", told(&report));
 
-    // Where all have one priority, the warning display waits for navigation, too.
+    // With equal priorities, the warning display waits for navigation, too.
     let flat = text("collision-rt.toml")
         .replace("policySet = \"collision\"", "policySet = \"navigation\"");
     let report = checked(&busy, Some(&flat));
@@ -388,7 +388,7 @@ fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
 fn the_analysis_chooses_priorities_that_serve() {
     let plan =
         plan(&swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 30 }"));
-    // Against the rates and the deadlines: the urgent ones are the least urgent lane.
+    // Against the rates and the deadlines: the urgent instances have the least urgent lane.
     let wrong = resources(
         &text("collision-rt.toml")
             .replace("server_priority = 10", "server_priority = 30")
@@ -431,7 +431,7 @@ fn calls_to_another_node_suspend_the_caller() {
         [[connection]]\nname = \"position\"\ndelay = \"1 ms\"\n";
     let report = checked(&two, Some(&rt(delays)));
     assert_eq!(told(&report), "");
-    // 1, message 1, 2, message 1, 4; the call takes 1, 3 beside at most 2 of refresh, and 1 again. The rate generator may
+    // 1, message 1, 2, message 1, 4; the call takes 1, 3 with at most 2 of refresh, and 1 again. The rate generator may
     // run once more before the display, on the same node and at the same priority.
     let found = response(&report, "navigation.update").unwrap();
     assert!((14_000_000..=18_000_000).contains(&found), "{found}");
@@ -442,7 +442,7 @@ fn calls_to_another_node_suspend_the_caller() {
     assert!(response(&report, "navigation.update").unwrap() < found);
 }
 
-/// Instances named `names` on one node, and what `connections` says.
+/// Returns a plan of the instances `names` on one node, with the text of `connections`.
 fn one_node(names: &[String], connections: &str) -> String {
     let mut text = "[[implementation]]\nname = \"I\"\n".to_owned();
     for name in names {
@@ -451,7 +451,7 @@ fn one_node(names: &[String], connections: &str) -> String {
     text + connections
 }
 
-/// Resources with a policy set for each priority in `priorities`, named `pN`, and what `rest` says.
+/// Returns resources with a policy set for each priority in `priorities`, named `pN`, and the text of `rest`.
 fn declared(priorities: &[i16], rest: &str) -> String {
     let mut text = "document = \"ServerResources\"\n[orbConfigs]\n".to_owned();
     for priority in priorities {
@@ -487,21 +487,21 @@ fn an_overrun_of_its_own_chain_delays_a_job() {
         );
         declared(&[10, 20], &rest)
     };
-    // The logger takes 30 of 20 ms, and precedes the next release of what sets it going.
+    // The logger takes 30 of 20 ms, and precedes the next release of the work that triggers it.
     let report = plain(&two, &rt(10, 20, "30 ms"));
     assert!(!report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "rate"), None);
-    // Less urgent, it delays nothing.
+    // If it is less urgent, it delays nothing.
     let report = plain(&two, &rt(20, 10, "30 ms"));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "rate"), Some(1_000_000));
     assert_eq!(response(&report, "logger.update"), None);
-    // In time, it delays nothing either.
+    // If it is in time, it delays nothing either.
     let report = plain(&two, &rt(10, 20, "10 ms"));
     assert_eq!(response(&report, "rate"), Some(1_000_000));
 }
 
-/// A row of instances, each of which calls the next `calls` times.
+/// Returns the report on a row of instances, each of which calls the next one `calls` times.
 fn row(length: usize, calls: usize) -> Report {
     let names: Vec<String> = (0..length).map(|at| format!("i{at}")).collect();
     let (mut connections, mut rest) = (String::new(), String::new());
@@ -527,7 +527,7 @@ fn row(length: usize, calls: usize) -> Report {
 
 #[test]
 fn calls_that_merge_are_counted() {
-    // 2 + 4 + ... + 2^12 steps are below the limit, and one more doubling is above.
+    // 2 + 4 + ... + 2^12 steps are below the limit, and one more doubling exceeds it.
     assert_eq!(told(&row(13, 2)), "");
     for length in [14, 40, 200] {
         let report = row(length, 2);
@@ -586,7 +586,7 @@ fn a_connection_joins_a_bounded_number_of_pairs() {
         )
     };
     let rt = declared(&[], "");
-    // One finding, though each of 1000 pairs is wrong.
+    // Only one finding, though each of 1000 pairs is wrong.
     let report = plain(&ends(20, 50), &rt);
     assert_eq!(told(&report).matches("joins a.e").count(), 1, "{}", told(&report));
     let report = plain(&ends(2_000, 2_000), &rt);
@@ -613,7 +613,7 @@ fn cures_list_ten_names() {
     assert!(told.len() < 600_000, "{}", told.len());
 }
 
-/// A source on node `n` that pushes to a slow consumer on `slow` and then to an urgent one.
+/// Returns the report on a source on node `n` that pushes to a slow consumer on `slow` and then to an urgent one.
 fn pushed(slow: &str, events: &str) -> Report {
     let names = ["rate", "slow", "alarm"].map(str::to_owned);
     let plan = one_node(
@@ -635,7 +635,7 @@ fn pushed(slow: &str, events: &str) -> Report {
     let report = plain(&plan, &declared(&[10, 20, 30], &rest));
     assert!(report.is_good(), "{}", told(&report));
     let chains = &report.timing.as_ref().unwrap().chains;
-    // Whatever it follows, it comes from the source alone.
+    // Regardless of what it follows, its chain starts at the source.
     assert_eq!(chains[2].steps, ["rate", "alarm.update"]);
     report
 }
@@ -647,12 +647,12 @@ fn what_is_pushed_directly_follows_the_consumers_before_it() {
     for events in ["", "events = \"direct\""] {
         assert_eq!(alarm("n", events), Some(23_000_000), "{events}");
     }
-    // A channel's threads push by priority.
+    // The threads of a channel push by priority.
     let channel = "events = \"channel\"";
     assert_eq!(alarm("n", channel), Some(3_000_000));
     let slow = response(&pushed("n", channel), "slow.update");
     assert_eq!(slow, Some(23_000_000));
-    // On another node the consumer before takes a message there and one back.
+    // On another node the previous consumer takes a message there and one back.
     assert_eq!(alarm("m", ""), Some(29_000_000));
     assert_eq!(alarm("m", channel), Some(3_000_000));
 }
@@ -706,7 +706,7 @@ fn of_many_errors_the_first_are_kept_and_the_others_counted() {
     };
     assert_eq!(with(101), (100, 0));
     assert_eq!(with(152), (100, 51));
-    // Those of references, too, which end the check.
+    // The same for errors in references, which end the check.
     let text = "[[instance]]\nname = \"a\"\nnode = \"n\"\nimplementation = \"I\"\n";
     let text: String = (0..150).map(|at| text.replace("\"a\"", &format!("\"a{at}\""))).collect();
     let error =
@@ -716,7 +716,7 @@ fn of_many_errors_the_first_are_kept_and_the_others_counted() {
     assert!(error.to_string().ends_with("error: and 50 more errors"), "{error}");
 }
 
-/// Warnings about rings in a plan of instances that are connected by facets: `a-b` says that `a` calls `b`.
+/// Returns the warnings about rings in a plan of instances connected by facets: with `a-b`, `a` calls `b`.
 fn rings(calls: &[&str]) -> Vec<String> {
     let mut text = "[[implementation]]\nname = \"I\"\n".to_owned();
     let names: std::collections::BTreeSet<&str> =
@@ -746,7 +746,7 @@ fn rings_of_facets_are_written_out() {
     assert!(told[1].contains("d.to_e -> e.f, e.to_d -> d.f"), "{}", told[1]);
     let told = rings(&["a-a"]);
     assert!(told[0].starts_with("a calls itself: a.to_a -> a.f; "), "{told:?}");
-    // Two rings of one group are one warning, and the shortest is written out.
+    // Two rings in one group are one warning, and the shortest is written out.
     let told = rings(&["a-b", "b-c", "c-a", "b-a"]);
     assert_eq!(told.len(), 1);
     assert!(told[0].contains("a.to_b -> b.f, b.to_a -> a.f; "), "{}", told[0]);

@@ -1,4 +1,4 @@
-//! Documents in CIAO's form, and in ours: read, written, and refused with the place (A19.2, A19.3, A19.4).
+//! Documents in CIAO's format, and in ours: read, written, and refused with the position.
 
 use oxorb_deploy::{Archive, Assembly, Document, Error, Format, Limits, plan::Plan, value::Data};
 
@@ -125,7 +125,7 @@ fn toml_is_short_where_people_write() {
     assert!(text.contains("berth = { type = { kind = \"tk_struct\""), "{text}");
 }
 
-/// A plan of one instance, with `inside` put into it.
+/// Returns a plan of one instance, with `inside` inserted.
 fn plan(inside: &str) -> String {
     format!(
         "<Deployment:DeploymentPlan xmlns:Deployment=\"http://www.omg.org/Deployment\">\n\
@@ -295,7 +295,7 @@ fn other_roots_and_broken_text_are_refused() {
     assert_eq!(refused, "error: expected a plan, and this is a document of kind Domain");
 }
 
-/// The TOML documents that a page shows, of which there are `N`.
+/// Returns the TOML documents on a page, which must be `N`.
 fn examples<const N: usize>(page: &str) -> [&str; N] {
     let blocks = page.split("```toml\n").skip(1);
     let blocks =

@@ -1,4 +1,4 @@
-//! Any plan, through TOML and XML and back, is the same plan.
+//! Conversion of any plan through TOML and XML and back preserves it.
 
 use oxorb_deploy::{Document, Format, Limits};
 use proptest::prelude::*;

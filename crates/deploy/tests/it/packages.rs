@@ -1,4 +1,4 @@
-//! Plans of packages: default rates and those that an assembly overrides (A19.2), and packages that are refused.
+//! Plans from packages: default rates and those that an assembly overrides, and packages that are refused.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use oxorb_deploy::check::{Input, check};
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::{Archive, ArchiveLimits, Assembly, AssemblyLimits};
 
-/// Files of the package of a cockpit.
+/// Returns the files of the package of a cockpit.
 fn cockpit() -> Archive {
     fn add(archive: &mut Archive, folder: &Path, prefix: &str) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -21,7 +21,7 @@ fn cockpit() -> Archive {
     let mut archive = Archive::default();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/packages/cockpit");
     add(&mut archive, Path::new(folder), "");
-    // As whoever gets the file has it.
+    // Packed and unpacked, as a recipient gets it.
     Archive::read(&archive.write().unwrap(), &ArchiveLimits::default()).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn on(node: &str) -> Assembly {
     Assembly { node: Some(node.to_owned()), ..Assembly::default() }
 }
 
-/// Changes a text in a file of an archive.
+/// Replaces a text in a file of an archive.
 #[track_caller]
 fn change(archive: &mut Archive, file: &str, from: &str, to: &str) {
     let text = archive.files.get_mut(file).unwrap();
@@ -38,7 +38,7 @@ fn change(archive: &mut Archive, file: &str, from: &str, to: &str) {
     *text = old.replacen(from, to, 1).into_bytes();
 }
 
-/// Why the cockpit makes no plan after a change.
+/// Returns the reason for which the cockpit makes no plan after a change.
 #[track_caller]
 fn refused(file: &str, from: &str, to: &str) -> String {
     let mut archive = cockpit();
@@ -65,7 +65,7 @@ fn a_rate_is_the_packages_unless_the_assembly_overrides_it() {
         "of the assembly, through a property of the inner one"
     );
     assert_eq!(rate(&plan, "timer"), "40", "of the assembly");
-    // The package overrides the implementation, and is overridden by the assembly.
+    // The package overrides the implementation, and the assembly overrides the package.
     let mut archive = cockpit();
     let label = "label = \"RateGenerator\"\n";
     let with = format!("{label}configProperty = {{ hertz = {{ ulong = 15 }} }}\n");
@@ -80,7 +80,7 @@ fn a_plan_of_a_package_is_whole() {
     let plan = cockpit().plan(&on("nose")).unwrap();
     let report = check(&Input { plan: &plan, resources: None, domain: None, components: None });
     assert!(report.findings.is_empty(), "{:?}", report.findings);
-    // Of the two implementations the first that is precise enough, and each once.
+    // The first implementation that is precise enough, of two, and each only once.
     let names: Vec<&str> = plan.implementation.iter().map(|one| &*one.name).collect();
     assert_eq!(names, ["Timer implementation", "FineGps implementation"]);
     let parameters = &plan.implementation[1].exec_parameter;
@@ -92,7 +92,7 @@ fn a_plan_of_a_package_is_whole() {
     );
     assert_eq!(plan.artifact.len(), 1);
     assert_eq!(plan.artifact[0].location, ["bin/cockpit"]);
-    // The connection from outside ends at the instance within.
+    // The connection from outside ends at the inner instance.
     let connections: Vec<&str> = plan.connection.iter().map(|one| &*one.name).collect();
     assert_eq!(connections, ["fast pulse", "usual/pulse", "slow/pulse"]);
     let ends = &plan.connection[0].internal_endpoint;
@@ -213,7 +213,7 @@ fn packages_that_grow_or_contain_themselves_are_refused() {
     let limits = AssemblyLimits { octets: 100, ..AssemblyLimits::default() };
     let told = cockpit().plan(&Assembly { limits, ..on("n") }).unwrap_err().to_string();
     assert!(told.contains("more than 100 octets of names and values, the limit"), "{told}");
-    // What nobody takes costs as well, each time that it is read.
+    // Unused names count as well, each time that they are read.
     let mut archive = cockpit();
     let names: Vec<String> =
         (0..20_000).map(|at| format!("{{ name = \"{at}\", externalName = \"{at}\" }}")).collect();

@@ -1,4 +1,4 @@
-//! The fuzz target over its seeds, cut off anywhere.
+//! The fuzz target on its seeds, cut off anywhere.
 
 #[test]
 fn seeds_are_read_whole_and_in_part() {

@@ -1,4 +1,4 @@
-//! Channels in a federation: in one process over the loopback interface, and on hosts of their own behind two routers.
+//! Channels in a federation: in one process over the loopback interface, and on separate hosts behind two routers.
 
 mod priorities;
 mod routers;
@@ -15,7 +15,7 @@ use oxorb_event::{
 use oxorb_event_zenoh::{Federation, FederationOptions, Node, WhenCongested, ZenohGateway};
 use oxorb_testkit::net::free_port;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Time limit of events that must happen; no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Events that a consumer got.
@@ -85,7 +85,7 @@ impl Host {
         self.supplier.push(events).unwrap();
     }
 
-    /// Pushes probes until a consumer elsewhere gets one, and waits until it has all.
+    /// Pushes probes until a remote consumer gets one, and waits until it has all.
     fn until_heard(&self, event_type: i32, at: &Record) {
         let came = |payload: &[u8]| {
             let of = |one: &&Event| one.header.r#type == event_type && one.data.payload == payload;
@@ -101,7 +101,7 @@ impl Host {
     }
 }
 
-/// Options with which zenoh drops nothing, however long its threads get no processor.
+/// Options with which zenoh drops nothing, however late its threads run.
 fn patient() -> FederationOptions {
     FederationOptions { when_congested: WhenCongested::Wait, ..FederationOptions::default() }
 }

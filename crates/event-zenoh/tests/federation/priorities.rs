@@ -1,4 +1,4 @@
-//! Priorities of events: zenoh has them, and queues go by them.
+//! Priorities of events, in zenoh and in the gateway's queues.
 
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -44,7 +44,7 @@ fn zenoh_carries_each_event_at_its_priority() {
     all(19, Priority::DataHigh, false);
 }
 
-/// Holds the first event until the test lets it go.
+/// Holds the first event until the test releases it.
 struct Held {
     reached: mpsc::Sender<()>,
     open: Mutex<mpsc::Receiver<()>>,
@@ -77,7 +77,7 @@ fn what_is_urgent_overtakes_what_waits_and_keeps_its_own_order() {
     let record = Arc::<Record>::default();
     let held = Held { reached, open: Mutex::new(open), record: Arc::clone(&record) };
     let _held = other.channel.connect_consumer(Arc::new(held), &asks_for(&Filter::ALL)).unwrap();
-    // The probe asks for the same, so that no subscription changes.
+    // The probe is of a subscribed type, so that no subscription changes.
     one.push(&[event(19, 1, 9, b"first")]);
     first.recv().unwrap();
     let before = other.gateway.statistics().receiving.offered;

@@ -1,5 +1,5 @@
-//! Two hosts, each with a router and a channel behind it: a router that is killed and comes back, and a cable that carries
-//! nothing for a while. Each event is numbered by its supplier; what does not arrive is counted.
+//! Two hosts, each with a router and a channel behind it: a router that is killed and restarted, and a cable that loses
+//! all packets for a while. Each event is numbered by its supplier; missing ones are counted.
 //!
 //! ```text
 //! [north: supplier, channel --client--> router] ==cable== [south: router <--client-- channel, consumer]
@@ -31,10 +31,10 @@ const SOUTH: &str = "10.77.1.2";
 /// Types of the events, each of another priority.
 const TYPES: [i32; 3] = [17, 18, 19];
 const PRIORITIES: &str = "17@real-time 18@data 19@background";
-/// Files by which the test talks to its hosts; each world has its own /run.
+/// Files by which the test signals its hosts; each world has its own /run.
 const GO: &str = "/run/federation-go";
 const STOP: &str = "/run/federation-stop";
-/// First octet of an event: looking for a consumer.
+/// First octet of an event that probes for a consumer.
 const HELLO: u8 = b'h';
 /// First octet of an event that is counted.
 const NUMBERED: u8 = b'n';
@@ -68,13 +68,13 @@ fn order_is_kept_and_gaps_are_counted_while_a_router_dies_and_a_cable_is_cut() {
     consumer.wait_for_line("steady", LONG);
     let before = waits_for(&mut consumer, "mark", 2);
 
-    // A process that is killed says nothing; its host does.
+    // A killed process sends nothing; its host resets the connections.
     south.kill();
     sleep(Duration::from_secs(1));
     let _south = router("south", NORTH);
     let after = more_than(&mut consumer, before + 1_000);
 
-    // Nobody says anything: TCP sends again.
+    // No reset here: TCP retransmits.
     world.swallow("north", SOUTH);
     world.swallow("south", NORTH);
     sleep(Duration::from_secs(2));
@@ -114,7 +114,7 @@ fn waits_for(process: &mut Process, line: &str, times: usize) -> u64 {
     last
 }
 
-/// Waits until a consumer has got a later event than that; returns its number.
+/// Waits until a consumer has got an event later than `number`; returns its number.
 fn more_than(process: &mut Process, number: u64) -> u64 {
     loop {
         let last = waits_for(process, "mark", 1);
@@ -200,7 +200,7 @@ fn supplier() {
         seen.sending.dropped_in_all(),
         seen.failed
     );
-    // Until it is killed: some may be lost.
+    // Repeated until it is killed, since some may be lost.
     loop {
         push(END, number);
         sleep(Duration::from_millis(100));
@@ -219,14 +219,14 @@ fn consumer() {
     hears_all(&record);
     println!("hears all");
     until("numbers come", || record.all().iter().any(|one| one.data.payload[0] == NUMBERED));
-    // Greetings are not counted, nor are those of them that are lost.
+    // Probes are not counted, nor are lost ones.
     println!("steady");
     let mut marked = 0;
     loop {
         sleep(Duration::from_millis(100));
         let all = record.all();
         let of = |event_type: i32| all.iter().filter(move |one| one.header.r#type == event_type);
-        // All three, so that each has come back.
+        // All three, so that each type has arrived again.
         let last = TYPES.map(|one| of(one).last().map_or(0, |last| number(&last.data.payload)));
         let last = last.into_iter().min().unwrap_or(0);
         if last > marked {
@@ -250,7 +250,7 @@ fn consumer() {
                 missing += now - *before - 1;
                 *before = now;
             }
-            // Where the last numbers were lost.
+            // The last numbers were lost.
             END => {
                 missing += now - *before;
                 *before = now;
@@ -259,10 +259,10 @@ fn consumer() {
         }
     }
     let seen = gateway.statistics();
-    // Endings may be lost, too: then it counts more than the numbers tell.
+    // Ends may be lost, too: then the gateway counts more than the numbers show.
     assert!(seen.lost >= missing, "the gateway counts its gaps: {seen:?}");
     assert!(seen.lost <= missing + 100, "and no others: {seen:?}");
-    // Who reads this ends the process.
+    // The reader of this line ends the process.
     println!(
         "got {received} lost {missing} disordered {disordered} repeated {} dropped {}",
         seen.repeated,

@@ -16,7 +16,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
     let port = free_port();
     let one = Host::join(port, true, patient());
     let others = [(); 2].map(|()| Host::join(port, false, patient()));
-    // Expressions that overlap, and events that match both.
+    // Overlapping expressions, and events that match both.
     let both = Filter::any_of([Filter::event_type(17), Filter::event(0, 1)]);
     let records = [(&others[0], &both), (&others[1], &Filter::event(17, 1))]
         .map(|(host, filter)| Record::at(&host.channel, filter));
@@ -32,7 +32,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
         event(17, 1, 1, b"last hop"),
         event(17, 1, 0, b"no hop"),
     ]);
-    // Of any type: all consumers may want it.
+    // An event of any type concerns all consumers.
     one.push(&[event(0, 1, 3, b"any")]);
     for (record, _) in &records {
         until("all that is asked for is there", || {
@@ -48,7 +48,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
         );
         assert_eq!(record.count(b"nobody") + record.count(b"no hop"), 0);
     }
-    // What came in did not go out again, so that nothing came back.
+    // Received events were not sent out again, so that nothing came back.
     assert_eq!(own.all().len(), before + 54);
     for host in &others {
         until("they find each other", || host.gateway.statistics().neighbours == 2);
@@ -69,7 +69,7 @@ fn what_nobody_asks_for_any_more_does_not_come() {
     drop(first);
     until("subscriptions change", || other.gateway.statistics().subscriptions == 2);
     one.until_heard(18, &later);
-    // Counted once it is delivered.
+    // Counted after its delivery.
     let received = || {
         until("nothing is in hand", || other.gateway.statistics().receiving.waiting == 0);
         other.gateway.statistics().received
@@ -114,7 +114,7 @@ fn events_in_a_circle_of_federations_end() {
     let ports = [free_port(), free_port()];
     let options = |prefix: &str| FederationOptions { prefix: prefix.to_owned(), ..patient() };
     let hosts = [true, false].map(|listens| Host::join(ports[0], listens, options("left")));
-    // The same channels once more, under another prefix: out one way, back the other.
+    // The same channels under another prefix: out one way, back the other.
     let back = hosts.each_ref().map(|host| {
         ZenohGateway::start(&host.channel, &host.federation, options("right")).unwrap()
     });
@@ -126,7 +126,7 @@ fn events_in_a_circle_of_federations_end() {
         ways.into_iter().all(|way| way.statistics().received > 0)
     });
     hosts[0].push(&[event(17, 1, 4, b"round")]);
-    // Two ways there; each copy goes back by the way that it did not come, and so on, one less each time.
+    // Two ways there; each copy returns by the other way, and so on, with its ttl decremented each time.
     let ttls = |at: usize| {
         let told = records[at].0.told();
         let mut ttls: Vec<i32> =
@@ -140,7 +140,7 @@ fn events_in_a_circle_of_federations_end() {
     assert_eq!((ttls(0), ttls(1)), (vec![0, 0, 2, 2, 4], vec![1, 1, 3, 3]));
 }
 
-/// Keeps the thread that pushes until the test lets it go.
+/// Blocks the pushing thread until the test releases it.
 struct Stuck {
     open: Mutex<mpsc::Receiver<()>>,
     record: Arc<Record>,
@@ -160,7 +160,7 @@ impl PushConsumer for Stuck {
 #[test]
 fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     let port = free_port();
-    // What is lost is lost in the receiver's queue.
+    // Losses happen only in the receiver's queue.
     let sending =
         FederationOptions { sending: Qos { events: 10_000, ..Qos::default() }, ..patient() };
     let receiving =
@@ -172,7 +172,7 @@ fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     let record = Arc::<Record>::default();
     let stuck = Arc::new(Stuck { open: Mutex::new(open), record: Arc::clone(&record) });
     let _stuck = other.channel.connect_consumer(stuck, &asks_for(&Filter::event(17, 1))).unwrap();
-    // Only now: somebody asks all the time.
+    // Only after the last probe: its consumer is subscribed until then.
     drop(probing);
     until("it is asked for", || other.gateway.statistics().subscriptions == 2);
     let offered = other.gateway.statistics().receiving.offered;

@@ -1,4 +1,4 @@
-//! Connections of suppliers and consumers of the channel's own process.
+//! Connections of local suppliers and consumers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub struct ConsumerConnection {
     proxy: Arc<ConsumerProxy>,
 }
 
-/// A supplier's connection: where events go in. Dropping it disconnects.
+/// A supplier's connection, through which it pushes events. Dropping it disconnects.
 pub struct SupplierConnection {
     proxy: Arc<SupplierProxy>,
 }
@@ -26,22 +26,22 @@ impl ConsumerConnection {
         &self.proxy
     }
 
-    /// Returns the number of the connection, as statistics and notices have it.
+    /// Returns the number of the connection, as used in statistics and notices.
     pub fn number(&self) -> u64 {
         self.proxy.number()
     }
 
-    /// Holds back events from now on: those that match are counted and not delivered.
+    /// Suspends delivery: further matching events are counted and dropped.
     pub fn suspend(&self) {
         self.proxy.suspend(true);
     }
 
-    /// Lets events through again.
+    /// Resumes delivery.
     pub fn resume(&self) {
         self.proxy.suspend(false);
     }
 
-    /// Whether the connection still is: neither disconnected nor let go.
+    /// Reports whether the connection still exists: neither disconnected nor released.
     pub fn is_connected(&self) -> bool {
         self.proxy.is_connected()
     }
@@ -49,7 +49,7 @@ impl ConsumerConnection {
 
 impl Drop for ConsumerConnection {
     fn drop(&mut self) {
-        // It may have ended before, or never begun.
+        // The connection may have ended before, or never begun.
         self.proxy.leave();
     }
 }
@@ -59,15 +59,15 @@ impl SupplierConnection {
         SupplierConnection { proxy }
     }
 
-    /// Returns the number of the connection, as statistics and notices have it.
+    /// Returns the number of the connection, as used in statistics and notices.
     pub fn number(&self) -> u64 {
         self.proxy.number()
     }
 
-    /// Gives events to all consumers whose filters let them pass. Each is filtered on its own.
+    /// Pushes events to all consumers whose filters accept them. Each event is filtered separately.
     ///
-    /// Allocates nothing for consumers of this process, once it was called after the last change of consumers; takes no
-    /// lock that another supplier takes.
+    /// Allocates nothing for local consumers after the first call since the last change of consumers; takes no lock
+    /// that another supplier takes.
     ///
     /// # Errors
     /// [`PushError`]; the events are counted as refused.
@@ -75,13 +75,13 @@ impl SupplierConnection {
         self.proxy.push(events)
     }
 
-    /// Keeps the events of this supplier from one consumer, from the next push on: a gateway that is both does not get back
-    /// what it brought. A later call names another consumer instead.
+    /// Excludes one consumer from the events of this supplier, from the next push on, so that a gateway that is both
+    /// does not receive its own events. A later call replaces the excluded consumer.
     pub fn keep_from(&self, consumer: &ConsumerConnection) {
         self.proxy.keep_from(consumer.number());
     }
 
-    /// Whether the connection still is.
+    /// Reports whether the connection still exists.
     pub fn is_connected(&self) -> bool {
         self.proxy.connected().is_some()
     }

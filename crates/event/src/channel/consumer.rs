@@ -1,4 +1,4 @@
-//! Connected consumers: filter, timers, and the queue if there is one.
+//! Connected consumers: filter, timers, and queue, if any.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -17,17 +17,17 @@ use crate::filter::{Matched, Program, Progress, Trigger};
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;
 
-/// A consumer while it is connected.
+/// A connected consumer.
 pub(crate) struct Connected {
     pub(super) number: u64,
     pub(super) target: Arc<Target>,
     qos: ConsumerQos,
     program: Program,
-    /// Progress of filters that remember.
+    /// Progress of a filter with state.
     progress: Option<Mutex<Progress>>,
-    /// The proxy's, which may be suspended before and after.
+    /// Flag of the proxy, which may be suspended before and after the connection.
     suspended: Arc<AtomicBool>,
-    /// Set once, when the consumer is disconnected or let go.
+    /// Set once, when the consumer is disconnected or released.
     over: AtomicBool,
     /// `None`: events are delivered in the supplier's thread.
     queue: Option<ConsumerQueue>,
@@ -36,17 +36,17 @@ pub(crate) struct Connected {
     pub(super) held_back: AtomicU64,
 }
 
-/// Parts of a consumer.
+/// Constituents of a consumer.
 pub(super) struct Parts {
     pub(super) number: u64,
     pub(super) target: Arc<Target>,
     pub(super) qos: ConsumerQos,
     pub(super) program: Program,
     pub(super) suspended: Arc<AtomicBool>,
-    /// Octets that conjunctions may keep.
+    /// Maximum octets that conjunctions may keep.
     pub(super) collected: usize,
     pub(super) queue: Option<ConsumerQueue>,
-    /// Timers, in the order of those in the program.
+    /// Timers, in the order of the program.
     pub(super) timers: Vec<Timer>,
 }
 
@@ -74,7 +74,7 @@ impl Connected {
         }
     }
 
-    /// Starts the timers: their time begins when the consumer has connected.
+    /// Starts the timers; their time begins when the consumer connects.
     pub(super) fn start(&self) {
         for (kind, period, timer) in &self.timers {
             match kind {
@@ -96,24 +96,24 @@ impl Connected {
         self.suspended.load(Relaxed)
     }
 
-    /// Returns its queue if the schedule decides about it.
+    /// Returns the consumer's queue if the schedule determines its dispatch.
     pub(super) fn scheduled_queue(&self) -> Option<&ConsumerQueue> {
         self.queue.as_ref().filter(|queue| queue.follows())
     }
 
-    /// Returns the events that conjunctions dropped because they had too much.
+    /// Returns the number of events that conjunctions dropped at their limit.
     pub(super) fn uncollected(&self) -> u64 {
         let progress = self.progress.as_ref();
         progress.map_or(0, |progress| progress.lock().dropped())
     }
 
-    /// Returns what its queue counts; nothing without one.
+    /// Returns the counters of the consumer's queue; zeros without one.
     pub(super) fn queue_counts(&self) -> Counts {
         let queue = self.queue.as_ref();
         queue.map(ConsumerQueue::counts).unwrap_or_default()
     }
 
-    /// Ends deliveries from now on; `false` if that was done before. What waits in the queue is dropped.
+    /// Ends deliveries and drops the events in the queue; `false` if they had ended before.
     pub(super) fn end(&self) -> bool {
         if let Some(queue) = &self.queue {
             queue.detach();
@@ -124,7 +124,7 @@ impl Connected {
         !self.over.swap(true, Relaxed)
     }
 
-    /// Pushes the event of one of its timers.
+    /// Pushes the event of a timer of this consumer.
     pub(super) fn fire(&self, timer: usize) -> Result<(), Released> {
         let Some((kind, _, _)) = self.timers.get(timer) else {
             return Ok(());
@@ -137,10 +137,10 @@ impl Connected {
         self.offer(trigger, &Outgoing::new(std::slice::from_ref(&event), arrived))
     }
 
-    /// Asks the filter about an event, and pushes what it lets pass.
+    /// Applies the filter to an event, and pushes the events that it accepts.
     ///
     /// # Errors
-    /// The consumer has to be let go.
+    /// The consumer must be released.
     pub(super) fn offer(
         &self,
         trigger: Trigger<'_>,
@@ -165,17 +165,17 @@ impl Connected {
         }
     }
 
-    /// Whether the consumer gets events as a message, and those that it is offered are the ones that it gets: what its filter
-    /// collected is not there any more when they turn out not to have left.
+    /// Reports whether the consumer receives events as messages and without a conjunction. Only such a push can be
+    /// repeated: a conjunction no longer has the events that it collected if they turn out to be unsent.
     pub(super) fn may_be_repeated(&self) -> bool {
         self.progress.is_none() && self.target.is_far()
     }
 
-    /// Takes back that events were delivered which have not left. They are pushed again, unless the consumer may have got
-    /// them.
+    /// Corrects the counters for events that were counted as delivered but not sent. Pushes them again, unless the
+    /// consumer may have received them.
     ///
     /// # Errors
-    /// The consumer has to be let go.
+    /// The consumer must be released.
     pub(super) fn unsent(
         &self,
         outgoing: &Outgoing<'_>,
@@ -219,7 +219,7 @@ impl Connected {
         Ok(())
     }
 
-    /// Deadlines begin anew with everything that is pushed.
+    /// Restarts the deadline timers, which begin again with every push.
     fn put_off_deadlines(&self) {
         for (kind, period, timer) in &self.timers {
             if *kind == TimeoutKind::Deadline {
@@ -228,7 +228,7 @@ impl Connected {
         }
     }
 
-    /// Returns the events that its queue dropped, in sets.
+    /// Returns the number of sets that the queue dropped, except those that could not be delivered.
     pub(super) fn dropped(&self) -> u64 {
         let counts = self.queue_counts();
         counts.dropped_in_all() - counts.dropped(Cause::Failed)

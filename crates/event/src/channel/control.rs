@@ -1,4 +1,4 @@
-//! Threads that do something from time to time: ask peers whether they still are, or for another schedule.
+//! Threads with periodic work: they ping peers, or check for a new schedule.
 
 use std::io;
 use std::sync::Arc;
@@ -8,21 +8,20 @@ use std::time::Duration;
 
 use oxorb_sys::sync::{Condvar, Mutex};
 
-/// The rounds of one channel.
+/// Periodic thread of a channel.
 #[derive(Default)]
 pub(super) struct Rounds {
     stopped: Mutex<bool>,
     changed: Condvar,
-    /// Whether there is a thread.
+    /// Whether the thread runs.
     runs: AtomicBool,
 }
 
 impl Rounds {
-    /// Begins the rounds, once: `round` is called after each period until it returns `false`.
+    /// Starts the thread once: it calls `round` after each period until `round` returns `false`.
     ///
-    /// # Errors
-    /// The system refuses the thread. Failed pushes still find dead consumers, and who connects again gets its lane; the next
-    /// call tries again.
+    /// The system refuses the thread. Failed pushes still reveal dead consumers, and a consumer that connects again
+    /// gets its scheduled lane; the next call tries again.
     pub(super) fn begin(
         self: &Arc<Self>,
         thread: &str,
@@ -42,13 +41,13 @@ impl Rounds {
         begun.map(drop)
     }
 
-    /// Ends the rounds, after the one that runs.
+    /// Ends the thread after the current round.
     pub(super) fn stop(&self) {
         *self.stopped.lock() = true;
         self.changed.notify_all();
     }
 
-    /// Waits; returns `false` when the rounds end meanwhile.
+    /// Waits for one period; returns `false` if the thread must end.
     fn wait(&self, period: Duration) -> bool {
         let stopped = self.stopped.lock();
         let (stopped, _) = self.changed.wait_timeout_while(stopped, period, |stopped| !*stopped);

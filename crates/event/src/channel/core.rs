@@ -1,4 +1,4 @@
-//! State that all parts of a channel share: its members, and what changes with them.
+//! Shared state of a channel: its members, and the notifications about their changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -32,47 +32,46 @@ use crate::scheduling::{Scheduling, SchedulingError};
 
 type Log = Box<dyn Fn(&Notice) + Send + Sync>;
 
-/// Chooses the rate of a supplier when it connects.
+/// Function that chooses the rate of a supplier when it connects.
 pub(super) type Rates = Box<dyn Fn(&SupplierQos) -> Option<Rate> + Send + Sync>;
 
-/// State that all parts of a channel share.
+/// Shared state of all parts of a channel.
 pub(crate) struct Core {
     pub(crate) options: ChannelOptions,
     pub(super) observers: Observers,
-    /// Counts the changes of consumers: suppliers that see another number look again whom their events concern.
+    /// Number of changes of consumers; a supplier whose routes have another number determines them again.
     generation: AtomicU64,
     members: Mutex<Members>,
     destroyed: AtomicBool,
     log: OnceLock<Log>,
     rounds: Arc<Rounds>,
-    /// Looks whether there is another schedule.
+    /// Thread that checks for a new schedule.
     looks: Arc<Rounds>,
     names: Names,
-    /// Looks for suppliers that have gone without a word.
+    /// Thread that checks for suppliers that left without disconnecting.
     silences: Arc<Rounds>,
-    /// Looks for proxies that were never connected, and whose clients have gone.
+    /// Thread that checks for proxies that were never connected and whose clients have left.
     leavings: Arc<Rounds>,
-    /// Tells observers that are objects.
+    /// Thread that notifies remote observers.
     teller: Arc<Teller>,
-    /// Scheduling service that is told about connections automatically.
+    /// Scheduling service to which connections are reported automatically.
     scheduling: OnceLock<Scheduling>,
-    /// Called with each consumer that connects.
+    /// Function called for each connecting consumer.
     chooser: OnceLock<Chooser>,
-    /// Called with each supplier that connects.
+    /// Function called for each connecting supplier.
     rates: OnceLock<Rates>,
-    /// Treatment of events beyond the periods that suppliers declared, unless they have a rate by
-    /// choice.
+    /// Treatment of events beyond the periods that suppliers declared, unless `rates` chooses a rate.
     declared: OnceLock<Beyond>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
-    /// Started when a filter first needs one.
+    /// Timers of filters, created when a filter first needs one.
     timers: Mutex<Option<Timers>>,
 }
 
-/// The queues of all consumers.
+/// Queues of all consumers.
 pub(super) struct Queues {
     pub(super) dispatcher: Dispatcher<Arc<Set>>,
-    /// Quality of each queue, unless it is chosen otherwise.
+    /// Quality of each queue, unless chosen otherwise.
     pub(super) qos: Qos,
 }
 
@@ -80,12 +79,12 @@ pub(super) struct Queues {
 struct Members {
     last: u64,
     consumers: BTreeMap<u64, Arc<ConsumerProxy>>,
-    /// Suppliers, which POAs and connections own.
+    /// Suppliers, owned by POAs and connections.
     suppliers: BTreeMap<u64, Weak<SupplierProxy>>,
 }
 
 impl Queues {
-    /// Returns the dispatch of consumers that nothing is said of.
+    /// Returns the default dispatch of a consumer.
     fn usual(&self) -> ConsumerDispatch {
         ConsumerDispatch { queue: self.qos.clone(), ..ConsumerDispatch::default() }
     }
@@ -95,16 +94,16 @@ impl Queues {
     }
 }
 
-/// Calls of `destroy` to peers elsewhere.
+/// Calls of `destroy` to remote peers.
 type Calls = Vec<Box<dyn FnOnce() + Send>>;
 
-/// Calls of `destroy` that are made at a time.
+/// Maximum number of concurrent calls in `destroy`.
 const SIDE_BY_SIDE: usize = 16;
 
-/// Shortest time between two looks for silent suppliers, or unused proxies.
+/// Shortest period of the checks for silent suppliers and for unused proxies.
 const LEAST_LOOK: Duration = Duration::from_millis(10);
 
-/// Times that a call may take which `destroy` takes at most for all of its calls.
+/// Total time limit of the calls in `destroy`, as a multiple of `call_timeout`.
 const DESTROY_CALLS: u32 = 10;
 
 impl Core {
@@ -139,7 +138,7 @@ impl Core {
         let _ = self.log.set(log);
     }
 
-    /// Whether events wait in queues; otherwise they are delivered in the supplier's thread.
+    /// Reports whether events wait in queues; otherwise they are delivered in the supplier's thread.
     pub(super) fn has_queues(&self) -> bool {
         self.queues.is_some()
     }
@@ -148,7 +147,7 @@ impl Core {
         self.destroyed.load(Ordering::Acquire)
     }
 
-    /// Makes a proxy that a consumer may connect to.
+    /// Creates a proxy to which a consumer may connect.
     pub(crate) fn consumer_proxy(
         self: &Arc<Self>,
         maker: Maker,
@@ -174,14 +173,14 @@ impl Core {
         Ok(proxy)
     }
 
-    /// Makes a proxy that a supplier may connect to.
+    /// Creates a proxy to which a supplier may connect.
     pub(crate) fn supplier_proxy(
         self: &Arc<Self>,
         maker: Maker,
     ) -> Result<Arc<SupplierProxy>, ConnectError> {
         let limit = self.options.limits.suppliers;
         let elsewhere = maker.is_elsewhere();
-        // A proxy that ends here locks the members: they go after that lock.
+        // A proxy that is dropped here locks the members, so it must be dropped after this lock.
         let mut theirs = Vec::new();
         let mut members = self.members()?;
         if members.suppliers.len() >= limit {
@@ -214,7 +213,7 @@ impl Core {
         appended
     }
 
-    /// Makes the queue of a consumer, if the channel has queues. `own` is what the consumer itself asked for.
+    /// Creates the queue of a consumer, if the channel has queues. `own` is the dispatch that the consumer requested.
     pub(super) fn queue(
         self: &Arc<Self>,
         number: u64,
@@ -238,11 +237,11 @@ impl Core {
         queue.map(Some).map_err(ConnectError::Queue)
     }
 
-    /// Returns the dispatch of a consumer: the schedule's, where it has one, and then the owner's choice.
+    /// Returns the dispatch of a consumer: the schedule's if it has one, as modified by the owner's choice.
     fn choose(&self, queues: &Queues, qos: &ConsumerQos) -> ConsumerDispatch {
         let usual = queues.usual();
         let scheduled = self.scheduling.get();
-        // Where the service does not answer, the next look places it.
+        // If the service does not answer, the next check places the consumer.
         let scheduled =
             scheduled.and_then(|scheduling| scheduling.place(qos, queues.lanes(), &usual).ok()?);
         self.chosen(qos, scheduled.unwrap_or(usual))
@@ -255,11 +254,11 @@ impl Core {
         }
     }
 
-    /// Moves consumers to the lanes of another schedule, if there is one. Consumers for which nothing is scheduled stay where
-    /// they are.
+    /// Moves consumers to the lanes of a new schedule, if there is one. Consumers without a scheduled operation keep
+    /// their lanes.
     ///
     /// # Errors
-    /// The service cannot be reached. The next call places everybody.
+    /// The service cannot be reached. The next call places all consumers.
     pub(super) fn follow_schedule(&self) -> Result<(), SchedulingError> {
         let (Some(scheduling), Some(queues)) = (self.scheduling.get(), &self.queues) else {
             return Ok(());
@@ -286,7 +285,7 @@ impl Core {
         let _ = self.declared.set(beyond);
     }
 
-    /// Returns the rate that a supplier has to keep: that of the owner's choice, or else the declared one.
+    /// Returns the rate limit of a supplier: the owner's choice, otherwise the declared rate.
     pub(super) fn rate(&self, qos: &SupplierQos) -> Option<Rate> {
         let chosen = self.rates.get().and_then(|rates| rates(qos));
         chosen.or_else(|| {
@@ -300,22 +299,22 @@ impl Core {
         let _ = self.chooser.set(chooser);
     }
 
-    /// Begins to follow a schedule: looks from time to time whether it is another one.
+    /// Begins to follow a schedule, with periodic checks for a new one.
     pub(super) fn set_scheduling(self: &Arc<Self>, scheduling: Scheduling) {
         let is_first = self.scheduling.set(scheduling).is_ok();
         if let (true, Some(_), Some(period)) = (is_first, &self.queues, self.options.reschedule) {
             let weak = Arc::downgrade(self);
-            // A service that does not answer now may at the next look.
+            // A service that does not answer now may answer at the next check.
             let look = move || weak.upgrade().map(|core| core.follow_schedule().ok()).is_some();
             self.begun("event-schedule", self.looks.begin("event-schedule", period, look));
         }
     }
 
-    /// Tells the scheduling service of a consumer, and of all suppliers whose events concern it.
+    /// Reports a consumer, and all suppliers whose events concern it, to the scheduling service.
     pub(super) fn schedule_consumer(&self, consumer: &Connected) {
         let (number, program) = (consumer.number, consumer.program());
         if let Some(scheduling) = self.scheduling.get() {
-            // It was placed before it was among those whom a look moves.
+            // The consumer was placed before it became one of those that a check moves.
             scheduling.look_anew();
         }
         self.tell_schedule(number, |scheduling| {
@@ -326,7 +325,7 @@ impl Core {
         });
     }
 
-    /// Tells the scheduling service of a supplier, and of all consumers that its events concern.
+    /// Reports a supplier, and all consumers that its events concern, to the scheduling service.
     pub(super) fn schedule_supplier(&self, number: u64, qos: &SupplierQos) {
         self.tell_schedule(number, |scheduling| {
             let consumers = self.consumers();
@@ -335,7 +334,7 @@ impl Core {
         });
     }
 
-    /// Takes back what the scheduling service knows of a consumer's suppliers.
+    /// Withdraws a consumer's dependencies on suppliers from the scheduling service.
     pub(super) fn unschedule_consumer(&self, consumer: &Connected) {
         if let Some(scheduling) = self.scheduling.get() {
             for supplier in self.suppliers() {
@@ -345,7 +344,7 @@ impl Core {
         }
     }
 
-    /// Takes back what the scheduling service knows of a supplier's consumers.
+    /// Withdraws the dependencies of consumers on a supplier from the scheduling service.
     pub(super) fn unschedule_supplier(&self, qos: &SupplierQos) {
         if let Some(scheduling) = self.scheduling.get() {
             for consumer in self.consumers() {
@@ -354,7 +353,7 @@ impl Core {
         }
     }
 
-    /// Connecting does not fail when the scheduling service does.
+    /// Reports to the scheduling service; a failure is logged and does not affect the connection.
     fn tell_schedule(
         &self,
         number: u64,
@@ -367,7 +366,7 @@ impl Core {
         }
     }
 
-    /// Makes the timers of a filter. They run in a thread of the channel.
+    /// Creates the timers of a filter. They run in a thread of the channel.
     pub(super) fn timers(
         self: &Arc<Self>,
         number: u64,
@@ -405,7 +404,7 @@ impl Core {
         }
     }
 
-    /// Returns a reference whose calls take no longer than `call_timeout`.
+    /// Returns a reference whose calls time out after `call_timeout`.
     pub(crate) fn timed<I: oxorb::Interface>(&self, object: &I) -> I {
         target::timed(object, &self.options)
     }
@@ -427,7 +426,7 @@ impl Core {
         self.members.lock()
     }
 
-    /// Tells suppliers and observers that a consumer came or went; observers are not told of gateways.
+    /// Notifies suppliers and observers that a consumer connected or left; observers are not notified of gateways.
     pub(super) fn consumers_changed(self: &Arc<Self>, is_gateway: bool) {
         self.generation.fetch_add(1, Ordering::Release);
         if !is_gateway {
@@ -436,7 +435,7 @@ impl Core {
         }
     }
 
-    /// Tells observers that a supplier came or went that is no gateway.
+    /// Notifies observers that a supplier connected or left, unless it is a gateway.
     pub(super) fn suppliers_changed(self: &Arc<Self>, is_gateway: bool) {
         if !is_gateway {
             self.observers.tell(Change::Suppliers, &**self);
@@ -444,7 +443,7 @@ impl Core {
         }
     }
 
-    /// Wakes the thread of the channel that tells observers which are objects what is due to them.
+    /// Wakes the channel's thread that notifies remote observers.
     fn tell_objects(self: &Arc<Self>) {
         if !self.observers.has_objects() {
             return;
@@ -466,13 +465,13 @@ impl Core {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Returns the consumers that are connected, in the order in which their proxies were made.
+    /// Returns the connected consumers, in the order of creation of their proxies.
     pub(super) fn consumers(&self) -> Vec<Arc<Connected>> {
         let proxies: Vec<_> = self.lock().consumers.values().cloned().collect();
         proxies.iter().filter_map(|proxy| proxy.connected()).collect()
     }
 
-    /// Returns the suppliers that are connected.
+    /// Returns the connected suppliers.
     pub(super) fn suppliers(&self) -> Vec<Arc<Supplying>> {
         let proxies = self.supplier_proxies();
         proxies.iter().filter_map(|proxy| proxy.connected()).collect()
@@ -488,24 +487,24 @@ impl Core {
         proxies.extend(self.lock().suppliers.values().filter_map(Weak::upgrade));
     }
 
-    /// Returns whom the events of a supplier concern.
+    /// Returns the consumers that the events of a supplier concern.
     pub(super) fn routes(&self, supplier: &Supplying) -> Routes {
         let concerned = |consumer: &Arc<Connected>| supplier.concerns(consumer, &self.options);
         let consumers = self.consumers().into_iter().filter(concerned);
         Routes::new(consumers.collect(), supplier.meter.clone())
     }
 
-    /// Lets a consumer go that is dead, or fails.
+    /// Releases a consumer that is dead or fails.
     pub(super) fn release_consumer(self: &Arc<Self>, number: u64, why: Released) {
         let proxy = self.lock().consumers.get(&number).cloned();
         if let Some(consumer) = proxy.and_then(|proxy| proxy.end(self)) {
-            // A servant of this process may wait for what does not come any more.
+            // A local servant may be waiting for events that will not arrive.
             consumer.target.call_back_local();
             self.note(&Notice::Released { side: Side::Consumer, number, why });
         }
     }
 
-    /// Begins to ask peers that are objects whether they still are, when the first has connected.
+    /// Begins to ping peers that are objects, when the first one connects.
     pub(super) fn watch(self: &Arc<Self>) {
         if let Some(period) = self.options.control.period {
             let weak = Arc::downgrade(self);
@@ -514,11 +513,11 @@ impl Core {
         }
     }
 
-    /// Begins to look for suppliers elsewhere that connected with nil and push nothing any more, when the first has connected.
+    /// Begins to check for remote suppliers that connected with nil and fell silent, when the first one connects.
     pub(super) fn watch_silence(self: &Arc<Self>) {
         if let Some(idle) = self.options.supplier_idle {
             let weak = Arc::downgrade(self);
-            // Kept, so that no look allocates.
+            // Kept, so that checks do not allocate.
             let mut looked_at = Vec::new();
             let look = move || {
                 weak.upgrade().map(|core| core.release_silent(idle, &mut looked_at)).is_some()
@@ -528,14 +527,14 @@ impl Core {
         }
     }
 
-    /// Begins to look for proxies that clients elsewhere obtained and never connected, when the first has obtained one.
+    /// Begins to check for proxies that remote clients obtained and never connected, when the first one is obtained.
     fn watch_unused(self: &Arc<Self>, elsewhere: bool) {
         if !elsewhere {
             return;
         }
         let grace = self.options.keep_unused;
         let weak = Arc::downgrade(self);
-        // Kept, so that no look allocates.
+        // Kept, so that checks do not allocate.
         let (mut consumers, mut suppliers) = (Vec::new(), Vec::new());
         let look = move || {
             let look = |core: Arc<Core>| core.release_unused(grace, &mut consumers, &mut suppliers);
@@ -563,7 +562,7 @@ impl Core {
         suppliers.drain(..).for_each(|proxy| proxy.release_silent(idle));
     }
 
-    /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.
+    /// Pings each peer once, in turn: a round takes `control.timeout` for each that does not answer.
     fn ask_all(self: &Arc<Self>) {
         for consumer in self.consumers() {
             let target = &consumer.target;
@@ -581,7 +580,7 @@ impl Core {
             let Some(supplier) = proxy.connected() else {
                 continue;
             };
-            // A supplier that does not listen may push all the same: only one that is gone for certain is let go.
+            // A supplier may push without listening, so only one that certainly does not exist is released.
             if let Some(Err(why)) = supplier.object().map(|object| self.ask(object))
                 && why.kind == SystemExceptionKind::ObjectNotExist
             {
@@ -606,7 +605,7 @@ impl Core {
         self.lock().suppliers.remove(&number);
     }
 
-    /// Notes that a thread could not begin.
+    /// Logs that a thread could not be started.
     fn begun(&self, thread: &'static str, begun: io::Result<()>) {
         if let Err(why) = begun {
             self.note(&Notice::NoThread(thread, why.to_string()));
@@ -619,7 +618,7 @@ impl Core {
         }
     }
 
-    /// Ends the channel; `false`: it was destroyed before.
+    /// Ends the channel; `false` if it was destroyed before.
     pub(crate) fn destroy(self: &Arc<Self>) -> bool {
         let mut members = self.lock();
         if self.destroyed.swap(true, Ordering::AcqRel) {
@@ -635,7 +634,7 @@ impl Core {
         self.teller.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
-            // What waits is delivered, within the time of one call.
+            // Waiting events are delivered within the time limit of one call.
             queues.dispatcher.shut_down(self.options.call_timeout);
         }
         let mut calls: Calls = Vec::new();
@@ -678,8 +677,8 @@ impl Listed for Core {
 }
 
 impl Drop for Core {
-    /// Tells the consumers of this process: without the channel nothing comes any more. Others need a
-    /// [`destroy`](Core::destroy), which may take its time.
+    /// Disconnects local consumers, which would otherwise wait for events. Remote peers are disconnected only by
+    /// [`destroy`](Core::destroy), which may take long.
     fn drop(&mut self) {
         self.rounds.stop();
         self.looks.stop();
@@ -693,7 +692,7 @@ impl Drop for Core {
     }
 }
 
-/// Makes calls in a few threads. After `limit` none is begun any more.
+/// Makes calls on a few threads. Begins no further call after `limit`.
 fn side_by_side(calls: Calls, limit: Duration) {
     let end = Instant::now() + limit;
     let threads = calls.len().min(SIDE_BY_SIDE);
@@ -709,14 +708,14 @@ fn side_by_side(calls: Calls, limit: Duration) {
     thread::scope(|scope| {
         for _ in 1..threads {
             let thread = thread::Builder::new().name("event-destroy".into());
-            // With fewer threads, or this one alone, it takes longer.
+            // With fewer threads, or only this one, the calls take longer.
             let _ = thread.spawn_scoped(scope, work);
         }
         work();
     });
 }
 
-/// Exception that stands for the result of `_non_existent`.
+/// Exception that stands for a `true` result of `_non_existent`.
 const GONE: SystemException = SystemException::object_not_exist(
     oxorb::minor::object_not_exist::NO_OBJECT,
     oxorb::CompletionStatus::No,

@@ -31,42 +31,41 @@ use crate::rtec_event_comm::Event;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerDispatch {
-    /// Size and policy of the queue, the lane that empties it, and its order within the lane.
-    /// `batch` counts as 1.
+    /// Size and policy of the queue, its lane, and its order within the lane. `batch` counts as 1.
     pub queue: Qos,
-    /// Deadline of an event, counted from its arrival at the channel. Orders queues
-    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and lanes that dispatch by deadline
-    /// or laxity; drops nothing. Default: the one that the supplier said of its request (RIOP), if it did; the nearer one
-    /// counts. Costs a reading of the clock for each event.
+    /// Deadline of an event, relative to its arrival at the channel. Orders queues
+    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and lanes that dispatch by deadline or laxity; drops
+    /// nothing. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the earlier one applies.
+    /// Costs one clock reading per event.
     pub deadline: Option<Duration>,
-    /// Priorities of events by type and source, 0 being any. The first entry that matches counts;
-    /// events without one have the priority that their supplier said, or 0. Orders queues
-    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and decides which event a full
-    /// queue drops. Default: none, and then what the supplier said of its request (RIOP): four times the importance, one more
-    /// for ISOCHRONOUS, one less for BURST. Costs a comparison for each entry and event.
+    /// Priorities of events by type and source, with 0 for any. The first matching entry applies; events without one
+    /// have the priority in the supplier's request, or 0. Orders queues
+    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and determines the event that a full queue drops.
+    /// Default: empty; the priority in the request (RIOP) is then four times the importance, plus one for ISOCHRONOUS,
+    /// minus one for BURST. Costs one comparison per entry and event.
     pub priorities: Vec<(Key, i16)>,
 }
 
-/// Chooses the dispatch of a consumer when it connects.
+/// Function that chooses the dispatch of a consumer when it connects.
 pub(super) type Chooser =
     Box<dyn Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync>;
 
-/// The queue of a connected consumer.
+/// Queue of a connected consumer.
 pub(super) struct ConsumerQueue {
     outlet: Outlet<Arc<Set>>,
     clock: Arc<dyn Clock>,
     /// Nanoseconds; [`NO_DEADLINE`]: none.
     deadline: AtomicU64,
     priorities: Vec<(Key, i16)>,
-    /// Whether the channel chose the dispatch, and not the consumer.
+    /// Whether the channel chose the dispatch, rather than the consumer.
     follows: bool,
 }
 
-/// Events without a deadline.
+/// Value of `deadline` for none.
 const NO_DEADLINE: u64 = u64::MAX;
 
 impl ConsumerQueue {
-    /// Connects a consumer with a dispatch; one that `follows` gets another when the schedule changes.
+    /// Connects a consumer with a dispatch; with `follows`, the dispatch changes with the schedule.
     pub(super) fn connect(
         dispatcher: &Dispatcher<Arc<Set>>,
         sink: Arc<dyn Sink<Arc<Set>>>,
@@ -82,12 +81,12 @@ impl ConsumerQueue {
         })
     }
 
-    /// Whether the schedule decides about the dispatch.
+    /// Reports whether the schedule determines the dispatch.
     pub(super) fn follows(&self) -> bool {
         self.follows
     }
 
-    /// Takes on another queue, lane and deadline; priorities stay. Events that wait keep their order.
+    /// Replaces queue, lane and deadline; priorities stay. Waiting events keep their order.
     pub(super) fn take_on(&self, dispatch: ConsumerDispatch) {
         self.deadline.store(nanoseconds(dispatch.deadline), Relaxed);
         self.outlet.set_qos(one_by_one(dispatch.queue));
@@ -107,8 +106,8 @@ impl ConsumerQueue {
         let _ = self.outlet.offer(set, &attributes);
     }
 
-    /// Returns the attributes that decide the place of a set: those that the consumer asked for,
-    /// and otherwise those that the supplier said.
+    /// Returns the attributes that order a set: those that the consumer requested, otherwise those of the supplier's
+    /// request.
     fn attributes(&self, events: &[Event], said: Option<RequestQos>) -> Attributes {
         let octets = events.iter().map(|one| held_octets(one) + OVERHEAD);
         let octets: usize = octets.sum();
@@ -133,7 +132,7 @@ impl ConsumerQueue {
         }
     }
 
-    /// Returns the priority that the consumer gives events of a type and source.
+    /// Returns the priority that the consumer assigns to events of a type and source.
     fn priority(&self, event_type: i32, source: i32) -> Option<i16> {
         let meets = |asked: i32, has: i32| asked == 0 || asked == has;
         let entry = self.priorities.iter().find(|((of_type, of_source), _)| {
@@ -143,8 +142,8 @@ impl ConsumerQueue {
     }
 }
 
-/// Returns the priority of events whose supplier said what they are worth: their importance. Of those that are as important,
-/// samples go before bulk data, which a full queue drops first.
+/// Returns the priority of events by the quality of service in the supplier's request: four times the importance. Among
+/// equals, samples rank before bulk data, which a full queue drops first.
 fn worth(said: &RequestQos) -> i16 {
     let class = match said.class {
         CommunicationClass::Isochronous => 1,
@@ -155,7 +154,7 @@ fn worth(said: &RequestQos) -> i16 {
     worth.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
-/// Sets are delivered one by one.
+/// Returns the quality of a queue that delivers sets one by one.
 fn one_by_one(queue: Qos) -> Qos {
     Qos { batch: 1, ..queue }
 }
@@ -164,5 +163,5 @@ fn nanoseconds(deadline: Option<Duration>) -> u64 {
     deadline.map_or(NO_DEADLINE, |after| u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE))
 }
 
-/// Octets of an event in a queue besides its payload.
+/// Octets of an event in a queue in addition to its payload.
 const OVERHEAD: usize = std::mem::size_of::<Event>();

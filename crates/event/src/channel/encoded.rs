@@ -1,5 +1,4 @@
-//! Set of events on its way to several consumers: marshalled once, and copied once for all queues,
-//! whoever they are.
+//! A set of events on its way to several consumers: marshalled at most once, and copied once for all queues.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, OnceLock};
@@ -14,16 +13,16 @@ use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer
 /// A set of events in the supplier's thread.
 pub(super) struct Outgoing<'e> {
     events: &'e [Event],
-    /// The set as it was received, if that is how it is sent.
+    /// Octets of the set as received, if they can be sent unchanged.
     received: Option<&'e [u8]>,
-    /// Time of arrival, where latencies are measured.
+    /// Time of arrival, if latencies are measured.
     arrived: Option<Instant>,
     octets: Octets,
-    /// Made when the first queue needs it.
+    /// Copy for queues, made when the first queue needs it.
     set: OnceCell<Arc<Set>>,
 }
 
-/// The octets of a set, once a consumer elsewhere needed them.
+/// Octets of a set, made when a remote consumer first needs them.
 #[derive(Default)]
 pub(super) struct Octets {
     /// Octets in the [`USUAL`] code sets.
@@ -33,18 +32,18 @@ pub(super) struct Octets {
 }
 
 struct Marshalled {
-    /// Buffer of the octets. Its rest behind `used` is scratch.
+    /// Buffer of the octets. The part after `used` is scratch.
     buffer: Vec<u8>,
     used: usize,
     /// Code sets and version, for events whose octets depend on them.
     dialect: Option<Dialect>,
 }
 
-/// Dialect that ORBs agree upon which know Unicode.
+/// Dialect that ORBs with Unicode support negotiate.
 const USUAL: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 thread_local! {
-    /// The octets of the last set of this thread, to be used again.
+    /// Octets of the last set of this thread, for reuse.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -62,8 +61,8 @@ impl<'e> Outgoing<'e> {
         }
     }
 
-    /// Sends the set as it was received: its sequence in this host's order of octets, from a
-    /// multiple of eight on, with nothing in it that depends on code sets.
+    /// Sends the octets of the set as received: a sequence in this host's byte order, aligned to eight, without
+    /// anything that depends on code sets.
     pub(super) fn with_received(self, received: Option<&'e [u8]>) -> Outgoing<'e> {
         Outgoing { received, ..self }
     }
@@ -84,8 +83,8 @@ impl<'e> Outgoing<'e> {
         &self.octets
     }
 
-    /// Returns the set as queues keep it: one copy for all. For a consumer that needs the octets they are made here, in the
-    /// supplier's thread: threads that dispatch would wait for each other.
+    /// Returns the set as queues keep it: one copy for all. Octets for a remote consumer are made here, in the
+    /// supplier's thread; dispatching threads would wait for each other.
     pub(super) fn set(&self, with_octets: bool) -> &Arc<Set> {
         let set = self.set.get_or_init(|| sets::copy(self.events, self.arrived));
         if with_octets {
@@ -99,8 +98,8 @@ impl<'e> Outgoing<'e> {
 }
 
 impl Octets {
-    /// Sends a set, always the same: without a message to a servant of this process, with the same octets to each consumer
-    /// elsewhere, those `received` if there are such.
+    /// Sends a set: to a local servant without a message, to each remote consumer with the same octets, those
+    /// `received` if there are any.
     pub(super) fn send(
         &self,
         events: &[Event],
@@ -136,7 +135,7 @@ impl Octets {
         })
     }
 
-    /// Takes the octets of the set from where they were received, unless it has some.
+    /// Copies the octets of the set from the received message, unless they were made before.
     fn take_over(&self, received: &[u8]) {
         self.usual.get_or_init(|| {
             let mut buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
@@ -147,7 +146,7 @@ impl Octets {
         });
     }
 
-    /// Marshals the set, the first time.
+    /// Marshals the set on the first call.
     fn make(&self, events: &[Event]) -> &CdrResult<Marshalled> {
         self.usual.get_or_init(|| marshal(events, USUAL))
     }
@@ -158,15 +157,15 @@ impl Drop for Octets {
         if let Some(Ok(Marshalled { buffer, .. })) = self.usual.take()
             && buffer.capacity() <= KEPT_OCTETS
         {
-            // At the end of a thread its last sets may go after the place of the buffer.
+            // At the end of a thread its last sets may be dropped after the thread-local buffer.
             let _ = BUFFER.try_with(|kept| kept.set(buffer));
         }
     }
 }
 
 impl Marshalled {
-    /// Copies the octets into a message that takes them as they are: they begin at a multiple of eight, in our own order of
-    /// octets, and have its code sets. Returns whether it does.
+    /// Copies the octets into a message if it can contain them unchanged: at a multiple of eight, in this host's byte
+    /// order, with the same code sets. Returns whether it does.
     fn copy_to<'a>(&'a self, e: &mut Encoder<'a>) -> bool {
         let same_text = self.dialect.is_none_or(|dialect| dialect == e.dialect());
         let fits = same_text && takes_as_it_is(e);
@@ -177,16 +176,16 @@ impl Marshalled {
     }
 }
 
-/// Whether octets that begin at a multiple of eight, in our own order, go into a message as they are.
+/// Reports whether octets that begin at a multiple of eight, in this host's byte order, fit a message unchanged.
 fn takes_as_it_is(e: &Encoder<'_>) -> bool {
     e.order() == ByteOrder::NATIVE && e.position() & 7 == 0
 }
 
-/// Octets that a buffer may have beyond twice what it holds.
+/// Maximum unused octets of a kept buffer, beyond twice its contents.
 const SPARE: usize = 4096;
 
 fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
-    // Without one where a thread that ends still pushes.
+    // An empty buffer where a thread that is ending still pushes.
     let buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
     let mut e = Encoder::new(buffer, ByteOrder::NATIVE, dialect);
     e.sequence(events, None)?;
@@ -199,7 +198,7 @@ fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
     })
 }
 
-/// A large event's buffer does not stay with the small ones that are kept for later.
+/// Shrinks the buffer of a large event before it is kept for small ones.
 fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     if buffer.capacity() > SPARE + 2 * used {
         buffer.truncate(used);
@@ -208,7 +207,8 @@ fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     buffer
 }
 
-/// Whether the `any` of an event is empty: what it holds may depend on code sets, and on the ORB that reads it.
+/// Reports whether the `any` of an event is empty. The octets of another one may depend on code sets, and on the ORB
+/// that reads them.
 pub(crate) fn is_textless(event: &Event) -> bool {
     event.data.any_value.type_code().kind() == TcKind::Null
 }

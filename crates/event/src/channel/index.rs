@@ -1,46 +1,47 @@
 //! Index of consumers by event type and source.
 //!
-//! Peers choose the keys: their filters name them. A hash that they know would let one peer fill a single run of the table,
-//! through which each event of everybody would have to pass. Here a key is multiplied by a random odd number: whoever does not know it can make two keys meet
-//! only by chance, of 1 in half the places (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair
-//! problem", 1997). Where chance, or somebody who measures, makes a long run all the same, the table is made anew with
-//! another number, and with more places if that does not help.
+//! Peers choose the keys, since their filters name them. With a known hash, one peer could fill a single run of slots
+//! that every event would have to search. Therefore a key is multiplied by a random odd number: without that number,
+//! two keys can be made to collide only by chance, with a probability of at most two divided by the number of slots
+//! (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem", 1997). If chance or a peer
+//! that measures times produces a long run all the same, the table is rebuilt with another number, and with more slots
+//! if that does not help.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use crate::filter::Key;
 
-/// Places of consumers by key, made once.
+/// Immutable table of consumer indices by key.
 pub(super) struct Index {
-    /// A power of two of them, at most half of them taken.
+    /// A power of two of slots, at most half of them occupied.
     slots: Box<[Slot]>,
-    /// The places of all keys, one key after the other.
+    /// Consumer indices of all keys, grouped by key.
     places: Vec<usize>,
-    /// Odd.
+    /// Odd multiplier.
     factor: u64,
-    /// Low bits of the product that say nothing about the slot.
+    /// Number of low bits of the product that do not select the slot.
     shift: u32,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: u64,
-    /// Range of the entry's places: empty in a free slot.
+    /// Range of the entry in `places`; empty in a free slot.
     start: usize,
     end: usize,
 }
 
-/// Most slots that a key may be away from its own.
+/// Maximum distance of a key from its own slot.
 const LONGEST: usize = 8;
 
-/// Factors that are tried for one number of slots.
+/// Number of factors tried for one number of slots.
 const FACTORS: u32 = 4;
 
-/// Slots for each key, at most: beyond, a longer run is taken.
+/// Maximum slots per key; at this size a longer run is accepted.
 const MOST_SLOTS: usize = 32;
 
 impl Index {
-    /// Makes the index of pairs of a key and a place.
+    /// Builds the index from pairs of a key and a consumer index.
     pub(super) fn new(mut pairs: Vec<(Key, usize)>) -> Index {
         pairs.sort_unstable();
         pairs.dedup();
@@ -67,7 +68,7 @@ impl Index {
         }
     }
 
-    /// Returns the places of a key, in ascending order.
+    /// Returns the consumer indices of a key, in ascending order.
     #[inline]
     pub(super) fn get(&self, key: Key) -> &[usize] {
         let key = word(key);
@@ -88,7 +89,7 @@ impl Default for Index {
     }
 }
 
-/// Puts keys into slots; returns how far away from its own the farthest is.
+/// Puts keys into slots; returns the largest distance of a key from its own slot.
 fn fill(keys: &[Slot], count: usize, factor: u64) -> (Box<[Slot]>, usize) {
     let mut slots = vec![Slot::default(); count].into_boxed_slice();
     let mut longest = 0;
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(index.get((1, 2)), [4]);
     }
 
-    /// Keys that meet in one slot under one factor do not under another.
+    /// Keys that collide under one factor do not collide under another.
     #[test]
     fn keys_that_were_chosen_to_meet_are_spread_by_another_factor() {
         let known = 0x9e37_79b9_7f4a_7c15;
@@ -159,7 +160,7 @@ mod tests {
         assert!(*away.keys().max().unwrap() <= LONGEST, "{away:?}");
     }
 
-    /// A peer that chooses many keys pays in proportion to them.
+    /// Memory grows in proportion to the keys that a peer chooses.
     #[test]
     fn the_table_is_bounded() {
         let index = Index::new((0..1_000).map(|key| ((key, key), 0)).collect());

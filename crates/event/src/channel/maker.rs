@@ -1,4 +1,4 @@
-//! Client that a proxy was made for.
+//! Client for which a proxy was created.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use oxorb::transport::PeerId;
 use oxorb::{ClientConnection, current_connection};
 use oxorb_sys::sync::Mutex;
 
-/// Client elsewhere for which a proxy was made; or none, for this process.
+/// Remote client for which a proxy was created; none for this process.
 pub(crate) struct Maker {
     connection: Option<ClientConnection>,
-    /// Time at which its connection was seen to have ended.
+    /// Time at which its connection was found to have ended.
     ended: Mutex<Option<Instant>>,
 }
 
@@ -20,7 +20,7 @@ impl Maker {
         Maker { connection: current_connection().filter(elsewhere), ended: Mutex::default() }
     }
 
-    /// Returns none: the application's own.
+    /// Returns no client: the proxy belongs to the application itself.
     pub(crate) fn local() -> Maker {
         Maker { connection: None, ended: Mutex::default() }
     }
@@ -29,7 +29,7 @@ impl Maker {
         self.connection.is_some()
     }
 
-    /// Reports whether both are one client elsewhere.
+    /// Reports whether both are the same remote client.
     pub(super) fn is_same_client(&self, other: &Maker) -> bool {
         match (&self.connection, &other.connection) {
             (Some(one), Some(other)) => one.client() == other.client(),
@@ -41,7 +41,8 @@ impl Maker {
         self.connection.as_ref().is_some_and(|connection| !connection.is_open())
     }
 
-    /// Reports whether the connection was seen to have ended as long ago as this; sees it otherwise.
+    /// Reports whether the connection was found to have ended at least `grace` ago; records its end
+    /// otherwise.
     pub(super) fn left_before(&self, grace: Duration, now: Instant) -> bool {
         if !self.has_left() {
             return false;

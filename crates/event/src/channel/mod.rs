@@ -1,4 +1,4 @@
-//! The channel itself, without any CORBA object: who is connected, and how an event gets from a supplier to consumers.
+//! The channel without any CORBA object: its members, and the path of an event from a supplier to consumers.
 //!
 //! ```text
 //! SupplierProxy --push--> Routes (by type and source) --> Connected (filter) --> Outgoing --> servant, or message
@@ -90,15 +90,15 @@ pub struct EventChannel {
 }
 
 impl EventChannel {
-    /// Makes a channel for suppliers and consumers of this process; [`serve`](Self::serve) lets others in.
+    /// Creates a channel for suppliers and consumers of this process; [`serve`](Self::serve) admits remote ones.
     pub fn new(options: ChannelOptions) -> EventChannel {
         EventChannel { core: Arc::new(Core::new(options, None)) }
     }
 
-    /// Makes a channel that delivers from queues: one for each consumer, emptied by the threads of a plan. A consumer that
-    /// is slow, stopped or dead then costs its own queue, and never another consumer or a supplier. `queue` is the size and
+    /// Creates a channel that delivers from queues: one per consumer, emptied by the threads of a plan. A slow, stopped
+    /// or dead consumer then affects only its own queue, never another consumer or a supplier. `queue` is the size and
     /// policy of each, unless [`dispatch_by`](Self::dispatch_by) or
-    /// [`connect_consumer_with`](Self::connect_consumer_with) gives it one of its own; `batch` is 1.
+    /// [`connect_consumer_with`](Self::connect_consumer_with) chooses another; `batch` is 1.
     ///
     /// ```
     /// use oxorb_event::delivery::{Plan, Qos, WhenFull};
@@ -113,7 +113,7 @@ impl EventChannel {
     /// ```
     ///
     /// # Errors
-    /// The threads do not start.
+    /// The threads cannot be started.
     pub fn queued(
         options: ChannelOptions,
         plan: Plan,
@@ -129,17 +129,17 @@ impl EventChannel {
         &self.core
     }
 
-    /// Returns how the channel behaves.
+    /// Returns the options of the channel.
     pub fn options(&self) -> &ChannelOptions {
         &self.core.options
     }
 
-    /// Connects a consumer of this process: gets events in the thread that pushes them, without a copy or a message.
+    /// Connects a local consumer: it receives events in the thread that pushes them, without a copy or a message.
     ///
-    /// It may push and connect from within, and should return soon. One that panics counts as failed.
+    /// It may push and connect during a call, and should return soon. A panic counts as a failure.
     ///
     /// # Errors
-    /// [`ConnectError`]: the filter is none, there are too many consumers, or the channel was destroyed.
+    /// [`ConnectError`]: the filter is invalid, there are too many consumers, or the channel was destroyed.
     pub fn connect_consumer(
         &self,
         consumer: Arc<dyn PushConsumer>,
@@ -148,8 +148,8 @@ impl EventChannel {
         self.connect_local(consumer, qos, None)
     }
 
-    /// Connects a consumer of this process to a [`queued`](Self::queued) channel, with a queue, lane and urgency of its own.
-    /// Neither a schedule nor [`dispatch_by`](Self::dispatch_by) changes them.
+    /// Connects a local consumer to a [`queued`](Self::queued) channel, with its own queue, lane and urgency, which
+    /// neither a schedule nor [`dispatch_by`](Self::dispatch_by) changes.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -202,7 +202,7 @@ impl EventChannel {
         Ok(connection)
     }
 
-    /// Connects a supplier of this process. The servant, if there is one, is told when the channel ends.
+    /// Connects a local supplier. The servant, if any, is notified when the channel ends.
     ///
     /// # Errors
     /// [`ConnectError`]: there are too many suppliers or publications, or the channel was destroyed.
@@ -217,8 +217,8 @@ impl EventChannel {
         Ok(SupplierConnection::new(proxy))
     }
 
-    /// Appends an observer of this process: it learns at once, and after each change, what consumers ask for and suppliers
-    /// publish that are no gateways. Returns its handle.
+    /// Adds a local observer: it is notified at once, and after each change, of the subscriptions of consumers and the
+    /// publications of suppliers, without those of gateways. Returns its handle.
     ///
     /// # Errors
     /// [`ConnectError::Limit`], [`ConnectError::Destroyed`].
@@ -226,36 +226,37 @@ impl EventChannel {
         self.core.append_observer(Watcher::Local(observer), Maker::local())
     }
 
-    /// Forgets an observer; `false` if there is none with this handle.
+    /// Removes an observer; `false` if no observer has this handle.
     pub fn remove_observer(&self, handle: u32) -> bool {
         self.core.remove_observer(handle)
     }
 
-    /// Calls `log` with everything that peers only hear an empty exception of, or nothing: refused filters, peers that
-    /// were let go, and a channel that a peer destroyed. Once for each channel; later ones are not taken. Must be short.
+    /// Installs a log function. It receives what peers see only as an exception without details, or not at all: refused
+    /// filters, released peers, and a channel destroyed by a peer. Once per channel; later calls have no effect. Must
+    /// be short.
     pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
         self.core.set_log(Box::new(log));
     }
 
-    /// Tells a scheduling service of everybody who connects from now on with an `rt_info`: for each operation of a consumer the
-    /// channel has one, named `ENTRY#rep`; it depends on the operations of the suppliers whose events concern the consumer,
-    /// and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get the lane of their operation, once
-    /// it is scheduled, and move to another lane when the schedule changes
-    /// ([`reschedule`](ChannelOptions::reschedule)), with what waits for them and in its order. The number of lanes and the
-    /// priorities of their threads stay those of the plan. Once for each channel; before anybody connects.
+    /// Reports each peer that connects from now on with an `rt_info` to a scheduling service. For each operation of a
+    /// consumer the channel has one of its own, named `ENTRY#rep`; it depends on the operations of the suppliers whose
+    /// events concern the consumer, and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get
+    /// the lane of their operation once it is scheduled, and move to another lane when the schedule changes
+    /// ([`reschedule`](ChannelOptions::reschedule)), with their waiting events in order. The number of lanes and the
+    /// priorities of their threads remain those of the plan. Call it once per channel, before any peer connects.
     ///
-    /// Costs two to four calls for each consumer and one for each pair, when they connect; none takes longer than
-    /// [`call_timeout`](ChannelOptions::call_timeout).
+    /// Costs two to four calls per consumer and one per pair of supplier and consumer, when they connect; none takes
+    /// longer than [`call_timeout`](ChannelOptions::call_timeout).
     pub fn schedule_with(&self, scheduler: SchedulerRef) {
         let scheduler = self.core.timed(&scheduler);
         self.core.set_scheduling(Scheduling::new(scheduler));
     }
 
-    /// Calls `choose` with each consumer that connects from now on to a [`queued`](Self::queued) channel, of this process or
-    /// elsewhere, and uses the dispatch that it returns. The second argument is the dispatch that the consumer would have:
-    /// the queue of the channel, in the lane of the consumer's operation where a [schedule](Self::schedule_with) has one. The
-    /// first event type, source and `rt_info` of a consumer are in its dependencies. A lane that does not exist refuses the
-    /// consumer. Once for each channel; later functions are not taken.
+    /// Calls `choose` for each local or remote consumer that connects from now on to a [`queued`](Self::queued)
+    /// channel, and uses the dispatch that it returns. The second argument is the default: the queue of the channel, in
+    /// the lane of the consumer's operation if a [schedule](Self::schedule_with) has one. Event types, sources and
+    /// `rt_info` of a consumer are in its dependencies. A consumer is refused if its lane does not exist. Once per
+    /// channel; later calls have no effect.
     pub fn dispatch_by(
         &self,
         choose: impl Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync + 'static,
@@ -263,10 +264,10 @@ impl EventChannel {
         self.core.set_chooser(Box::new(choose));
     }
 
-    /// Calls `choose` with each supplier that connects from now on, of this process or elsewhere, and has it keep the rate
-    /// that it returns: events beyond are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes. The
-    /// types, sources and `rt_info` of a supplier are in its publications. Once for each channel; later functions are not
-    /// taken. Costs suppliers with a rate a reading of the clock for each event.
+    /// Calls `choose` for each local or remote supplier that connects from now on, and enforces the rate that it
+    /// returns: events beyond it are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes.
+    /// Types, sources and `rt_info` of a supplier are in its publications. Once per channel; later calls have no
+    /// effect. Suppliers with a rate cost one clock reading per event.
     ///
     /// ```
     /// use std::time::Duration;
@@ -287,24 +288,24 @@ impl EventChannel {
         self.core.set_rates(Box::new(choose));
     }
 
-    /// Holds suppliers that connect from now on with an `rt_info` to the period of that operation,
-    /// as the [scheduling service](Self::schedule_with) knows it when they connect: `beyond`
-    /// happens to further events. Rates of several operations add up, and as many events as
-    /// operations may come at once. A rate that [`rates_by`](Self::rates_by) chooses goes before.
-    /// Operations without a period have no rate. A service that does not answer when a supplier
-    /// connects leaves it without a limit until it connects again. Once for each channel.
+    /// Limits suppliers that connect from now on with an `rt_info` to the period of that operation, as declared in the
+    /// [scheduling service](Self::schedule_with) when they connect; `beyond` is the treatment of further events. Rates
+    /// of several operations add up, and a burst may have as many events as operations. A rate chosen by
+    /// [`rates_by`](Self::rates_by) takes precedence. Operations without a period have no rate. If the service does not
+    /// answer when a supplier connects, that supplier is not limited until it connects again. Once per channel.
     pub fn enforce_declared_rates(&self, beyond: Beyond) {
         self.core.enforce_declared(beyond);
     }
 
-    /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, several side by side, and takes its
-    /// dependencies back from the scheduling service. Calls to peers that do not answer take up to `call_timeout` each, and ten
-    /// times that for all: whom it has not reached by then is not told. Later connects and pushes are refused.
+    /// Ends the channel: calls the `disconnect_...` operation of each consumer and supplier, several concurrently, and
+    /// withdraws its dependencies from the scheduling service. A call to a peer that does not answer takes up to
+    /// `call_timeout`, all calls together ten times that; peers not reached by then are not notified. Later connects
+    /// and pushes are refused.
     pub fn destroy(&self) {
         self.core.destroy();
     }
 
-    /// Whether the channel was destroyed.
+    /// Reports whether the channel was destroyed.
     pub fn is_destroyed(&self) -> bool {
         self.core.is_destroyed()
     }

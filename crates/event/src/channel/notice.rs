@@ -6,30 +6,31 @@ use oxorb::SystemException;
 use crate::FilterError;
 use crate::scheduling::SchedulingError;
 
-/// Entry for the log of a channel.
+/// Entry of a channel's log.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A consumer's dependencies are no filter: it got `TypeError`.
+    /// A consumer's dependencies are not a valid filter; the consumer received `TypeError`.
     FilterRefused(u64, FilterError),
-    /// The scheduling service did not take what connecting told it; the peer is connected all the same.
+    /// The scheduling service rejected a report about a connection; the peer is connected all the same.
     NotScheduled(u64, SchedulingError),
-    /// The system refuses the thread of this name, for this reason: what it looks for from time to time is not found, unless
-    /// a later connection begins it.
+    /// The system refused the thread of this name, for this reason: its periodic work is not done, unless a later
+    /// connection starts it.
     NoThread(&'static str, String),
-    /// A peer destroyed the channel by its interface: all are disconnected, and its objects are gone. Once, and not for
-    /// [`EventChannel::destroy`](crate::EventChannel::destroy) and [`Served::destroy`](crate::Served::destroy).
+    /// A peer destroyed the channel through its interface: all members are disconnected, and its objects are gone.
+    /// Logged once, and not for [`EventChannel::destroy`](crate::EventChannel::destroy) and
+    /// [`Served::destroy`](crate::Served::destroy).
     Destroyed,
-    /// The observer with this handle was let go, for this reason: its object does not exist any more, or it was not reached
-    /// as often in a row as [`Control::failures`](crate::Control) says, and who appended it has gone.
+    /// The observer with this handle was released, for this reason: its object no longer exists, or
+    /// [`Control::failures`](crate::Control) consecutive calls did not reach it and the client that added it has left.
     ObserverReleased(u32, SystemException),
-    /// A peer was let go.
+    /// A peer was released.
     Released {
         /// Consumer or supplier.
         side: Side,
-        /// The number of its proxy.
+        /// Number of its proxy.
         number: u64,
-        /// Why.
+        /// Reason.
         why: Released,
     },
 }
@@ -37,18 +38,18 @@ pub enum Notice {
 /// Side of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Gets events.
+    /// Side that receives events.
     Consumer,
-    /// Pushes events.
+    /// Side that pushes events.
     Supplier,
 }
 
-/// Why a peer was let go.
+/// Reason for which a peer was released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Released {
-    /// The peer's object does not exist any more.
+    /// The peer's object no longer exists.
     Gone,
-    /// The given number of calls failed in a row; the last for this reason.
+    /// Number of consecutive calls that failed, and the exception of the last one.
     Failures(u32, SystemException),
     /// The supplier connected with nil and pushed nothing for this time
     /// ([`ChannelOptions::supplier_idle`](crate::ChannelOptions)).

@@ -1,5 +1,6 @@
-//! Observers: who is told what consumers ask for and suppliers publish (gateways, above all). Those of this process are
-//! told by the thread that changes something, objects by a thread of the channel: nobody waits for them.
+//! Observers, above all gateways: notified of the subscriptions of consumers and the publications of suppliers. Local
+//! observers are notified in the thread that makes a change, remote ones by a thread of the channel, so that no caller
+//! waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
@@ -18,10 +19,10 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::EventHeader;
 
-/// An observer, in this process or an object.
+/// A local or remote observer.
 #[derive(Clone)]
 pub(crate) enum Watcher {
-    /// A servant of this process.
+    /// A local servant.
     Local(Arc<dyn Observer>),
     /// An object.
     Object(ObserverRef),
@@ -37,32 +38,32 @@ pub(super) struct Observers {
 struct State {
     last: u32,
     all: BTreeMap<u32, Watched>,
-    /// Whether a thread tells those of this process at present.
+    /// Whether a thread is notifying local observers at present.
     telling: bool,
 }
 
 struct Watched {
     watcher: Watcher,
-    /// Whether it is to be told of consumers and suppliers.
+    /// Pending notifications about consumers and suppliers.
     due: Due,
-    /// Rounds in a row in which it was not reached.
+    /// Number of consecutive rounds that did not reach it.
     failures: u32,
-    /// Client that appended it.
+    /// Client that added it.
     maker: Maker,
 }
 
-/// Marks of changes that observers have not been told, for each [`Change`].
+/// Flags of pending notifications, one for each [`Change`].
 type Due = [bool; 2];
 
-/// Members that observers are told about: all that are no gateways, together.
+/// Members that observers are notified of: all that are not gateways, together.
 pub(super) trait Listed {
-    /// Returns what consumers ask for.
+    /// Returns the subscriptions of the consumers.
     fn subscriptions(&self) -> ConsumerQos;
-    /// Returns what suppliers publish.
+    /// Returns the publications of the suppliers.
     fn publications(&self) -> SupplierQos;
 }
 
-/// Side that changed.
+/// Side of a change.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Consumers = 0,
@@ -70,8 +71,8 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process. A thread that
-    /// tells observers already tells this one, too, and then perhaps later.
+    /// Adds an observer and returns its handle. A local observer has been notified of the present state by then, unless
+    /// another thread is notifying observers: that thread then notifies this one too, perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
@@ -96,7 +97,7 @@ impl Observers {
         Ok(handle)
     }
 
-    /// Forgets an observer; `false` if there is none with this handle.
+    /// Removes an observer; `false` if no observer has this handle.
     pub(super) fn remove(&self, handle: u32) -> bool {
         self.state.lock().all.remove(&handle).is_some()
     }
@@ -109,13 +110,13 @@ impl Observers {
         self.state.lock().all.len()
     }
 
-    /// Reports whether objects are among them.
+    /// Reports whether any observer is an object.
     pub(super) fn has_objects(&self) -> bool {
         let state = self.state.lock();
         state.all.values().any(|watched| matches!(watched.watcher, Watcher::Object(_)))
     }
 
-    /// Tells all observers of this process what there is now, and notes that objects are to be told.
+    /// Notifies all local observers of the present state, and marks objects for notification.
     pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
         let mut state = self.state.lock();
         for watched in state.all.values_mut() {
@@ -124,8 +125,8 @@ impl Observers {
         self.tell_due(state, listed);
     }
 
-    /// Tells observers of this process what is due. Changes that come meanwhile, from an observer too, are told by the thread
-    /// that tells already: the last that an observer hears is how it is.
+    /// Sends pending notifications to local observers. Changes during that, by an observer too, are sent by the thread
+    /// that is already notifying, so that the last notification is the present state.
     fn tell_due<'s>(&'s self, mut state: MutexGuard<'s, State>, listed: &impl Listed) {
         if state.telling {
             return;
@@ -153,9 +154,9 @@ impl Observers {
         }
     }
 
-    /// Tells objects what is due, all at once, until nothing is; one thread at a time. Returns those that are let go: they
-    /// do not exist any more, or were not reached `failures` times in a row and the connection over which they were appended
-    /// has ended.
+    /// Sends pending notifications to objects, all concurrently, until none is left; one thread at a time. Returns the
+    /// observers that were released: they no longer exist, or `failures` consecutive rounds did not reach them and the
+    /// connection over which they were added has ended.
     pub(super) fn tell_objects(
         &self,
         listed: &impl Listed,
@@ -180,7 +181,7 @@ impl Observers {
                     calls.push((*handle, object.update_supplier_async(publications)));
                 }
             }
-            // Each takes as long as a call may, and all were begun.
+            // All calls have begun; each takes at most its time limit.
             let mut lost = BTreeMap::new();
             for (handle, call) in calls {
                 if let Err(why) = call.wait()
@@ -199,22 +200,22 @@ impl Observers {
     }
 }
 
-/// Observers that are to be told of something.
+/// Observers with pending notifications.
 type DueTo<O> = Vec<(u32, O, Due)>;
 
-/// Returns what those are told to whom something is due.
+/// Returns the arguments of the pending notifications.
 fn what<O>(due: &DueTo<O>, listed: &impl Listed) -> (Option<ConsumerQos>, Option<SupplierQos>) {
     let is_due = |change: Change| due.iter().any(|(.., due)| due[change as usize]);
     let subscriptions = is_due(Change::Consumers).then(|| listed.subscriptions());
     (subscriptions, is_due(Change::Suppliers).then(|| listed.publications()))
 }
 
-/// Calls an observer of this process, and ignores its answer.
+/// Calls a local observer and ignores its result.
 fn tell(call: impl FnOnce() -> oxorb::Result<()>) {
     let _ = panic::catch_unwind(AssertUnwindSafe(call));
 }
 
-/// Reports whether an observer was not reached, or does not exist any more.
+/// Reports whether an observer was not reached, or no longer exists.
 fn is_lost(why: &SystemException) -> bool {
     use SystemExceptionKind::{
         CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
@@ -223,7 +224,7 @@ fn is_lost(why: &SystemException) -> bool {
 }
 
 impl State {
-    /// Returns the observers of one kind that are to be told of something, which then counts as told.
+    /// Returns the observers of one kind with pending notifications, and clears these.
     fn take_due<O>(&mut self, of_kind: impl Fn(&Watcher) -> Option<O>) -> DueTo<O> {
         let mut taken = Vec::new();
         for (handle, watched) in &mut self.all {
@@ -236,7 +237,7 @@ impl State {
         taken
     }
 
-    /// Notes whether an observer was reached, and lets it go after too many failures; returns why.
+    /// Counts whether an observer was reached, and releases it after too many failures; returns the reason.
     fn count(
         &mut self,
         handle: u32,
@@ -259,8 +260,8 @@ impl State {
     }
 }
 
-/// Returns the subscriptions of all consumers that are no gateways: a disjunction of types and
-/// sources. A filter that cannot be told so becomes any type from any source.
+/// Returns the subscriptions of all consumers that are not gateways: a disjunction of types and sources. A filter that
+/// cannot be expressed so becomes any type from any source.
 pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -> ConsumerQos {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for interest in interests {
@@ -281,7 +282,7 @@ pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -
     ConsumerQos { dependencies, is_gateway: true }
 }
 
-/// Returns the publications of all suppliers that are no gateways.
+/// Returns the publications of all suppliers that are not gateways.
 pub(super) fn publications(headers: impl Iterator<Item = EventHeader>) -> SupplierQos {
     let keys: BTreeSet<Key> = headers.map(|header| (header.r#type, header.source)).collect();
     let publications = keys.into_iter().map(|key| {

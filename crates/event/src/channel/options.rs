@@ -18,42 +18,43 @@ use crate::{FilterLimits, Syntax};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChannelOptions {
-    /// Syntax of lists of dependencies. Default: by the list.
+    /// Syntax of lists of dependencies. Default: detected from the list.
     pub syntax: Syntax,
     /// Whether a supplier reaches only consumers that one of its publications can match (TAO: `-ECSupplierFiltering
-    /// per-supplier`). Default on. Off: whatever it pushes is asked about everywhere, publications or not.
+    /// per-supplier`). Default on. Off: every event is matched against all consumers, regardless of publications.
     pub supplier_filtering: bool,
-    /// Whether a consumer that connects again takes the place of the one before (`ConsumerReconnect`). Default off: it gets
-    /// `AlreadyConnected`.
+    /// Whether a consumer that connects again replaces the earlier connection (`ConsumerReconnect`). Default off: it
+    /// gets `AlreadyConnected`.
     pub consumer_reconnect: bool,
-    /// Whether a supplier that connects again takes the place of the one before (`SupplierReconnect`). Default off: it gets
-    /// `AlreadyConnected`.
+    /// Whether a supplier that connects again replaces the earlier connection (`SupplierReconnect`). Default off: it
+    /// gets `AlreadyConnected`.
     pub supplier_reconnect: bool,
-    /// Whether one that disconnects is called back with its own `disconnect_...` (`DisconnectCallbacks`). Default off.
+    /// Whether a peer that disconnects is called back with its own `disconnect_...` (`DisconnectCallbacks`). Default
+    /// off.
     pub disconnect_callbacks: bool,
-    /// Whether the channel writes `ec_recv_time` and `ec_send_time`. Default off: suppliers' values pass as they are, as in
-    /// TAO. On: two readings of the clock and a copy of each event.
+    /// Whether the channel writes `ec_recv_time` and `ec_send_time`. Default off: suppliers' values are passed
+    /// unchanged, as in TAO. On: two clock readings and a copy per event.
     pub timestamps: bool,
     /// Whether the time of each event from its arrival to the end of its delivery is measured
-    /// ([`ConsumerStatistics::latency`](crate::ConsumerStatistics::latency)). Default off. On: a reading of the clock for each
-    /// push and each delivery, and 5 KiB for each consumer.
+    /// ([`ConsumerStatistics::latency`](crate::ConsumerStatistics::latency)). Default off. On: a clock reading per push
+    /// and per delivery, and 5 KiB per consumer.
     pub latency: bool,
-    /// Longest call to a consumer, supplier or observer before it counts as failed. Default 1 s.
-    /// This bounds what a peer costs the thread that calls it.
+    /// Time limit of a call to a consumer, supplier or observer, after which it counts as failed. Default 1 s. This
+    /// bounds the time that a peer can cost the calling thread.
     pub call_timeout: Duration,
-    /// Search for dead peers.
+    /// Detection of dead peers.
     pub control: Control,
-    /// Time without a push after which a supplier elsewhere that connected with nil is let go: nobody can ask whether it still
-    /// is. Default `None`: such a supplier keeps its proxy until it disconnects, and [`Limits::suppliers`] bounds how many do.
-    /// A supplier that is let go gets OBJECT_NOT_EXIST when it asks; its oneways are lost. Found up to half
-    /// of that time later: two looks, a quarter apart.
+    /// Time without a push after which a remote supplier that connected with nil is released, since such a supplier
+    /// cannot be pinged. Default `None`: the supplier keeps its proxy until it disconnects, and [`Limits::suppliers`]
+    /// bounds their number. A released supplier gets OBJECT_NOT_EXIST for a two-way request; its oneways are lost. The
+    /// release may come later by up to half of that time: two checks, a quarter apart.
     pub supplier_idle: Option<Duration>,
-    /// Time for which a proxy that was never connected is kept after the connection over which a client obtained it has
-    /// ended. Default 30 s.
+    /// Time for which a proxy that was never connected is kept after the end of the connection over which a client
+    /// obtained it. Default 30 s.
     pub keep_unused: Duration,
-    /// Time between two looks of a [queued](crate::EventChannel::queued) channel whether its scheduling service has another
-    /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes
-    /// are those of the time of connecting. A look is one call that returns the table of the service.
+    /// Period in which a [queued](crate::EventChannel::queued) channel checks its scheduling service for a new schedule
+    /// ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes are
+    /// those at the time of connecting. A check is one call that returns the table of the service.
     pub reschedule: Option<Duration>,
     /// Limits of the channel.
     pub limits: Limits,
@@ -79,15 +80,15 @@ impl Default for ChannelOptions {
     }
 }
 
-/// Search for consumers and suppliers that died (TAO: `-ECConsumerControl`, `-ECSupplierControl`).
+/// Detection of consumers and suppliers that died (TAO: `-ECConsumerControl`, `-ECSupplierControl`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// Time between two rounds of `_non_existent` to all peers elsewhere. Default 5 s; `None`: nobody is asked.
+    /// Period of the rounds of `_non_existent` to all remote peers. Default 5 s; `None`: no pings.
     pub period: Option<Duration>,
-    /// Longest time to an answer. Default 1 s; TAO's is 10 ms.
+    /// Time limit of an answer. Default 1 s; TAO's is 10 ms.
     pub timeout: Duration,
-    /// Failures in a row, of pushes and of questions, after which a peer is let go. Default 3. OBJECT_NOT_EXIST suffices
-    /// at once.
+    /// Number of consecutive failures, of pushes and pings, after which a peer is released. Default 3. OBJECT_NOT_EXIST
+    /// releases it at once.
     pub failures: u32,
 }
 
@@ -101,15 +102,14 @@ impl Default for Control {
     }
 }
 
-/// Limits of a channel. Requests beyond them are refused or counted as dropped, and the answer
-/// names the limit.
+/// Limits of a channel. Requests beyond them are refused or counted as dropped, and the answer names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Proxies for consumers, connected or not. Default 10,000, at about 1 KiB each.
     /// Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
     pub consumers: usize,
-    /// Proxies for suppliers, connected or not. Default 10,000, at about 1 KiB each, and an index of the consumers that its
-    /// publications match. Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
+    /// Proxies for suppliers, connected or not. Default 10,000, at about 1 KiB each, plus an index of the consumers
+    /// that match the supplier's publications. Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
     pub suppliers: usize,
     /// Observers. Default 64. Answer: `CANT_APPEND_OBSERVER`.
     pub observers: usize,
@@ -118,26 +118,28 @@ pub struct Limits {
     pub timers: usize,
     /// Publications of one supplier. Default 1,024. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
     pub publications: usize,
-    /// Events of one push. Default 1,024. The set is dropped and counted as refused.
+    /// Events per push. Default 1,024. A larger set is dropped and counted as refused.
     pub events: usize,
-    /// Octets of payloads and of received values in one push. Default 1 MiB. The set is dropped and counted as refused.
+    /// Octets of payloads and of received values per push. Default 1 MiB. A larger set is dropped and counted as
+    /// refused.
     pub octets: usize,
-    /// Least period of a periodic timeout. Default 1 ms. Answer: `TypeError`.
+    /// Shortest period of a periodic timeout. Default 1 ms. Answer: `TypeError`.
     pub period: Duration,
-    /// Octets of payloads and of received values that the conjunctions of one consumer collect. Default 16 MiB. Beyond, all that they have is
-    /// dropped and counted ([`ConsumerStatistics::uncollected`](crate::ConsumerStatistics::uncollected)).
+    /// Octets of payloads and of received values that the conjunctions of one consumer may collect. Default 16 MiB.
+    /// Beyond it, all collected events are dropped and counted
+    /// ([`ConsumerStatistics::uncollected`](crate::ConsumerStatistics::uncollected)).
     pub collected: usize,
     /// Filters of one consumer.
     pub filter: FilterLimits,
-    /// Percent of [`consumers`](Self::consumers), [`suppliers`](Self::suppliers) and [`observers`](Self::observers) that one
-    /// client may have; never less than one. Default 25; 100: all. A client is whatever connects from one network address,
-    /// as one user, or with one certificate; this process is none. Answer: IMP_LIMIT, minor `EVENT_SHARE`, or
+    /// Percentage of [`consumers`](Self::consumers), [`suppliers`](Self::suppliers) and [`observers`](Self::observers)
+    /// that one client may use, and at least one of each. Default 25; 100: no share. A client is identified by network
+    /// address, user, or certificate; this process is not a client. Answer: IMP_LIMIT, minor `EVENT_SHARE`, or
     /// `CANT_APPEND_OBSERVER`.
     pub client_share: u8,
 }
 
 impl Limits {
-    /// Returns how many of so many one client may have; `None`: all.
+    /// Returns the share of `all` that one client may use; `None`: unlimited.
     pub(super) fn share_of(&self, all: usize) -> Option<usize> {
         let hundredths = all as u128 * u128::from(self.client_share);
         (self.client_share < 100).then(|| ((hundredths / 100) as usize).max(1))

@@ -1,5 +1,4 @@
-//! Proxies that consumers and suppliers connect to: their state, whether an object of a POA stands
-//! before them or not.
+//! Proxies to which consumers and suppliers connect: their state, with or without an object of a POA in front of them.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -23,7 +22,7 @@ use crate::filter::{Filter, FilterError, FilterErrorKind, Program, Trigger};
 use crate::rtec_event_channel_admin::{ConsumerQos, Dependency, SupplierQos};
 use crate::rtec_event_comm::Event;
 
-/// Proxy that a consumer connects to (`ProxyPushSupplier`).
+/// Proxy to which a consumer connects (`ProxyPushSupplier`).
 pub(crate) struct ConsumerProxy {
     number: u64,
     core: Weak<Core>,
@@ -33,7 +32,7 @@ pub(crate) struct ConsumerProxy {
     pub(super) maker: Maker,
 }
 
-/// Proxy that a supplier connects to (`ProxyPushConsumer`).
+/// Proxy to which a supplier connects (`ProxyPushConsumer`).
 pub(crate) struct SupplierProxy {
     number: u64,
     core: Arc<Core>,
@@ -43,11 +42,11 @@ pub(crate) struct SupplierProxy {
     pub(super) maker: Maker,
 }
 
-/// A supplier with those whom its events concern.
+/// A supplier with the consumers that its events concern.
 struct Pushing {
     supplier: Arc<Supplying>,
     routes: Arc<Routes>,
-    /// The consumers that the routes are made of.
+    /// Generation of consumers from which the routes were determined.
     generation: u64,
 }
 
@@ -55,14 +54,14 @@ enum State<T> {
     /// State before the first connection.
     Idle,
     Connected(T),
-    /// Disconnected, or let go.
+    /// Disconnected or released.
     Ended,
 }
 
-/// Function that is called when the connection ends: the object leaves its POA.
+/// Function that is called when the connection ends, to deactivate the object in its POA.
 type AtEnd = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Disconnecting what is not connected.
+/// Attempt to disconnect a proxy that is not connected.
 #[derive(Debug)]
 pub(crate) struct NotConnected;
 
@@ -82,7 +81,7 @@ impl ConsumerProxy {
         self.number
     }
 
-    /// Connects a consumer, with a dispatch of its own or as the channel chooses.
+    /// Connects a consumer, with its own dispatch or the one that the channel chooses.
     pub(crate) fn connect(
         &self,
         consumer: Consumer,
@@ -145,7 +144,7 @@ impl ConsumerProxy {
         Ok(())
     }
 
-    /// Disconnects, or gives up a proxy to which nobody has connected.
+    /// Disconnects, or releases a proxy to which no consumer has connected.
     pub(crate) fn leave(&self) {
         if self.disconnect().is_err()
             && let Some(core) = self.core.upgrade()
@@ -166,7 +165,7 @@ impl ConsumerProxy {
         self.connected().is_some()
     }
 
-    /// Gives the proxy up if nobody has connected to it, and its client left as long ago as this.
+    /// Releases the proxy if no consumer has connected to it and its client left at least `grace` ago.
     pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
         if self.maker.left_before(grace, now)
             && self.state.lock().end_idle()
@@ -177,7 +176,7 @@ impl ConsumerProxy {
         }
     }
 
-    /// Ends the connection, or the proxy that has none yet. Returns the consumer that was connected, once.
+    /// Ends the connection, or the proxy without one. Returns the consumer that was connected, once.
     pub(super) fn end(&self, core: &Arc<Core>) -> Option<Arc<Connected>> {
         core.forget_consumer(self.number);
         let ended = self.close();
@@ -188,7 +187,7 @@ impl ConsumerProxy {
         ended
     }
 
-    /// Returns the consumer that was connected, for which no more events are.
+    /// Returns the consumer that was connected, which gets no further events.
     pub(super) fn close(&self) -> Option<Arc<Connected>> {
         let before = std::mem::replace(&mut *self.state.lock(), State::Ended);
         if let Some(at_end) = self.at_end.lock().take() {
@@ -246,7 +245,7 @@ impl SupplierProxy {
         *state = State::Connected(Pushing {
             supplier,
             routes: Arc::default(),
-            // Made when it first pushes.
+            // Determined when the supplier first pushes.
             generation: 0,
         });
         drop(state);
@@ -266,7 +265,7 @@ impl SupplierProxy {
         Ok(())
     }
 
-    /// Lets a supplier go that nobody can ask, if it has pushed nothing for the time given.
+    /// Releases a supplier that cannot be pinged and has pushed nothing for `idle`.
     pub(super) fn release_silent(&self, idle: Duration) {
         let events = || self.counts.events.load(Relaxed);
         let (heard, supplier) = (events(), self.connected());
@@ -277,14 +276,14 @@ impl SupplierProxy {
         if silence.is_none_or(|silence| silence < idle) {
             return;
         }
-        // Another one may have connected here meanwhile, or this one pushed.
+        // Meanwhile another supplier may have connected here, or this one pushed.
         let still =
             |pushing: &Pushing| Arc::ptr_eq(&pushing.supplier, &supplier) && events() == heard;
         let ended = self.close_if(still);
         self.ended(ended, Released::Silent(idle));
     }
 
-    /// Gives the proxy up if nobody has connected to it, and its client left as long ago as this.
+    /// Releases the proxy if no supplier has connected to it and its client left at least `grace` ago.
     pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
         if self.maker.left_before(grace, now) && self.state.lock().end_idle() {
             self.core.forget_supplier(self.number);
@@ -292,16 +291,16 @@ impl SupplierProxy {
         }
     }
 
-    /// Gives each event to all consumers whose filters let it pass, in this thread.
+    /// Pushes each event to all consumers whose filters accept it, in this thread.
     ///
     /// # Errors
-    /// Nobody is connected here, or the set is beyond a limit; it is dropped and counted. So are single events beyond the
-    /// supplier's rate.
+    /// No supplier is connected, or the set is beyond a limit and is dropped and counted; so are single events beyond
+    /// the supplier's rate.
     pub(crate) fn push(&self, events: &[Event]) -> Result<(), PushError> {
         self.push_received(events, None)
     }
 
-    /// Pushes as [`push`](Self::push) does. `received`: a set of one event as it came, which goes on as it is.
+    /// Pushes as [`push`](Self::push) does. `received`: octets of a set of one event, which are passed on unchanged.
     pub(crate) fn push_received(
         &self,
         events: &[Event],
@@ -339,7 +338,7 @@ impl SupplierProxy {
             let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
             let outgoing = outgoing.with_received(received);
             let trigger = Trigger { event, timer: None };
-            // What goes over one connection leaves together.
+            // Messages for the same connection are sent together.
             let together = routes.several() && !self.core.has_queues();
             let mut batch = None;
             routes.each(&event.header, |consumer| {
@@ -369,7 +368,7 @@ impl SupplierProxy {
         Err(PushError::Rate(refused))
     }
 
-    /// Handles a set that did not leave with the others for the consumer of this number.
+    /// Handles a set that could not be sent in the batch to the consumer of this number.
     #[cold]
     fn unsent(&self, routes: &Routes, number: u64, outgoing: &Outgoing<'_>, why: SystemException) {
         if let Some(consumer) = routes.consumer(number)
@@ -379,7 +378,7 @@ impl SupplierProxy {
         }
     }
 
-    /// Returns whom events concern at present: what was found out before, unless a consumer came or went.
+    /// Returns the routes of the supplier's events, determined again if a consumer connected or left.
     fn routes(&self) -> Option<Arc<Routes>> {
         let mut state = self.state.lock();
         let State::Connected(pushing) = &mut *state else {
@@ -393,7 +392,7 @@ impl SupplierProxy {
         Some(Arc::clone(&pushing.routes))
     }
 
-    /// Ends the connection. As in TAO, a proxy to which nobody has connected ends without a word.
+    /// Ends the connection. As in TAO, a proxy to which no supplier has connected ends without a callback.
     pub(crate) fn disconnect(&self) {
         let supplier = self.connected();
         if self.end()
@@ -404,11 +403,11 @@ impl SupplierProxy {
         }
     }
 
-    /// Keeps the supplier's events from a consumer, from the next push on.
+    /// Excludes a consumer from the supplier's events, from the next push on.
     pub(super) fn keep_from(&self, consumer: u64) {
         if let State::Connected(pushing) = &mut *self.state.lock() {
             pushing.supplier.keep_from(consumer);
-            // Routes are made anew.
+            // Forces the routes to be determined again.
             pushing.generation = 0;
         }
     }
@@ -418,27 +417,27 @@ impl SupplierProxy {
         state.connected().map(|pushing| Arc::clone(&pushing.supplier))
     }
 
-    /// Lets a supplier go that is dead.
+    /// Releases a dead supplier.
     pub(super) fn release(&self, why: Released) {
         let ended = self.close();
         self.ended(ended, why);
     }
 
-    /// Tells who concerned themselves with a supplier that was let go.
+    /// Notifies the members that a supplier concerned, and logs its release.
     fn ended(&self, supplier: Option<Arc<Supplying>>, why: Released) {
         if self.left(supplier) {
             self.core.note(&Notice::Released { side: Side::Supplier, number: self.number, why });
         }
     }
 
-    /// Ends the connection, or what has none yet; `false` if that was done before.
+    /// Ends the connection, or the proxy without one; `false` if it had ended before.
     pub(crate) fn end(&self) -> bool {
         self.core.forget_supplier(self.number);
         let ended = self.close();
         self.left(ended)
     }
 
-    /// Forgets a supplier whose connection has ended; `false`: there is none.
+    /// Removes a supplier whose connection has ended; `false`: there is none.
     fn left(&self, ended: Option<Arc<Supplying>>) -> bool {
         let Some(supplier) = ended else {
             return false;
@@ -449,13 +448,13 @@ impl SupplierProxy {
         true
     }
 
-    /// Returns the supplier that was connected, which can push no more.
+    /// Returns the supplier that was connected, which can no longer push.
     pub(super) fn close(&self) -> Option<Arc<Supplying>> {
         self.close_if(|_| true)
     }
 
-    /// Ends the proxy, unless a supplier is connected that `may` not be disconnected. Returns the supplier that was
-    /// connected, if it had not ended before.
+    /// Ends the proxy, unless `may` forbids to disconnect its supplier. Returns the supplier that was connected, if it
+    /// had not ended before.
     fn close_if(&self, may: impl FnOnce(&Pushing) -> bool) -> Option<Arc<Supplying>> {
         let mut state = self.state.lock();
         if let State::Connected(pushing) = &*state
@@ -485,7 +484,7 @@ impl Drop for SupplierProxy {
 }
 
 impl<T> State<T> {
-    /// Ends a proxy to which nobody has connected; reports whether it is one.
+    /// Ends a proxy to which no peer has connected; reports whether it did.
     fn end_idle(&mut self) -> bool {
         let is_idle = matches!(self, State::Idle);
         if is_idle {
@@ -509,7 +508,7 @@ impl<T> State<T> {
     }
 }
 
-/// Refuses timeouts that would come more often than the channel lets them.
+/// Refuses timeouts with a period below the limit of the channel.
 fn check_periods(dependencies: &[Dependency], least: Duration) -> Result<(), FilterError> {
     let least = u64::try_from(least.as_nanos() / 100).unwrap_or(u64::MAX);
     let too_short = |one: &Dependency| {

@@ -1,34 +1,34 @@
-//! Why a channel did not do what it was asked.
+//! Reasons for which a channel refuses a request.
 
 use std::fmt;
 
 use crate::FilterError;
 
-/// Why somebody could not be connected to a channel.
+/// Reason for which a peer could not be connected to a channel.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The dependencies are no filter.
+    /// The dependencies are not a valid filter.
     #[error("the filter is refused: {0}")]
     Filter(FilterError),
-    /// The proxy has a peer already, and may not have another one.
+    /// The proxy already has a peer, which may not be replaced.
     #[error("the proxy is connected already; obtain another one, or let the channel reconnect")]
     AlreadyConnected,
-    /// The channel has as many as it may: which field of [`Limits`](crate::Limits), and how many that is.
+    /// Limit of the channel that was reached: field of [`Limits`](crate::Limits), and its value.
     #[error("the channel takes at most {1} {0} (Limits::{0})")]
     Limit(&'static str, usize),
-    /// The client has its share of what the channel may have ([`Limits::client_share`](crate::Limits)), which is so many.
+    /// The client has used up its share of the channel ([`Limits::client_share`](crate::Limits)), which is this number.
     #[error("one client gets at most {0} of them (Limits::client_share)")]
     Share(usize),
-    /// The queues take no more.
+    /// The dispatcher refuses another queue.
     #[error("the consumer gets no queue: {0}")]
     Queue(oxorb_delivery::ConnectError),
-    /// A queue was asked for, and the channel delivers in the supplier's thread.
+    /// A queue was requested, but the channel delivers in the supplier's thread.
     #[error(
         "the channel delivers in the supplier's thread and has no queues: make it with EventChannel::queued"
     )]
     NoQueues,
-    /// The system gives no thread for timers.
+    /// The system refuses the thread for timers.
     #[error("the system gives no thread for timers")]
     Thread,
     /// The channel was destroyed, or the proxy disconnected.
@@ -42,11 +42,11 @@ impl fmt::Debug for ConnectError {
     }
 }
 
-/// Why events were not taken.
+/// Reason for which events were not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// The connection has ended: disconnected, let go, or the channel was destroyed.
+    /// The connection has ended: disconnected, released, or the channel was destroyed.
     #[error("the supplier is not connected any more")]
     NotConnected,
     /// More events in one push than `Limits::events`.
@@ -61,7 +61,7 @@ pub enum PushError {
         these = if *.0 == 1 { "event is" } else { "events are" }
     )]
     Rate(u64),
-    /// Pushes that this thread is in already, each made by a consumer of the one before: the event goes in a circle.
+    /// The event goes in a circle: number of nested pushes of this thread, each made by a consumer of the one before.
     #[error(
         "the event goes in a circle: {0} pushes of this thread are each made by a consumer of the one before"
     )]

@@ -10,18 +10,19 @@ use super::index::Index;
 use crate::filter::Interest;
 use crate::rtec_event_comm::EventHeader;
 
-/// The consumers of one supplier, as they were when one last came or went. Asking costs a look-up, two more where filters ask
-/// for any type or any source, and one step for each consumer whose filter may match, however many others there are.
+/// The consumers of one supplier, as of the last change of consumers. Finding those of an event costs one look-up, two
+/// more if filters accept any type or any source, and one step for each consumer whose filter may match, regardless of
+/// others.
 #[derive(Default)]
 pub(super) struct Routes {
     consumers: Vec<Arc<Connected>>,
-    /// Places in `consumers`. A key may have a 0 on either side.
+    /// Indices into `consumers`. A key may have a 0 on either side.
     by_key: Index,
-    /// Whether some key is of any source, and of any type.
+    /// Whether some key has any source, and any type.
     wild: [bool; 2],
-    /// Consumers that have to be asked about every event.
+    /// Consumers whose filters must be applied to every event.
     always: Vec<usize>,
-    /// The supplier's, if its rate is watched.
+    /// Meter of the supplier, if its rate is checked.
     meter: Option<Arc<Meter>>,
 }
 
@@ -46,7 +47,7 @@ impl Routes {
         routes
     }
 
-    /// Whether one more event is within the rate of the supplier, after a wait if need be.
+    /// Reports whether one more event is within the rate of the supplier, after a wait if necessary.
     pub(super) fn admits(&self) -> bool {
         let Some(meter) = &self.meter else {
             return true;
@@ -61,17 +62,17 @@ impl Routes {
         }
     }
 
-    /// Whether there are several consumers.
+    /// Reports whether there are several consumers.
     pub(super) fn several(&self) -> bool {
         self.consumers.len() > 1
     }
 
-    /// Returns the consumer of a number. Looks at one after the other.
+    /// Returns the consumer with a number, by linear search.
     pub(super) fn consumer(&self, number: u64) -> Option<&Arc<Connected>> {
         self.consumers.iter().find(|consumer| consumer.number == number)
     }
 
-    /// Calls `ask` with each consumer that an event may concern, in the order in which they connected.
+    /// Calls `ask` for each consumer that an event may concern, in the order of creation of their proxies.
     pub(super) fn each(&self, header: &EventHeader, mut ask: impl FnMut(&Arc<Connected>)) {
         let (event_type, source) = (header.r#type, header.source);
         if event_type == 0 || source == 0 {
@@ -88,7 +89,7 @@ impl Routes {
         if let [only, [], [], []] = lists {
             return only.iter().for_each(|place| ask(&self.consumers[*place]));
         }
-        // The lists are merged: a consumer that is in several is asked once.
+        // The lists are merged, so that a consumer in several lists is visited once.
         while let Some(next) = lists.iter().filter_map(|list| list.first()).min().copied() {
             for list in &mut lists {
                 if list.first() == Some(&next) {

@@ -1,4 +1,4 @@
-//! Sets of events in queues, which are used again.
+//! Reusable sets of events in queues.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,29 +13,29 @@ use crate::rtec_event_comm::Event;
 /// A set of events in queues.
 pub(super) struct Set {
     pub(super) events: Vec<Event>,
-    /// Time of arrival, where latencies are measured.
+    /// Time of arrival, if latencies are measured.
     pub(super) arrived: Option<Instant>,
-    /// Quality of service that the supplier asked for in its request.
+    /// Quality of service in the supplier's request.
     pub(super) qos: CarriedQos,
     pub(super) octets: Octets,
 }
 
-/// Most sets that a supplier's thread keeps for later ones.
+/// Maximum number of sets that a supplier's thread keeps for reuse.
 const KEPT: usize = 256;
 
-/// Octets of payload beyond which a set is not kept.
+/// Maximum octets of payload of a kept set.
 const KEPT_OCTETS: usize = 64 << 10;
 
-/// Sets that are looked at for one that no queue holds any more.
+/// Number of kept sets that are checked for one that no queue holds any more.
 const LOOKS: usize = 4;
 
 thread_local! {
-    /// The last sets of this thread, the oldest first. Queues still hold some.
+    /// Latest sets of this thread, the oldest first. Queues may still hold some.
     static SETS: RefCell<VecDeque<Arc<Set>>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Copies a set of events for queues. Allocates nothing once earlier sets of this thread were as large, and all queues are
-/// done with one of them.
+/// Copies a set of events for queues. Allocates nothing if earlier sets of this thread were as large, and all queues
+/// have released one of them.
 pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
     for _ in 0..LOOKS {
         let Some(mut set) = oldest() else {
@@ -59,7 +59,7 @@ pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
     set
 }
 
-// What a set held may push events when it is dropped: nothing is dropped within these.
+// Dropping the contents of a set may push events, so nothing is dropped within these functions.
 
 fn oldest() -> Option<Arc<Set>> {
     let taken = SETS.try_with(|sets| sets.borrow_mut().pop_front());
@@ -80,13 +80,13 @@ fn keep(set: Arc<Set>) {
     });
 }
 
-/// Returns the octets that an event holds elsewhere; of a value of this process it does not know them.
+/// Returns the octets that an event holds on the heap; those of a local value are unknown and not counted.
 pub(super) fn held_octets(event: &Event) -> usize {
     let value = event.data.any_value.received_octets().unwrap_or(0);
     event.data.payload.len() + value
 }
 
-/// Whether an event has a value of this process: of any size, and it may hold on to anything.
+/// Reports whether an event has a local value, which has any size and may keep any object alive.
 fn has_local_value(event: &Event) -> bool {
     let any = &event.data.any_value;
     any.received_octets().is_none() && any.type_code().kind() != TcKind::Null
@@ -95,7 +95,7 @@ fn has_local_value(event: &Event) -> bool {
 impl Set {
     /// Replaces the events, in the memory of those before.
     fn refill(&mut self, events: &[Event], arrived: Option<Instant>) {
-        // Gives the buffer back to this thread, which marshals next.
+        // Returns the buffer to this thread, which marshals next.
         self.octets = Octets::default();
         self.arrived = arrived;
         self.qos = carried_qos();

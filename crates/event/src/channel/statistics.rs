@@ -6,34 +6,33 @@ use oxorb::{Distribution, Histogram, Interface as _, Ior};
 
 use super::EventChannel;
 
-/// Statistics of a channel since it was made, of the members that are connected now.
+/// Statistics of a channel since its creation, for the members that are connected now.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Consumers, in the order in which they connected.
+    /// Consumers, in the order of creation of their proxies.
     pub consumers: Vec<ConsumerStatistics>,
-    /// Suppliers, in the order in which they connected.
+    /// Suppliers, in the order of creation of their proxies.
     pub suppliers: Vec<SupplierStatistics>,
     /// Number of observers.
     pub observers: usize,
 }
 
-/// Statistics of a consumer: `matched = delivered + suspended + failed + dropped` while nothing is
-/// on its way.
+/// Statistics of a consumer: `matched = delivered + suspended + failed + dropped` while no event is in transit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConsumerStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Reference to the consumer; `None`: a servant of this process.
+    /// Reference to the consumer; `None`: a local servant.
     pub reference: Option<Ior>,
-    /// Whether it is another channel's.
+    /// Whether the consumer is a gateway of another channel.
     pub is_gateway: bool,
-    /// Whether events are held back.
+    /// Whether delivery is suspended.
     pub is_suspended: bool,
-    /// Events that its filter let pass.
+    /// Events that the filter accepted.
     pub matched: u64,
-    /// Events that it, or its connection, took.
+    /// Events that the consumer, or its connection, accepted.
     pub delivered: u64,
     /// Events dropped because it was suspended.
     pub suspended: u64,
@@ -42,12 +41,12 @@ pub struct ConsumerStatistics {
     /// Events dropped by the queue; a set that a conjunction collected counts once.
     pub dropped: u64,
     /// Events that conjunctions dropped before they were complete, beyond
-    /// [`Limits::collected`](crate::Limits::collected). Not among those that matched.
+    /// [`Limits::collected`](crate::Limits::collected). Not included in `matched`.
     pub uncollected: u64,
-    /// Times from the arrival of an event to the end of its delivery: for a consumer elsewhere, until it is sent. `None`
+    /// Times from the arrival of an event to the end of its delivery: for a remote consumer, until it is sent. `None`
     /// unless [`ChannelOptions::latency`](crate::ChannelOptions::latency) is on.
     pub latency: Option<Distribution>,
-    /// Counts of the queue: fill, and drops by cause. All 0 without a queue.
+    /// Counters of the queue: fill, and drops by cause. All 0 without a queue.
     pub queue: oxorb_delivery::Counts,
 }
 
@@ -57,23 +56,22 @@ pub struct ConsumerStatistics {
 pub struct SupplierStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Reference to the object that is told of the end; `None`: no object, or a servant of this
-    /// process.
+    /// Reference to the object that is notified of the end; `None`: no object, or a local servant.
     pub reference: Option<Ior>,
-    /// Whether it is another channel's.
+    /// Whether the supplier is a gateway of another channel.
     pub is_gateway: bool,
     /// Events pushed.
     pub events: u64,
-    /// Events of sets that were beyond a limit, and events refused because of the supplier's rate.
+    /// Events of sets beyond a limit, and events refused because of the supplier's rate.
     pub refused: u64,
-    /// Events that came beyond the supplier's rate, whatever became of them. 0 if it has none.
+    /// Events beyond the supplier's rate, whether refused or not. 0 without a rate.
     pub beyond_rate: u64,
-    /// Filters that were asked about its events: grows with the consumers that match, not with all.
+    /// Number of filters applied to its events: grows with the consumers that match, not with all.
     pub asked: u64,
 }
 
 impl EventChannel {
-    /// Returns what the channel has counted. Takes the lock that connecting takes.
+    /// Returns the statistics. Takes the lock that connecting takes.
     pub fn statistics(&self) -> Statistics {
         let core = self.core();
         let consumers = core.consumers().into_iter().map(|one| {

@@ -17,35 +17,35 @@ use super::target::timed;
 use crate::rtec_event_channel_admin::SupplierQos;
 use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
 
-/// Object that is told when a supplier's connection ends.
+/// Object that is notified when a supplier's connection ends.
 #[derive(Clone)]
 pub(crate) enum Supplier {
-    /// Absence of an object: a supplier of this process without a servant.
+    /// Local supplier without a servant.
     Anonymous,
-    /// Absence of an object: a supplier elsewhere that connected with nil, as TAO's may.
+    /// Nil reference: a remote supplier without an object, as in TAO.
     Nil,
-    /// A servant of this process.
+    /// A local servant.
     Local(Arc<dyn PushSupplier>),
-    /// An object; in this process or elsewhere.
+    /// A local or remote object.
     Object(PushSupplierRef),
 }
 
-/// A supplier while it is connected.
+/// A connected supplier.
 pub(super) struct Supplying {
     pub(super) number: u64,
     supplier: Supplier,
     pub(super) qos: SupplierQos,
-    /// Meter of a supplier whose rate is watched.
+    /// Meter of a supplier whose rate is checked.
     pub(super) meter: Option<Arc<Meter>>,
-    /// Events that it had pushed at the last look that found more than the one before, and when that was. For a supplier that
-    /// nobody can ask.
+    /// Number of events at the last check that found new ones, and the time of that check. For a supplier that cannot
+    /// be pinged.
     heard: Mutex<(u64, Instant)>,
-    /// Number of the consumer that gets none of its events; 0: there is none.
+    /// Number of the consumer that gets none of its events; 0: none.
     kept_from: AtomicU64,
     over: AtomicBool,
 }
 
-/// Counts of the events that a supplier pushed.
+/// Counters of a supplier's events.
 #[derive(Default)]
 pub(super) struct SupplierCounts {
     pub(super) events: AtomicU64,
@@ -79,7 +79,7 @@ impl Supplying {
         Supplying { meter, ..self }
     }
 
-    /// Keeps its events from a consumer, which takes the place of the one before.
+    /// Excludes a consumer from the supplier's events, replacing an earlier one.
     pub(super) fn keep_from(&self, consumer: u64) {
         self.kept_from.store(consumer, Relaxed);
     }
@@ -91,8 +91,8 @@ impl Supplying {
         }
     }
 
-    /// Returns how long a supplier elsewhere that connected with nil has pushed nothing, by what the looks found. `events`: all
-    /// that it has pushed so far.
+    /// Returns the time for which a remote supplier that connected with nil has been silent, as found by the checks.
+    /// `events`: total number of events that it has pushed.
     pub(super) fn silence(&self, events: u64, now: Instant) -> Option<Duration> {
         if !matches!(self.supplier, Supplier::Nil) {
             return None;
@@ -104,12 +104,12 @@ impl Supplying {
         Some(now.saturating_duration_since(heard.1))
     }
 
-    /// Ends the connection; `false` if that was done before.
+    /// Ends the connection; `false` if it had ended before.
     pub(super) fn end(&self) -> bool {
         !self.over.swap(true, Relaxed)
     }
 
-    /// Whether something that it publishes may be of use to a consumer.
+    /// Reports whether one of the supplier's publications may concern a consumer.
     pub(super) fn concerns(&self, consumer: &Connected, options: &ChannelOptions) -> bool {
         let mut publications = self.qos.publications.iter();
         self.kept_from.load(Relaxed) != consumer.number
@@ -117,7 +117,7 @@ impl Supplying {
                 || publications.any(|one| consumer.program().can_match(&one.event.header)))
     }
 
-    /// Tells the supplier that it is disconnected. What it answers does not matter.
+    /// Notifies the supplier that it is disconnected, and ignores the result.
     pub(super) fn call_back(&self) {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| match &self.supplier {
             Supplier::Anonymous | Supplier::Nil => Ok(()),
@@ -131,7 +131,7 @@ impl SupplierCounts {
     /// Counts a set of events.
     ///
     /// # Errors
-    /// It is beyond a limit.
+    /// The set is beyond a limit.
     pub(super) fn take(&self, events: &[Event], options: &ChannelOptions) -> Result<(), PushError> {
         let (number, limits) = (events.len() as u64, &options.limits);
         self.events.fetch_add(number, Relaxed);
@@ -148,15 +148,16 @@ impl SupplierCounts {
     }
 }
 
-/// Most pushes of a thread, each made by a consumer of the one before: chains of channels are shorter, circles have no end.
+/// Maximum depth of nested pushes of a thread, each made by a consumer of the one before: chains of channels are
+/// shorter, circles are infinite.
 const MOST_WITHIN: u32 = 16;
 
 thread_local! {
-    /// Pushes that this thread is in.
+    /// Number of pushes that this thread is in.
     static WITHIN: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A push, until it ends.
+/// Guard of a push.
 pub(super) struct Within(());
 
 impl Drop for Within {
@@ -166,10 +167,10 @@ impl Drop for Within {
 }
 
 impl SupplierCounts {
-    /// Begins a push within those that this thread is in.
+    /// Begins a push nested in those that this thread is in.
     ///
     /// # Errors
-    /// They are too many.
+    /// The nesting is too deep.
     pub(super) fn within(&self, events: &[Event]) -> Result<Within, PushError> {
         let before = WITHIN.with(Cell::get);
         if before >= MOST_WITHIN {
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(supplier.silence(5, start + 3 * second), Some(Duration::ZERO));
         assert_eq!(supplier.silence(5, start + 6 * second), Some(3 * second));
         assert_eq!(supplier.silence(6, start + 7 * second), Some(Duration::ZERO));
-        // One of this process ends with its connection.
+        // The connection of a local supplier is dropped with it.
         let own = Supplying::new(2, Supplier::Anonymous, qos, &options);
         assert_eq!(own.silence(0, start + second), None);
     }

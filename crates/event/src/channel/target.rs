@@ -1,4 +1,4 @@
-//! Target of a consumer's events, whichever thread brings them.
+//! Target of a consumer's events, for any delivering thread.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use super::options::ChannelOptions;
 use super::sets::Set;
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
-/// Object that gets the events of a consumer.
+/// Object that receives the events of a consumer.
 #[derive(Clone)]
 pub(crate) enum Consumer {
-    /// A servant of this process, without any message.
+    /// A local servant, called without any message.
     Local(Arc<dyn PushConsumer>),
-    /// An object; in this process or elsewhere.
+    /// A local or remote object.
     Object(PushConsumerRef),
 }
 
-/// A consumer with what became of its events.
+/// A consumer with the counters of its deliveries.
 pub(super) struct Target {
     consumer: Consumer,
-    /// The object, with a limit for calls; `None` for a servant of this process. Calls without a message need no limit, and
-    /// a reference without one.
+    /// The object, with a time limit for calls; `None` for a local servant. Calls without a message have no limit, and
+    /// use the reference without one.
     timed: Option<PushConsumerRef>,
-    /// Failures in a row that are one too many.
+    /// Number of consecutive failures at which the consumer is released.
     most: u32,
     failures: AtomicU32,
     pub(super) delivered: AtomicU64,
     pub(super) failed: AtomicU64,
-    /// Times from arrival to the end of delivery; `None`: they are not measured.
+    /// Times from arrival to the end of delivery; `None`: not measured.
     pub(super) latency: Option<Histogram>,
 }
 
@@ -59,7 +59,7 @@ impl Target {
         self.timed.as_ref()
     }
 
-    /// Whether the consumer gets events as a message, as far as is known.
+    /// Reports whether the consumer receives events as messages, as far as is known.
     pub(super) fn is_far(&self) -> bool {
         match &self.consumer {
             Consumer::Local(_) => false,
@@ -70,7 +70,7 @@ impl Target {
     /// Pushes a set to the consumer.
     ///
     /// # Errors
-    /// The consumer has to be let go.
+    /// The consumer must be released.
     pub(super) fn push(
         &self,
         events: &[Event],
@@ -97,7 +97,7 @@ impl Target {
                 }
                 Ok(Pushed::Delivered)
             }
-            // It may read again; whether it still is, questions find out.
+            // The consumer may resume reading; pings find out whether it still exists.
             Err(why) if is_unread(&why) => Ok(Pushed::NotYet),
             Err(why) => {
                 self.count_failed(events);
@@ -106,7 +106,7 @@ impl Target {
         }
     }
 
-    /// Takes back that events were delivered.
+    /// Subtracts events that were counted as delivered.
     pub(super) fn take_back(&self, events: &[Event]) {
         self.delivered.fetch_sub(events.len() as u64, Relaxed);
     }
@@ -116,10 +116,10 @@ impl Target {
         self.failed.fetch_add(events.len() as u64, Relaxed);
     }
 
-    /// Notes a failure.
+    /// Counts a failure.
     ///
     /// # Errors
-    /// It was one too many.
+    /// The limit of consecutive failures is reached.
     pub(super) fn failed(&self, why: SystemException) -> Result<(), Released> {
         let failures = self.failures.fetch_add(1, Relaxed) + 1;
         match why.kind {
@@ -129,19 +129,19 @@ impl Target {
         }
     }
 
-    /// Notes that the consumer answered: failures count in a row.
+    /// Resets the number of consecutive failures, after an answer.
     pub(super) fn answered(&self) {
         self.failures.store(0, Relaxed);
     }
 
-    /// Tells a servant of this process that it is disconnected.
+    /// Notifies a local servant that it is disconnected.
     pub(super) fn call_back_local(&self) {
         if let Consumer::Local(_) = &self.consumer {
             self.call_back();
         }
     }
 
-    /// Tells the consumer that it is disconnected. What it answers does not matter.
+    /// Notifies the consumer that it is disconnected, and ignores the result.
     pub(super) fn call_back(&self) {
         let call = || match (&self.consumer, &self.timed) {
             (_, Some(object)) | (Consumer::Object(object), None) => {
@@ -157,26 +157,26 @@ impl Target {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pushed {
     Delivered,
-    /// Counted.
+    /// Counted as failed.
     Failed(SystemException),
-    /// The consumer has to read what it was sent before; nothing is counted.
+    /// The consumer must first read earlier messages; nothing is counted.
     NotYet,
 }
 
-/// First pause of a queue whose consumer has to read first; each that follows is twice as long.
+/// First pause of a queue whose consumer must read first; each further pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The longest of these.
+/// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A target behind a queue.
 pub(super) struct Queued {
     target: Arc<Target>,
-    /// Lets the consumer go.
+    /// Function that releases the consumer.
     release: Box<dyn Fn(Released) + Send + Sync>,
-    /// Pauses in a row.
+    /// Number of consecutive pauses.
     pauses: AtomicU32,
-    /// Why the last delivery failed.
+    /// Exception of the last failed delivery.
     last: Mutex<SystemException>,
 }
 
@@ -193,7 +193,7 @@ impl Queued {
         }
     }
 
-    /// Returns what becomes of a set that was not delivered; `None`: it was.
+    /// Returns the outcome of a set that was not delivered; `None` if it was.
     fn after(&self, pushed: Pushed) -> Option<Outcome> {
         if pushed == Pushed::NotYet {
             let before = self.pauses.fetch_add(1, Relaxed).min(16);
@@ -239,12 +239,12 @@ impl Sink<Arc<Set>> for Queued {
     }
 }
 
-/// Returns a reference whose calls take no longer than the channel lets them.
+/// Returns a reference whose calls have the channel's time limit.
 pub(super) fn timed<I: Interface>(object: &I, options: &ChannelOptions) -> I {
     I::from_ref(object.reference().with_timeout(options.call_timeout))
 }
 
-/// Whether a push would overtake earlier ones, which the consumer has not read.
+/// Reports whether a push would overtake earlier ones that the consumer has not read.
 fn is_unread(why: &SystemException) -> bool {
     why.kind == SystemExceptionKind::Transient && why.minor == minor::transient::EARLIER_UNREAD
 }

@@ -1,4 +1,4 @@
-//! The thread that tells observers elsewhere.
+//! The thread that notifies remote observers.
 
 use std::io;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::thread;
 
 use oxorb_sys::sync::{Condvar, Mutex};
 
-/// Thread of one channel that works when it is woken.
+/// Thread of one channel that works on demand.
 #[derive(Default)]
 pub(super) struct Teller {
     state: Mutex<State>,
     changed: Condvar,
-    /// Whether there is a thread.
+    /// Whether the thread runs.
     runs: AtomicBool,
 }
 
@@ -23,7 +23,7 @@ struct State {
 }
 
 impl Teller {
-    /// Starts the thread, once, which calls `work` each time it is woken, until that returns `false`.
+    /// Starts the thread once; it calls `work` on each wake-up, until `work` returns `false`.
     ///
     /// # Errors
     /// The system refuses the thread; the next call tries again.
@@ -45,19 +45,19 @@ impl Teller {
         begun.map(drop)
     }
 
-    /// Makes the thread work, once more if it does already.
+    /// Wakes the thread; if it is working, it works once again.
     pub(super) fn wake(&self) {
         self.state.lock().woken = true;
         self.changed.notify_all();
     }
 
-    /// Ends the thread, after what it does.
+    /// Ends the thread after its current work.
     pub(super) fn stop(&self) {
         self.state.lock().stopped = true;
         self.changed.notify_all();
     }
 
-    /// Waits until it is woken; returns `false` when it ends meanwhile.
+    /// Waits for a wake-up; returns `false` if the thread must end.
     fn wait(&self) -> bool {
         let state = self.state.lock();
         let mut state = self.changed.wait_while(state, |state| !state.woken && !state.stopped);

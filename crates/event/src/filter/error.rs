@@ -1,10 +1,9 @@
 use std::fmt;
 
-/// Why a list of dependencies is no filter.
+/// Reason for which a list of dependencies is not a valid filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FilterError {
-    /// Index of the dependency, counted from 0; the number of dependencies where one is missing at
-    /// the end.
+    /// Index of the dependency, from 0; the length of the list if a dependency is missing at its end.
     pub at: usize,
     /// Mistake in the dependency.
     pub kind: FilterErrorKind,
@@ -20,25 +19,25 @@ pub enum FilterErrorKind {
     Trails,
     /// A group declares more members than the list has dependencies, or a negative number.
     Members(i32),
-    /// `GLOBAL_DESIGNATOR` and 15: nobody defines what they mean.
+    /// `GLOBAL_DESIGNATOR` or 15, whose meaning is undefined.
     Designator(i32),
     /// A periodic timeout without a period.
     Period,
     /// A periodic timeout with a period below `Limits::period` of the channel; both in units of 100 ns.
     TooShort {
-        /// Period that was asked for.
+        /// Requested period.
         period: u64,
-        /// Least period of the channel.
+        /// Shortest period that the channel permits.
         least: u64,
     },
-    /// More dependencies than `dependencies` of the limits allows.
+    /// More dependencies than [`FilterLimits`](crate::FilterLimits) allow.
     Dependencies {
-        /// Number that was found.
+        /// Number of dependencies in the list.
         found: usize,
-        /// Largest number.
+        /// Maximum number.
         limit: usize,
     },
-    /// Deeper than `depth` of the limits allows.
+    /// Groups nested more deeply than [`FilterLimits`](crate::FilterLimits) allow, which is this depth.
     Depth(usize),
 }
 

@@ -1,5 +1,4 @@
-//! Events that a filter has to be asked about: those that it may accept, or that bring it nearer to
-//! accepting a set.
+//! Events to which a filter must be applied: those that it may accept, or that contribute to a set.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +7,10 @@ use super::Filter;
 /// A type and a source, where 0 stands for any.
 pub type Key = (i32, i32);
 
-/// Events that a filter has to be asked about. Filters are always asked about events of type or
-/// source 0.
+/// Events to which a filter must be applied. Events of type or source 0 are applied to every filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// All.
+    /// All events.
     All,
     /// Events that match one of these keys.
     Keys(BTreeSet<Key>),
@@ -27,7 +25,7 @@ impl Interest {
                 Interest::Keys(BTreeSet::from([(*event_type, *source)]))
             }
             Filter::Disjunction(members) | Filter::Conjunction(members) => union(members),
-            // A member with a memory changes when its siblings refuse, too.
+            // A member with state changes even when its siblings reject the event.
             Filter::LogicalAnd(members) if members.iter().any(remembers) => union(members),
             Filter::LogicalAnd(members) => {
                 let all = members.iter().map(Interest::of);
@@ -47,7 +45,8 @@ impl Interest {
         }
     }
 
-    /// Values of a masked type are themselves: a 0 is no wildcard, and the events that have it go everywhere anyway.
+    /// Returns the interest in a masked type's values: a 0 is not a wildcard, and events with a 0 reach every filter
+    /// anyway.
     fn exactly(event_type: i32, source: i32) -> Interest {
         match (event_type, source) {
             (0, 0) => Interest::All,
@@ -74,7 +73,7 @@ fn union(members: &[Filter]) -> Interest {
     Interest::Keys(all)
 }
 
-/// Whether what a filter says depends on earlier events.
+/// Reports whether the result of a filter depends on earlier events.
 pub(super) fn remembers(filter: &Filter) -> bool {
     match filter {
         Filter::Conjunction(_) => true,

@@ -1,7 +1,8 @@
 //! Filters of consumers: trees of conditions on type and source of events.
 //!
-//! Pure code: no ORB, clock, thread or lock. A list of dependencies becomes a [`Filter`] (`syntax.rs`), that a [`Program`]
-//! (`program.rs`), which is asked about one event after the other; `interest.rs` knows which events need not be asked about.
+//! Pure code: no ORB, clock, thread or lock. A list of dependencies is parsed into a [`Filter`] (`syntax.rs`), which is
+//! compiled into a [`Program`] (`program.rs`), which is applied to one event after the other; `interest.rs` determines
+//! the events to which it need not be applied.
 
 mod error;
 mod interest;
@@ -30,7 +31,7 @@ use crate::rtec_event_comm::EventHeader;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Events of this type from this source; 0 stands for any. An event whose own type or source is 0 matches any, too.
+    /// Events of this type from this source; 0 stands for any. An event whose own type or source is 0 also matches any.
     Event {
         /// `header.type`.
         event_type: i32,
@@ -39,24 +40,24 @@ pub enum Filter {
     },
     /// An event that meets one of the members.
     Disjunction(Vec<Filter>),
-    /// An event for each of the members, whatever comes between; the consumer gets all of them as
-    /// one set, in the order of arrival. An event counts for the first member that it meets; a
-    /// second one for the same member is not kept.
+    /// An event for each of the members, regardless of events in between; the consumer gets all of them as one set, in
+    /// the order of arrival. An event counts for the first member that it meets; a second one for the same member is
+    /// not kept.
     Conjunction(Vec<Filter>),
     /// An event that meets all of the members.
     LogicalAnd(Vec<Filter>),
     /// An event that does not meet the member.
     Negation(Box<Filter>),
-    /// An event whose type and source have each a bit in common with the masks, and that meets the member.
+    /// An event whose type and source each have a bit in common with the masks, and that meets the member.
     Bitmask {
         /// Mask of the type.
         type_mask: i32,
         /// Mask of the source.
         source_mask: i32,
-        /// Filter that the event has to meet, too.
+        /// Filter that the event must also meet.
         then: Box<Filter>,
     },
-    /// An event whose type and source are equal to these values where the masks have bits.
+    /// An event whose type and source equal these values in the bits of the masks.
     MaskedType {
         /// Mask of the type.
         type_mask: i32,
@@ -67,19 +68,19 @@ pub enum Filter {
         /// Value of the masked source.
         source_value: i32,
     },
-    /// The end of a time that begins when the consumer connects.
+    /// The end of a period that begins when the consumer connects.
     Timeout {
-        /// Once, or again and again.
+        /// Single or repeated timeout.
         kind: TimeoutKind,
-        /// Units of 100 ns.
+        /// Period in units of 100 ns.
         period: u64,
     },
-    /// Every event, as [`ALL`](Self::ALL): the null designator, with which TAO ends a bitmask that stands alone. For no event
-    /// there is [`NONE`](Self::NONE).
+    /// Every event, as [`ALL`](Self::ALL): the null designator, with which TAO ends a bitmask that stands alone.
+    /// [`NONE`](Self::NONE) is the filter that accepts no event.
     Null,
 }
 
-/// The kinds of timeouts.
+/// Kind of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeoutKind {
     /// Once.
@@ -91,7 +92,7 @@ pub enum TimeoutKind {
 }
 
 impl TimeoutKind {
-    /// Returns the type of its events.
+    /// Returns the type of the timeout's events.
     pub const fn event_type(self) -> i32 {
         match self {
             TimeoutKind::OneShot => designator::TIMEOUT,
@@ -101,13 +102,12 @@ impl TimeoutKind {
     }
 }
 
-/// Limits of the filter of a consumer. A larger one is refused with `TypeError`, and the channel's
-/// log names the limit.
+/// Limits of a consumer's filter. A larger filter is refused with `TypeError`, and the channel's log names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLimits {
-    /// Dependencies in the list. Default 1,024. Each takes some 50 octets, and those of types an entry in the index.
+    /// Dependencies in the list. Default 1,024. Each takes about 50 octets; one of a type also an entry in the index.
     pub dependencies: usize,
-    /// Groups in groups. Default 32.
+    /// Nesting depth of groups. Default 32.
     pub depth: usize,
 }
 
@@ -118,10 +118,10 @@ impl Default for FilterLimits {
 }
 
 impl Filter {
-    /// Every event.
+    /// Filter that accepts every event.
     pub const ALL: Filter = Filter::event(designator::ANY, designator::ANY);
 
-    /// Filter that no event passes: a disjunction without members, as in TAO's channel.
+    /// Filter that accepts no event: a disjunction without members, as in TAO's channel.
     pub const NONE: Filter = Filter::Disjunction(Vec::new());
 
     /// Returns a filter for events of one type and source; 0 stands for any.
@@ -160,8 +160,8 @@ impl Filter {
         Filter::Negation(Box::new(member))
     }
 
-    /// Returns the list of dependencies that means this filter in prefix syntax, each with a handle of the scheduling
-    /// service, or 0.
+    /// Returns the list of dependencies that expresses this filter in prefix syntax, each with a handle of the
+    /// scheduling service, or 0.
     pub fn to_dependencies(&self, rt_info: i32) -> Vec<Dependency> {
         let mut written = Vec::new();
         self.write(rt_info, &mut written);
@@ -218,7 +218,7 @@ fn write_group(designator: i32, members: &[Filter], rt_info: i32, to: &mut Vec<D
     }
 }
 
-/// Whether an event's type and source meet those of a filter: 0 meets anything, on either side.
+/// Reports whether an event's type and source match those of a filter; 0 matches anything, on either side.
 pub(crate) fn meets(wanted: (i32, i32), header: &EventHeader) -> bool {
     let one = |wanted: i32, has: i32| wanted == 0 || has == 0 || wanted == has;
     one(wanted.0, header.r#type) && one(wanted.1, header.source)

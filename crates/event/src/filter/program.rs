@@ -1,4 +1,4 @@
-//! A filter made ready for events.
+//! A filter compiled for matching.
 
 use std::mem;
 
@@ -7,10 +7,11 @@ use super::{Filter, TimeoutKind, meets};
 use crate::event_type::ANY;
 use crate::rtec_event_comm::{Event, EventHeader};
 
-/// A filter that is asked about one event after the other.
+/// A compiled filter, which is applied to one event after the other.
 ///
-/// Filters without conjunctions remember nothing: [`accepts`](Self::accepts) asks them. Others keep their memory in a
-/// [`Progress`], outside of the program. Neither allocates, apart from the copies of events that a conjunction collects.
+/// Filters without conjunctions are stateless and are applied with [`accepts`](Self::accepts). Others keep their state
+/// in a [`Progress`], outside of the program. Neither allocates, apart from the copies of events that a conjunction
+/// collects.
 #[derive(Clone, Debug)]
 pub struct Program {
     root: Node,
@@ -21,16 +22,16 @@ pub struct Program {
     remembers: bool,
 }
 
-/// Question to a program: an event or a timer.
+/// Input of a program: an event or a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger<'e> {
     /// The event.
     pub event: &'e Event,
-    /// The timer whose end it tells, as an index of [`Program::timers`]; `None` for an event of a supplier.
+    /// Timer that has fired, as an index into [`Program::timers`]; `None` for an event of a supplier.
     pub timer: Option<usize>,
 }
 
-/// Answer of a program to an event.
+/// Result of a program for an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matched {
     /// The consumer gets nothing.
@@ -47,14 +48,14 @@ pub struct Progress {
     conjunctions: Vec<Collected>,
     /// Octets of all payloads and received values in them.
     octets: usize,
-    /// Most of these.
+    /// Maximum of `octets`.
     limit: usize,
     dropped: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Collected {
-    /// Flags, one for each member.
+    /// Flags, one per member.
     met: Vec<bool>,
     missing: usize,
     events: Vec<Event>,
@@ -72,7 +73,7 @@ enum Node {
     Timeout(usize),
 }
 
-/// Result of a node for an event: whether it is used up, and what goes up to the parent.
+/// Result of a node for an event: whether it accepts the event, and what it passes to its parent.
 #[derive(Clone, Copy)]
 struct Step {
     accepted: bool,
@@ -83,7 +84,7 @@ struct Step {
 enum Pushed {
     Nothing,
     Event,
-    /// All that a conjunction has.
+    /// All events of a conjunction.
     Set(usize),
 }
 
@@ -92,7 +93,7 @@ const REFUSED: Step = Step { accepted: false, pushed: Pushed::Nothing };
 const ACCEPTED: Step = Step { accepted: true, pushed: Pushed::Event };
 
 impl Program {
-    /// Compiles a filter. The timers count in the order of the filter.
+    /// Compiles a filter. Timers are numbered in the order of the filter.
     pub fn new(filter: &Filter) -> Program {
         let (mut timers, mut conjunctions) = (Vec::new(), Vec::new());
         let root = compile(filter, &mut timers, &mut conjunctions);
@@ -105,28 +106,28 @@ impl Program {
         }
     }
 
-    /// Returns which events it has to be asked about.
+    /// Returns the events to which the program must be applied.
     pub fn interest(&self) -> &Interest {
         &self.interest
     }
 
-    /// Returns the timers that it needs: kind, and period in units of 100 ns.
+    /// Returns the timers that the program needs: kind, and period in units of 100 ns.
     pub fn timers(&self) -> &[(TimeoutKind, u64)] {
         &self.timers
     }
 
-    /// Whether the answer depends on earlier events: then [`accepts`](Self::accepts) may not be asked.
+    /// Reports whether the result depends on earlier events; then [`accepts`](Self::accepts) must not be called.
     pub fn remembers(&self) -> bool {
         self.remembers
     }
 
-    /// Whether the consumer gets this event. For programs that do not [remember](Self::remembers).
+    /// Reports whether the consumer gets this event. For programs that do not [remember](Self::remembers).
     pub fn accepts(&self, trigger: Trigger<'_>) -> bool {
         debug_assert!(!self.remembers, "conjunctions need their progress");
         step(&self.root, trigger, &mut Progress::default()).accepted
     }
 
-    /// Returns what conjunctions start from.
+    /// Returns the initial state of the conjunctions.
     pub fn progress(&self) -> Progress {
         let conjunctions = self.conjunctions.iter().map(|members| Collected {
             met: vec![false; *members],
@@ -136,7 +137,7 @@ impl Program {
         Progress { conjunctions: conjunctions.collect(), ..Progress::default() }
     }
 
-    /// Returns what the consumer gets. Then all conjunctions start anew, also those that were not complete, as in TAO.
+    /// Returns what the consumer gets. If that is anything, all conjunctions restart, incomplete ones too, as in TAO.
     pub fn advance(&self, trigger: Trigger<'_>, progress: &mut Progress) -> Matched {
         let matched = match step(&self.root, trigger, progress).pushed {
             Pushed::Nothing => return Matched::No,
@@ -147,20 +148,21 @@ impl Program {
         matched
     }
 
-    /// Whether an event such as a supplier announces may ever be of use (TAO: `can_match`). A supplier's own filter
-    /// contains the consumers for which one of its publications is.
+    /// Reports whether an event of this publication may ever contribute to a match (TAO: `can_match`). Routes of a
+    /// supplier contain the consumers for which that holds for one of its publications.
     pub fn can_match(&self, header: &EventHeader) -> bool {
         can_match(&self.root, header)
     }
 }
 
 impl Progress {
-    /// Lets conjunctions keep so many octets of payloads and received values. An event beyond is dropped with all that they have, and counted.
+    /// Limits the octets of payloads and received values in conjunctions. An event beyond the limit is dropped together
+    /// with all collected events, and counted.
     pub fn limited(self, octets: usize) -> Progress {
         Progress { limit: octets, ..self }
     }
 
-    /// Returns the number of events that were dropped because of the limit.
+    /// Returns the number of events dropped because of the limit.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -170,7 +172,7 @@ impl Progress {
         self.conjunctions.iter_mut().for_each(Collected::clear);
     }
 
-    /// Makes room for one more payload; `false`: there is none, and nothing is left.
+    /// Reserves space for one more payload; `false`: beyond the limit, and everything collected was dropped.
     fn has_room(&mut self, octets: usize) -> bool {
         self.octets = self.octets.saturating_add(octets);
         if self.octets <= self.limit {
@@ -268,7 +270,7 @@ fn step(node: &Node, trigger: Trigger<'_>, progress: &mut Progress) -> Step {
     }
 }
 
-/// Keeps what a member of a conjunction pushed, if it is the first time.
+/// Keeps an event that a member of a conjunction pushed, if it is the member's first.
 fn collect(
     which: usize,
     member: usize,
@@ -302,13 +304,13 @@ fn collect(
     }
 }
 
-/// Returns the octets that an event holds; of a value of this process they are not known.
+/// Returns the octets that an event holds on the heap; those of a local value are unknown and not counted.
 fn octets(event: &Event) -> usize {
     let value = event.data.any_value.received_octets().unwrap_or(0);
     event.data.payload.len().saturating_add(value)
 }
 
-/// Whether some event of a publication may match; its 0 stands for any type or source.
+/// Reports whether some event of a publication may match; its 0 stands for any type or source.
 fn can_match(node: &Node, published: &EventHeader) -> bool {
     match node {
         Node::Event(event_type, source) => meets((*event_type, *source), published),
@@ -334,14 +336,14 @@ fn can_match(node: &Node, published: &EventHeader) -> bool {
     }
 }
 
-/// Whether each event of a publication matches, for certain.
+/// Reports whether every event of a publication is certain to match.
 fn always_matches(node: &Node, published: &EventHeader) -> bool {
     match node {
         Node::Event(event_type, source) => {
             let one = |asked, of| asked == 0 || asked == of;
             one(*event_type, published.r#type) && one(*source, published.source)
         }
-        // Of a 0, which stands for any, only nothing can be said for certain.
+        // A 0 stands for any value, so a match is certain only without a mask.
         Node::MaskedType { masks, values } => {
             let one = |of, mask| of != 0 || mask == 0;
             one(published.r#type, masks.0)
@@ -354,7 +356,7 @@ fn always_matches(node: &Node, published: &EventHeader) -> bool {
         Node::Negation(member) => !can_match(member, published),
         Node::LogicalAnd(members) => (members.iter()).all(|one| always_matches(one, published)),
         Node::Disjunction(members) => (members.iter()).any(|one| always_matches(one, published)),
-        // Whether it is pushed depends on other events.
+        // Whether it matches depends on other events.
         Node::Conjunction(..) | Node::Timeout(_) => false,
     }
 }

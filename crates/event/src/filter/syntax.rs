@@ -4,16 +4,16 @@ use super::{Filter, FilterError, FilterErrorKind, FilterLimits, TimeoutKind};
 use crate::event_type as designator;
 use crate::rtec_event_channel_admin::Dependency;
 
-/// Reading of a list of dependencies as a tree (TAO: `-ECFiltering basic`, `prefix`).
+/// Syntax in which a list of dependencies is read as a tree (TAO: `-ECFiltering basic`, `prefix`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
-    /// Prefix if the counts of all groups add up to the list; else basic, which ignores counts. A list that is whole in both
-    /// means the same in both. TAO's factory of QoS writes no count unless it is told one.
+    /// Prefix if the counts of all groups add up to the list; otherwise basic, which ignores counts. A list that is
+    /// valid in both means the same in both. TAO's factory of QoS writes a count only on request.
     #[default]
     Auto,
-    /// A conjunction, disjunction or logical and lasts until the end; its count is ignored. There is one at most.
+    /// A conjunction, disjunction or logical and extends to the end; its count is ignored. At most one is allowed.
     Basic,
-    /// Groups have the number of their members as source; groups in groups.
+    /// Groups have the number of their members as source, and may be nested.
     Prefix,
 }
 
@@ -21,7 +21,7 @@ impl Filter {
     /// Reads a filter. An empty list is [`Filter::NONE`].
     ///
     /// # Errors
-    /// [`FilterError`], in time linear in the list's length.
+    /// [`FilterError`], found in time linear in the list's length.
     pub fn parse(
         dependencies: &[Dependency],
         syntax: Syntax,
@@ -41,7 +41,7 @@ impl Filter {
             Syntax::Basic => read(false).map_err(|wrong| wrong.0),
             Syntax::Prefix => read(true).map_err(|wrong| wrong.0),
             Syntax::Auto => read(true).or_else(|(why, has_counts)| {
-                // Of a list that is neither, the error is about the syntax in which it seems to be meant.
+                // For a list that is invalid in both, report the error of the syntax that it seems to use.
                 read(false).map_err(|wrong| if has_counts { why } else { wrong.0 })
             }),
         }
@@ -53,9 +53,9 @@ struct Reader<'a> {
     at: usize,
     /// Whether groups have a count of members.
     counted: bool,
-    /// Whether a group began, which in basic syntax no other may follow.
+    /// Whether a group has begun; in basic syntax no other may follow.
     grouped: bool,
-    /// Whether a group said how many members it has.
+    /// Whether a group had a count of members.
     has_counts: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         Reader { list, at: 0, counted, grouped: false, has_counts: false }
     }
 
-    /// Reads the one filter that the list is. An error comes with whether a group before it has a count.
+    /// Reads the list as one filter. An error is returned with whether a group before it has a count.
     fn whole(mut self, limits: &FilterLimits) -> Result<Filter, (FilterError, bool)> {
         let read = self.filter(limits.depth, limits);
         let read = read.and_then(|filter| match self.at == self.list.len() {
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         read.map_err(|why| (why, self.has_counts))
     }
 
-    /// Reads one filter with `depth` levels of filters below it.
+    /// Reads one filter with at most `depth` levels.
     fn filter(&mut self, depth: usize, limits: &FilterLimits) -> Result<Filter, FilterError> {
         if depth == 0 {
             return Err(self.wrong(FilterErrorKind::Depth(limits.depth)));
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         let mut members = Vec::new();
         self.has_counts |= count != 0;
         if self.counted {
-            // Each member takes a dependency at least.
+            // Each member takes at least one dependency.
             let left = self.list.len() - self.at;
             let count = match usize::try_from(count) {
                 Ok(count) if count <= left => count,

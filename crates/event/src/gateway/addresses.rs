@@ -1,4 +1,4 @@
-//! Address servers: which host or multicast group the events of a type and source go to, asked by GIOP.
+//! Address servers, which return by GIOP the host or multicast group for the events of a type and source.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,17 +11,17 @@ use super::Destinations;
 use crate::rtec_event_comm::EventHeader;
 use crate::rtec_udp_admin::{AddrServer, AddrServerRef, UdpAddr, UdpAddrV6, UdpAddress};
 
-/// Types and sources whose addresses are kept; one more forgets all.
+/// Maximum number of cached addresses; at this number the cache is cleared.
 const KEPT: usize = 1_024;
 
-/// Shortest time for which a server that did not answer is not asked.
+/// Shortest time for which a server that did not answer is not called.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Addresses that an address server of any ORB tells, TAO's too (`RtecUDPAdmin::AddrServer`).
+/// Addresses from an address server of any ORB, TAO's included (`RtecUDPAdmin::AddrServer`).
 ///
-/// The server is asked once for each type and source, and again when the answer is older than [`keep`](Self::keep). One that
-/// does not answer costs one event a call's time, and is then asked for no event until `keep` is over, or a second if that is
-/// longer: its last address stands, or there is none.
+/// The server is called once for each type and source, and again when the answer is older than [`keep`](Self::keep). A
+/// server that does not answer delays one event by the time of a call, and is then not called until `keep`, but at
+/// least a second, has passed: meanwhile its last address is used, or none.
 #[derive(Debug)]
 pub struct AskedAddresses {
     server: AddrServerRef,
@@ -32,7 +32,7 @@ pub struct AskedAddresses {
 #[derive(Debug, Default)]
 struct All {
     answers: HashMap<(i32, i32), Known>,
-    /// Time at which the server did not answer, whatever it was asked.
+    /// Time at which the server last failed to answer.
     silent: Option<Instant>,
 }
 
@@ -43,19 +43,20 @@ struct Known {
 }
 
 impl AskedAddresses {
-    /// Returns addresses that are asked again after 10 s, each time for 1 s at most.
+    /// Creates addresses that are refreshed after 10 s, with calls of at most 1 s.
     pub fn new(server: AddrServerRef) -> Self {
         Self { server, keep: Duration::ZERO, known: Mutex::default() }
             .timeout(Duration::from_secs(1))
             .keep(Duration::from_secs(10))
     }
 
-    /// Sets the time for which an answer stands. Zero asks for each event, as TAO's gateways do, while the server answers.
+    /// Sets the time for which an answer is valid. With zero, the server is called for each event, as by TAO's
+    /// gateways, while it answers.
     pub fn keep(self, keep: Duration) -> Self {
         Self { keep, ..self }
     }
 
-    /// Sets the time that a call may take: an event whose address is not known waits for so long at most.
+    /// Sets the time limit of a call, which is also the longest delay of an event whose address is not known.
     pub fn timeout(self, timeout: Duration) -> Self {
         let server = self.server.reference().with_timeout(timeout);
         Self { server: AddrServerRef::from_ref(server), ..self }
@@ -93,8 +94,8 @@ impl AskedAddresses {
         address
     }
 
-    /// Asks as TAO's gateways do: with the ttl that the event will have, and once more for IPv4 alone if the server is older
-    /// than IPv6.
+    /// Calls the server as TAO's gateways do: with the ttl that the event will have, and again for IPv4 only if the
+    /// server predates IPv6.
     fn ask(&self, header: &EventHeader) -> Result<Option<SocketAddr>, SystemException> {
         let mut header = *header;
         header.ttl = header.ttl.saturating_sub(1);
@@ -109,16 +110,16 @@ impl AskedAddresses {
     }
 }
 
-/// Whether a call failed for want of an answer: the next one would wait as long.
+/// Reports whether a call failed without an answer, so that the next one would wait as long.
 fn is_silence(kind: SystemExceptionKind) -> bool {
     use SystemExceptionKind::{CommFailure, NoResponse, Timeout, Transient};
     matches!(kind, CommFailure | NoResponse | Timeout | Transient)
 }
 
-/// Answers of TAO's address servers, for gateways elsewhere. What has no address is told as 0.0.0.0, port 0, as there.
+/// Answers of TAO's address servers, for remote gateways. As there, 0.0.0.0 with port 0 stands for no address.
 impl AddrServer for Destinations {
     /// # Errors
-    /// DATA_CONVERSION: the address is one of IPv6.
+    /// DATA_CONVERSION: the address is IPv6.
     fn get_addr(&self, header: &EventHeader) -> Result<UdpAddr, SystemException> {
         match told(self.of(header)) {
             UdpAddress::V4Addr(address) => Ok(address),

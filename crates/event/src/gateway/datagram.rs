@@ -14,16 +14,16 @@ use oxorb::ByteOrder;
 /// Octets of a header.
 pub const HEADER: usize = 32;
 
-/// Octets of a datagram with its header, at least (TAO's limit).
+/// Minimum octets of a datagram with its header (TAO's limit).
 pub const LEAST_MTU: usize = 40;
 
-/// Octets of a datagram with its header, at most: what fits into a UDP datagram over IPv4.
+/// Maximum octets of a datagram with its header: the limit of UDP over IPv4.
 pub const MOST_MTU: usize = 65_507;
 
-/// Octets of all fragments but the last, at least.
+/// Minimum octets of a fragment that is not the last.
 const LEAST_FRAGMENT: u32 = (LEAST_MTU - HEADER) as u32;
 
-/// Place of the checksum.
+/// Offset of the checksum.
 const CHECKSUM: usize = 28;
 
 /// Header of a datagram.
@@ -31,15 +31,15 @@ const CHECKSUM: usize = 28;
 pub struct Header {
     /// Byte order of the header and of the message.
     pub order: ByteOrder,
-    /// Number of the message, of those that its sender sent.
+    /// Number of the message, counted by its sender.
     pub message: u32,
-    /// Octets of the message.
+    /// Length of the message in octets.
     pub size: u32,
-    /// Place of the fragment in the message.
+    /// Offset of the fragment in the message.
     pub offset: u32,
     /// Number of the fragment, from 0.
     pub fragment: u32,
-    /// Fragments in all.
+    /// Total number of fragments.
     pub count: u32,
 }
 
@@ -50,15 +50,15 @@ pub enum DatagramError {
     /// Shorter than a header.
     #[error("the datagram is shorter than the gateway's header of 32 octets")]
     Short,
-    /// The datagram does not begin with a byte order and `ABC`: it was sent by something else.
+    /// The datagram does not begin with a byte order and `ABC`: it is not from an event gateway.
     #[error(
         "the datagram does not begin like those of an event gateway: something else sends here"
     )]
     Foreign,
-    /// Sizes, places and numbers contradict each other or the length of the datagram.
+    /// Sizes, offsets and numbers are inconsistent with each other or with the length of the datagram.
     #[error("sizes and numbers in the header of the datagram contradict each other")]
     Contradiction,
-    /// The checksum is another: damaged, or the sender sends none.
+    /// The checksum is wrong: the datagram was damaged, or its sender computes no checksum.
     #[error(
         "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
     )]
@@ -71,8 +71,8 @@ impl fmt::Debug for DatagramError {
     }
 }
 
-/// Reads a datagram: its header, and the octets of the fragment. The checksum is looked at only if the sender is known to send
-/// it.
+/// Reads a datagram: its header, and the octets of the fragment. `checksum`: the sender computes checksums, so that the
+/// datagram's is verified.
 ///
 /// ```
 /// use oxorb_event::gateway::datagram;
@@ -132,11 +132,11 @@ pub fn read(datagram: &[u8], checksum: bool) -> Result<(Header, &[u8]), Datagram
     Ok((header, octets))
 }
 
-/// Writes a message as datagrams of at most `mtu` octets, one after the other into `buffer`, and calls `send` with each. The
-/// message is in this machine's byte order. `mtu` is taken to be within [`LEAST_MTU`] and [`MOST_MTU`].
+/// Splits a message into datagrams of at most `mtu` octets, written one after the other into `buffer`, and calls `send`
+/// with each. The message is in this machine's byte order. `mtu` must be from [`LEAST_MTU`] to [`MOST_MTU`].
 ///
 /// # Errors
-/// The first error of `send`, after which no more is sent.
+/// The first error of `send`, after which nothing more is sent.
 pub fn split<E>(
     message: &[u8],
     number: u32,

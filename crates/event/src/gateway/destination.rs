@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::AskedAddresses;
 use crate::rtec_event_comm::EventHeader;
 
-/// Addresses for events, as TAO's address servers know them: one for all (`TAO_ECG_Simple_Address_Server`), one for each
-/// type or source (`TAO_ECG_Complex_Address_Server`), or those that an address server elsewhere answers.
+/// Addresses for events, as in TAO's address servers: one for all (`TAO_ECG_Simple_Address_Server`), one for each type
+/// or source (`TAO_ECG_Complex_Address_Server`), or those that a remote address server returns.
 ///
-/// Destinations are themselves a servant of [`AddrServer`](crate::rtec_udp_admin::AddrServer): activated in a POA, they tell
-/// gateways of other hosts and ORBs.
+/// Destinations are themselves a servant of [`AddrServer`](crate::rtec_udp_admin::AddrServer): activated in a POA, they
+/// serve gateways of other hosts and ORBs.
 ///
 /// ```
 /// use oxorb_event::gateway::Destinations;
@@ -37,7 +37,7 @@ enum Source {
 struct Table {
     key: Key,
     entries: HashMap<i32, SocketAddr>,
-    /// Destination of keys that have no entry.
+    /// Destination of keys without an entry.
     other: Option<SocketAddr>,
 }
 
@@ -47,7 +47,7 @@ enum Key {
     Source,
 }
 
-/// Text that is no table of destinations.
+/// Error in the text of a table of destinations.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "destinations of events: {entry:?} is no new entry: write number@address:port, such as 17@239.255.0.1:10001, or \
@@ -58,16 +58,16 @@ pub struct DestinationError {
 }
 
 impl Destinations {
-    /// Returns a table that sends all events to one address.
+    /// Returns destinations that send all events to one address.
     pub fn all(address: SocketAddr) -> Self {
         Self::table(Table { key: Key::Type, entries: HashMap::new(), other: Some(address) })
     }
 
-    /// Reads a table of `type@address:port`, with blanks between; `*` stands for all other types. Events of types that it
-    /// does not have are not sent.
+    /// Reads a table of `type@address:port`, separated by blanks; `*` stands for all other types. Events of types
+    /// without an entry are not sent.
     ///
     /// # Errors
-    /// [`DestinationError`] names the entry that is wrong.
+    /// [`DestinationError`] names the invalid entry.
     pub fn by_type(text: &str) -> Result<Self, DestinationError> {
         Self::parse(Key::Type, text)
     }
@@ -75,12 +75,12 @@ impl Destinations {
     /// Reads destinations like [`by_type`](Self::by_type), with sources instead of types.
     ///
     /// # Errors
-    /// [`DestinationError`] names the entry that is wrong.
+    /// [`DestinationError`] names the invalid entry.
     pub fn by_source(text: &str) -> Result<Self, DestinationError> {
         Self::parse(Key::Source, text)
     }
 
-    /// Returns destinations that an address server tells, one call for each type and source that it was not asked about.
+    /// Returns destinations from an address server, with a call for each type and source that is not cached.
     pub fn asked(addresses: AskedAddresses) -> Self {
         Self { source: Source::Asked(Arc::new(addresses)) }
     }
@@ -89,8 +89,8 @@ impl Destinations {
         Self { source: Source::Table(table) }
     }
 
-    /// Returns the address for an event; `None`: there is none, or the address server does not answer. Waits for an address
-    /// server that has to be asked, in the thread of the caller.
+    /// Returns the address for an event; `None`: there is none, or the address server does not answer. A call to an
+    /// address server is made in the caller's thread.
     pub fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
         let table = match &self.source {
             Source::Table(table) => table,
@@ -103,8 +103,8 @@ impl Destinations {
         table.entries.get(&key).copied().or(table.other)
     }
 
-    /// Returns the addresses of the events that somebody asks for: of any type or source (0) all that a table has for them. An
-    /// address server elsewhere is asked as TAO's gateways ask it, for the type and source themselves.
+    /// Returns the addresses of subscribed events: for any type or source (0) all that a table has. A remote address
+    /// server is called as by TAO's gateways, for the type and source themselves.
     pub(super) fn asked_for(&self, (event_type, source): crate::Key) -> Vec<SocketAddr> {
         if let Source::Table(table) = &self.source {
             let key = match table.key {
@@ -118,7 +118,7 @@ impl Destinations {
         let header = EventHeader {
             r#type: event_type,
             source,
-            // As the event that would come.
+            // As in the events to be received.
             ttl: 1,
             ..EventHeader::default()
         };

@@ -4,30 +4,30 @@ use std::net::SocketAddr;
 
 use crate::JoinError;
 
-/// Reason why a gateway cannot begin.
+/// Reason for which a gateway cannot be started.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// A socket cannot be made, bound, or joined to a group.
+    /// A socket cannot be created, bound, or joined to a group.
     #[error(
         "event gateway: {what} {address}: {error}; check the address, the interface and the port"
     )]
     Socket {
-        /// The address that it was for.
+        /// Address of the socket.
         address: SocketAddr,
-        /// The step that failed.
+        /// Step that failed.
         what: &'static str,
-        /// The error of the operating system.
+        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A channel refuses it as consumer or supplier, or is not reached.
+    /// A channel refuses the gateway as consumer or supplier, or cannot be reached.
     #[error("event gateway: {0}")]
     Channel(#[source] JoinError),
-    /// A channel refuses it, or is not reached.
+    /// A channel refuses the gateway, or cannot be reached.
     #[error("event gateway: the channel does not take it: {0}")]
     Call(#[source] oxorb::SystemException),
-    /// A gateway from a channel to itself, which would get each event again until its `ttl` ends.
+    /// The two channels are the same one, which would get each event again until its `ttl` ends.
     #[error(
         "event gateway: events come from and go to the same channel, which would get each of them again until its ttl ends; \
          name two channels"
@@ -36,7 +36,7 @@ pub enum GatewayError {
     /// The gateway's own objects cannot be activated.
     #[error("event gateway: {0}")]
     Poa(#[source] oxorb::PoaError),
-    /// A thread could not be begun.
+    /// A thread could not be started.
     #[error("event gateway: no thread for it: {0}")]
     Thread(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Multicast groups that are joined and left as the consumers of a channel ask for events.
+//! Multicast groups that are joined and left according to the subscriptions of a channel's consumers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,19 +17,19 @@ use crate::{Channel, Key, ObserverEnd};
 /// Settings of a [`GroupReceiver`].
 #[derive(Clone, Debug)]
 pub struct GroupOptions {
-    /// The group of each type and source: those that senders have.
+    /// Group of each type and source, the same as the senders'.
     pub destinations: Destinations,
     /// Settings of the receiver of each group, whose `listen` is the group.
     pub receiver: ReceiverOptions,
-    /// Most groups at a time, each of which takes a socket and a thread; those above are left out, the highest addresses first.
-    /// Default 64.
+    /// Maximum number of groups, each of which takes a socket and a thread; beyond it, those with the highest addresses
+    /// are left out. Default 64.
     pub most: usize,
-    /// Time after which addresses are looked up again, and groups that could not be joined are tried again. Default 10 s.
+    /// Period in which addresses are looked up again, and failed joins are retried. Default 10 s.
     pub period: Duration,
 }
 
 impl GroupOptions {
-    /// Returns the defaults, for these groups.
+    /// Returns the default options with these destinations.
     pub fn new(destinations: Destinations) -> Self {
         let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         Self {
@@ -41,23 +41,24 @@ impl GroupOptions {
     }
 }
 
-/// Counts of a [`GroupReceiver`].
+/// Statistics of a [`GroupReceiver`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GroupStatistics {
-    /// Groups that are joined, and behind them those that are being left.
+    /// Joined groups, followed by those that are being left.
     pub groups: Vec<SocketAddr>,
-    /// Groups that are asked for, and could not be joined, or are more than [`most`](GroupOptions::most).
+    /// Subscribed groups that could not be joined, or exceed [`most`](GroupOptions::most).
     pub left_out: Vec<SocketAddr>,
-    /// Statistics of what came, in all groups, those included that were left since.
+    /// Total statistics of all groups, including those that were left since.
     pub received: ReceiverStatistics,
 }
 
-/// Receiver of those multicast groups in which the events come that the consumers of a channel ask for, as TAO's
-/// `ECG_Mcast_EH` with an address server that has several groups. Dropping it leaves them all.
+/// Receiver of the multicast groups that carry the events to which the consumers of a channel subscribe, as TAO's
+/// `ECG_Mcast_EH` with an address server that has several groups. Dropping it leaves all groups.
 ///
-/// It observes the channel. A subscription whose type or source is any joins all groups that a table has for it; an address server
-/// elsewhere is asked as TAO asks it. Addresses that are no multicast groups are passed over. A thread of its own looks up
-/// addresses, joins and leaves, so no consumer waits for that: what is sent until then is not received.
+/// It observes the channel. A subscription to any type or source joins all groups that a table has for it; a remote
+/// address server is called as by TAO's gateways. Addresses that are not multicast groups are ignored. A dedicated
+/// thread looks up addresses, joins and leaves, so that consumers do not wait for it; events sent before the join are
+/// not received.
 pub struct GroupReceiver {
     inner: Arc<Inner>,
     observer: Option<Box<dyn ObserverEnd>>,
@@ -73,22 +74,22 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// Types and sources that consumers ask for.
+    /// Types and sources to which consumers subscribe.
     wanted: BTreeSet<Key>,
-    /// Whether `wanted` is another than the groups were joined for.
+    /// Whether `wanted` has changed since the groups were joined.
     is_new: bool,
     stopped: bool,
     groups: BTreeMap<SocketAddr, UdpReceiver>,
-    /// Groups that are being left, and what came in them by then.
+    /// Groups that are being left, and their statistics so far.
     leaving: BTreeMap<SocketAddr, ReceiverStatistics>,
     left_out: Vec<SocketAddr>,
-    /// Counts of groups that were left.
+    /// Statistics of groups that were left.
     before: ReceiverStatistics,
 }
 
 impl GroupReceiver {
-    /// Connects to a channel, of this process or elsewhere, as observer; and as a gateway for each group. Returns before the
-    /// first group is joined.
+    /// Connects to a local or remote channel, as an observer and as a gateway for each group. Returns before the first
+    /// group is joined.
     ///
     /// # Errors
     /// [`GatewayError::Channel`], [`GatewayError::Thread`].
@@ -115,12 +116,12 @@ impl GroupReceiver {
         Ok(receiver)
     }
 
-    /// Whether the channel still tells what is asked for. Asks a channel elsewhere: one call.
+    /// Reports whether the channel still notifies the receiver of subscriptions. Costs one call for a remote channel.
     pub fn is_connected(&self) -> bool {
         self.observer.as_ref().is_some_and(|it| it.is_connected())
     }
 
-    /// Returns the groups, and what came.
+    /// Returns the groups and the statistics.
     pub fn statistics(&self) -> GroupStatistics {
         let state = self.inner.lock();
         let mut received = state.before;
@@ -177,14 +178,14 @@ impl Inner {
         }
     }
 
-    /// Looks up the groups of what is asked for.
+    /// Returns the groups of the subscribed keys.
     fn groups(&self, wanted: &BTreeSet<Key>) -> BTreeSet<SocketAddr> {
         let destinations = &self.options.destinations;
         let addresses = wanted.iter().flat_map(|key| destinations.asked_for(*key));
         addresses.filter(|address| address.ip().is_multicast()).collect()
     }
 
-    /// Leaves groups that are not wanted, and joins those that are.
+    /// Leaves groups that are no longer wanted, and joins new ones.
     fn follow(&self, wanted: &BTreeSet<SocketAddr>) {
         let mut state = self.lock();
         let left =
@@ -218,11 +219,11 @@ impl Inner {
     }
 }
 
-/// Observer that the channel knows.
+/// Observer registered with the channel.
 struct Watcher(Arc<Inner>);
 
 impl Observer for Watcher {
-    /// Notes the subscriptions, and does no more: the channel waits for the answer.
+    /// Records the subscriptions and returns at once, since the channel waits for the answer.
     fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
         let wanted = asked_for(subscriptions);
         let mut state = self.0.lock();

@@ -1,4 +1,5 @@
-//! Events of one channel in another, by GIOP: what the consumers of the one ask for, and no more.
+//! Gateway that passes events of one channel to another by GIOP, limited to the subscriptions of the latter's
+//! consumers.
 
 mod links;
 
@@ -23,15 +24,15 @@ pub(super) use links::keys as asked_for;
 /// Settings of an [`IiopGateway`].
 #[derive(Clone, Copy, Debug)]
 pub struct IiopOptions {
-    /// Whether the gateway takes 1 from an event's `ttl`, and passes none on that has none left. Default on. Off, only being
-    /// gateways keeps two gateways from sending an event back and forth.
+    /// Whether the gateway decrements an event's `ttl`, and does not pass an event with 0. Default on. If off, only
+    /// their being gateways keeps two gateways from sending an event back and forth.
     pub use_ttl: bool,
-    /// Whether events of each source that is asked for go into the channel through a proxy of its own, so that it filters
-    /// by supplier. Default on.
+    /// Whether the events of each subscribed source enter the channel through a separate proxy, so that the channel
+    /// filters by supplier. Default on.
     pub proxy_per_source: bool,
-    /// Time between two looks whether both channels still are there, and between attempts to connect again. Default 5 s.
+    /// Period of the checks that both channels exist, and of attempts to reconnect. Default 5 s.
     pub period: Duration,
-    /// Longest call, but for pushes. Default 1 s.
+    /// Time limit of calls, except pushes. Default 1 s.
     pub call_timeout: Duration,
 }
 
@@ -46,22 +47,22 @@ impl Default for IiopOptions {
     }
 }
 
-/// Counts of an [`IiopGateway`].
+/// Statistics of an [`IiopGateway`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IiopStatistics {
     /// Events passed on.
     pub events: u64,
-    /// Events whose `ttl` was 0 or less, which end here.
+    /// Events whose `ttl` was 0 or less, which were not passed on.
     pub ended: u64,
     /// Events that could not be passed on.
     pub failed: u64,
-    /// Times that it connected, the first included: again after each change of what is asked for, and after a loss.
+    /// Number of times that it connected, the first one included: after each change of subscriptions, and after a loss.
     pub connected: u64,
-    /// Times that a channel was lost.
+    /// Number of times that a channel was lost.
     pub lost: u64,
-    /// Whether it is connected, and so passes events on at present.
+    /// Whether it is connected, so that it passes events on.
     pub is_connected: bool,
-    /// The state of its channels when it last looked after them.
+    /// State of its channels at the last check.
     pub state: GatewayState,
 }
 
@@ -69,35 +70,36 @@ pub struct IiopStatistics {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum GatewayState {
-    /// Not known: the gateway has not looked yet.
+    /// Initial state: no check was made yet.
     #[default]
     Starting,
-    /// The gateway observes the channel that events go to, whose consumers ask for nothing: it is not connected to the other channel.
+    /// The gateway observes the destination channel, which has no subscriptions: it is not connected to the source
+    /// channel.
     Idle,
     /// The gateway is connected to both channels.
     Connected,
-    /// A channel does not answer or takes no gateway, which tries again after each [`period`](IiopOptions::period).
+    /// A channel does not answer or refuses the gateway, which tries again after each [`period`](IiopOptions::period).
     Unreachable,
-    /// The references lead to one channel, as that channel's own answers show. The gateway passes nothing on, and looks again after each
-    /// [`period`](IiopOptions::period).
+    /// The references lead to the same channel, as its answers show. The gateway passes nothing on, and checks again
+    /// after each [`period`](IiopOptions::period).
     SameChannel,
 }
 
-/// Gateway that passes on to one channel what its consumers ask for of another, as TAO's `EC_Gateway_IIOP`. Either may be of
-/// any ORB. Dropping it disconnects.
+/// Gateway that passes events from one channel to another according to the latter's subscriptions, as TAO's
+/// `EC_Gateway_IIOP`. Each channel may belong to any ORB. Dropping it disconnects.
 ///
-/// It observes the channel where events go to; whenever what consumers ask for changes there, it connects anew where
-/// events come from, in a thread of its own. Events that are pushed while it does are not passed on. When a channel is lost,
-/// it tries again after each [`period`](IiopOptions::period).
+/// It observes the destination channel; whenever the subscriptions there change, it reconnects to the source channel,
+/// in a dedicated thread. Events pushed during that are not passed on. After the loss of a channel it tries to
+/// reconnect after each [`period`](IiopOptions::period).
 ///
-/// Events of a source keep their order where the ORBs of the gateway and of both channels do ([`in_order`](crate::in_order)). An
-/// event is copied once, for its `ttl`.
+/// Events of a source keep their order if the ORBs of the gateway and of both channels do
+/// ([`in_order`](crate::in_order)). An event is copied once, to change its `ttl`.
 pub struct IiopGateway {
     inner: Arc<Inner>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// State that the objects and the thread of a gateway share.
+/// Shared state of the objects and the thread of a gateway.
 struct Inner {
     from: EventChannelRef,
     to: EventChannelRef,
@@ -111,14 +113,14 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// Types and sources that consumers ask for.
+    /// Types and sources to which consumers subscribe.
     wanted: BTreeSet<Key>,
-    /// Whether `wanted` is another than `links` were made for.
+    /// Whether `wanted` has changed since `links` were made.
     is_new: bool,
     stopped: bool,
-    /// A channel said that it is over.
+    /// Whether a channel has disconnected the gateway.
     over: bool,
-    /// State at the latest look.
+    /// State at the last check.
     found: GatewayState,
     links: Option<Arc<Links>>,
 }
@@ -132,22 +134,22 @@ struct Counts {
     lost: AtomicU64,
 }
 
-/// Observer and proxy of the gateway at the channel where events go to.
+/// Observer and proxy of the gateway at the destination channel.
 struct Watch {
     handle: u32,
-    /// A proxy that nobody connects to: as long as it exists, so does the channel that knows the observer.
+    /// Proxy that is never connected: while it exists, so does the channel that knows the observer.
     presence: ProxyPushConsumerRef,
 }
 
 impl IiopGateway {
-    /// Passes on what the consumers of `to` ask for of `from`. The gateway's own objects are in the root POA of `orb`, which has
-    /// to listen where both channels reach it.
+    /// Passes events from `from` to `to`, according to the subscriptions in `to`. The gateway's objects are in the root
+    /// POA of `orb`, which must listen where both channels can reach it.
     ///
-    /// Returns before it is connected: neither channel has to be there yet.
+    /// Returns before it is connected: the channels need not exist yet.
     ///
     /// # Errors
-    /// [`GatewayError::SameChannel`] for references that are equivalent; others to one channel are found out when it answers
-    /// ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
+    /// [`GatewayError::SameChannel`] for equivalent references; other references to the same channel are detected when
+    /// it answers ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
     pub fn start(
         orb: &Orb,
         from: &EventChannelRef,
@@ -158,7 +160,7 @@ impl IiopGateway {
             return Err(GatewayError::SameChannel);
         }
         let poa = orb.root_poa();
-        // A servant is one object only.
+        // A servant incarnates only one object.
         let servants = [Arc::<Servant>::default(), Arc::default()];
         let gate: PushConsumerRef =
             poa.activate(Arc::clone(&servants[0])).map_err(GatewayError::Poa)?;
@@ -186,7 +188,7 @@ impl IiopGateway {
                 oxorb_delivery::run_ordinary();
                 inner.run();
                 let poa = orb.root_poa();
-                // They may be gone with the ORB.
+                // The ORB may have been shut down before.
                 let _ = poa.deactivate(&inner.gate);
                 let _ = poa.deactivate(&inner.observer);
             }
@@ -196,7 +198,7 @@ impl IiopGateway {
         Ok(Self { inner, thread: Some(thread) })
     }
 
-    /// Returns what was passed on so far.
+    /// Returns the statistics.
     pub fn statistics(&self) -> IiopStatistics {
         let counts = &self.inner.counts;
         let (is_connected, state) = {
@@ -216,11 +218,11 @@ impl IiopGateway {
 }
 
 impl Drop for IiopGateway {
-    /// Disconnects, and waits until that is done: for a few calls, each no longer than `call_timeout`.
+    /// Disconnects, and waits for that: for a few calls of at most `call_timeout` each.
     fn drop(&mut self) {
         self.inner.lock().stopped = true;
         self.inner.changed.notify_all();
-        // Dropped by a consumer within a push of the gateway's own thread there is no waiting for it.
+        // A gateway dropped by a consumer, within a push of the gateway's own thread, cannot wait for that thread.
         if let Some(thread) =
             self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
@@ -261,18 +263,18 @@ impl Inner {
         }
     }
 
-    /// Looks after both channels once, and says what it found.
+    /// Checks both channels once, connects if necessary, and returns the resulting state.
     fn attend(&self, watch: &mut Option<Watch>) -> GatewayState {
         self.lock().over = false;
         if watch.as_ref().is_some_and(|watch| !exists(watch.presence.reference())) {
             self.lose();
-            // It may be slow and no more: then the observer of before would stay.
+            // The channel may merely be slow: then the earlier observer would remain.
             if let Some(watch) = watch.take() {
                 self.stop_observing(watch);
             }
         }
         if watch.is_none() {
-            // At once, also where nobody asks for anything yet.
+            // Checked at once, even without subscriptions.
             if self.is_one_channel() {
                 return GatewayState::SameChannel;
             }
@@ -298,7 +300,7 @@ impl Inner {
         if wanted.is_empty() {
             return GatewayState::Idle;
         }
-        // Where events come from may not have answered before.
+        // The source channel may not have answered before.
         if self.is_one_channel() {
             return GatewayState::SameChannel;
         }
@@ -306,7 +308,7 @@ impl Inner {
         else {
             return GatewayState::Unreachable;
         };
-        // Where pushes find it before the first comes.
+        // Stored before the first push arrives.
         let links = Arc::new(links);
         self.lock().links = Some(Arc::clone(&links));
         match links.open(&self.gate, &wanted) {
@@ -321,8 +323,8 @@ impl Inner {
         }
     }
 
-    /// Whether both references lead to one channel, however they name it: it answers with the same admin. A gateway works with
-    /// what these answers say, so two channels that give one admin would be one for it, too.
+    /// Reports whether both references lead to the same channel, under any names: both return the same admin. A gateway
+    /// works with these answers, so it cannot distinguish two channels that return the same admin.
     fn is_one_channel(&self) -> bool {
         let admin = |channel: &EventChannelRef| channel.for_suppliers().ok().flatten();
         let (Some(to), Some(from)) = (admin(&self.to), admin(&self.from)) else {
@@ -344,13 +346,13 @@ impl Inner {
         }
     }
 
-    /// Leaves nothing behind where events go to. A channel that is gone needs no answer.
+    /// Removes the observer and the proxy at the destination channel, and ignores failures of a channel that is gone.
     fn stop_observing(&self, watch: Watch) {
         let _ = self.to.remove_observer(watch.handle);
         let _ = watch.presence.disconnect_push_consumer();
     }
 
-    /// Counts the loss of a channel, and lets go of links to it.
+    /// Counts the loss of a channel, and drops the links to it.
     fn lose(&self) {
         self.counts.lost.fetch_add(1, Relaxed);
         self.disconnect();
@@ -389,7 +391,7 @@ impl Inner {
     }
 }
 
-/// Servant of the gateway, which both channels know.
+/// Servant of the gateway that both channels call.
 #[derive(Default)]
 struct Servant(Mutex<Weak<Inner>>);
 
@@ -415,7 +417,7 @@ impl PushConsumer for Servant {
 }
 
 impl Observer for Servant {
-    /// Notes the subscriptions, and does no more: the channel waits for the answer.
+    /// Records the subscriptions and returns at once, since the channel waits for the answer.
     fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
         let Some(inner) = self.inner() else {
             return Ok(());
@@ -435,7 +437,7 @@ impl Observer for Servant {
     }
 }
 
-/// Whether an object answers that it exists.
+/// Reports whether an object answers that it exists.
 fn exists(object: &oxorb::Ref) -> bool {
     matches!(object.non_existent(), Ok(false))
 }

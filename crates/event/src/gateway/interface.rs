@@ -1,4 +1,4 @@
-//! Interfaces of this host, for multicast groups.
+//! Network interfaces of this host, for multicast groups.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use rustix::net::{netdevice, sockopt};
 
-/// Network interface on which a multicast group is heard, or sent to.
+/// Network interface on which a multicast group is received or sent to.
 ///
 /// ```
 /// use oxorb_event::gateway::Interface;
@@ -22,9 +22,9 @@ pub enum Interface {
     /// The interface that the system chooses.
     #[default]
     Any,
-    /// The interface that has this address. For groups of IPv4.
+    /// The interface with this address. For IPv4 groups.
     Address(Ipv4Addr),
-    /// The interface with this index, which `ip link` shows first. For groups of IPv4 and IPv6.
+    /// The interface with this index, the first column of `ip link`. For IPv4 and IPv6 groups.
     Index(u32),
 }
 
@@ -40,7 +40,7 @@ pub struct InterfaceError {
 impl FromStr for Interface {
     type Err = InterfaceError;
 
-    /// Reads an address of IPv4, or the name of an interface that this host has.
+    /// Reads an IPv4 address, or the name of an interface of this host.
     fn from_str(text: &str) -> Result<Interface, InterfaceError> {
         if let Ok(address) = text.parse() {
             return Ok(Interface::Address(address));
@@ -52,7 +52,7 @@ impl FromStr for Interface {
 }
 
 impl Interface {
-    /// Joins a group of IPv4.
+    /// Joins an IPv4 group.
     pub(super) fn join_v4(self, socket: &UdpSocket, group: &Ipv4Addr) -> io::Result<()> {
         let any = &Ipv4Addr::UNSPECIFIED;
         match self {
@@ -64,7 +64,7 @@ impl Interface {
         }
     }
 
-    /// Sends to groups of IPv4 from here.
+    /// Selects the interface for sending to IPv4 groups.
     pub(super) fn send_v4(self, socket: &UdpSocket) -> io::Result<()> {
         let any = &Ipv4Addr::UNSPECIFIED;
         match self {
@@ -76,10 +76,10 @@ impl Interface {
         }
     }
 
-    /// Returns the index that groups of IPv6 take; 0 leaves it to the system.
+    /// Returns the index for IPv6 groups; 0 leaves the choice to the system.
     ///
     /// # Errors
-    /// The interface is named by an address of IPv4.
+    /// The interface is named by an IPv4 address.
     pub(super) fn index(self) -> io::Result<u32> {
         match self {
             Interface::Any => Ok(0),

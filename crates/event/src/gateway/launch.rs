@@ -1,7 +1,7 @@
-//! Moments at which the network device sends datagrams (SO_TXTIME).
+//! Launch times of datagrams (SO_TXTIME).
 //!
-//! The queueing discipline `fq` keeps a datagram back until its moment, by the monotonic clock; a device without it sends at
-//! once. Needs no privilege.
+//! The queueing discipline `fq` holds a datagram until its launch time, by the monotonic clock; a device without it
+//! sends at once. Needs no privilege.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -13,13 +13,13 @@ use rustix::net::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-/// Lets a socket take launch times along with datagrams.
+/// Enables launch times on a socket.
 pub(super) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     let flags = TxTimeFlags::empty();
     Ok(sockopt::set_txtime(socket, ClockId::Monotonic, flags)?)
 }
 
-/// Returns the moment that comes after so much time, in nanoseconds of the monotonic clock.
+/// Returns the launch time after a delay, in nanoseconds of the monotonic clock.
 pub(super) fn moment(after: Duration) -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let seconds = now.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000);
@@ -27,7 +27,7 @@ pub(super) fn moment(after: Duration) -> u64 {
     now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Sends a datagram that leaves at a moment. One system call, and no allocation.
+/// Sends a datagram with a launch time. One system call, no allocation.
 pub(super) fn send_at(
     socket: &UdpSocket,
     octets: &[u8],

@@ -1,15 +1,15 @@
-//! Gateways: events of one channel in another, farther than one machine.
+//! Gateways, which pass events of one channel to others, beyond one machine.
 //!
 //! ```text
 //! channel --IiopGateway: what its consumers ask for--> channel elsewhere, by GIOP
 //! channel --UdpSender--> datagrams, to a host or a multicast group --UdpReceiver--> channel, and more of them
 //! ```
 //!
-//! Each takes 1 from an event's `ttl` and passes none on that has 0 left; so events end that go round in a circle of
-//! gateways. Both connect as gateways: what they ask for and publish is not told to observers, which keeps two gateways
+//! Each decrements an event's `ttl` and does not pass an event with 0, so that events in a circle of gateways end. Both
+//! connect as gateways, whose subscriptions and publications are not reported to observers; this keeps two gateways
 //! from feeding on each other's subscriptions.
 //!
-//! Octets of datagrams are those of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
+//! Datagrams have the format of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
 
 mod addresses;
 pub mod datagram;

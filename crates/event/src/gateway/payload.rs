@@ -5,7 +5,7 @@ use oxorb::cdr::{Decoder, Dialect, Encode as _, Encoder, Result};
 
 use crate::rtec_event_comm::Event;
 
-/// Writes a set of one event, with a header that says one gateway less to go. The octets take the place of what `buffer` has.
+/// Writes a set of one event, with its `ttl` decremented, replacing the contents of `buffer`.
 pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) -> Result<()> {
     let mut header = event.header;
     header.ttl -= 1;

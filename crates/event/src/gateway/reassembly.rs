@@ -1,6 +1,6 @@
-//! Messages from fragments that come in any order, more than once, or not at all.
+//! Reassembly of messages from fragments that arrive in any order, repeatedly, or not at all.
 //!
-//! Pure code: time is an argument. All that a sender may make this keep is bounded by [`ReassemblyLimits`].
+//! Pure code: time is an argument. The memory that senders can occupy is bounded by [`ReassemblyLimits`].
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,19 +14,19 @@ use super::datagram::Header;
 /// Bounds of a [`Reassembly`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReassemblyLimits {
-    /// Senders that are remembered. Default 64, at some 100 octets each. For one more, one is forgotten that was silent for
-    /// [`silence`](Self::silence), or else the one of which the fewest datagrams were of use: who forges addresses drives out
-    /// those it forged before, and none that others use.
+    /// Maximum number of remembered senders. Default 64, at about 100 octets each. A new sender replaces one that was
+    /// silent for [`silence`](Self::silence), or else the one with the fewest useful datagrams: an attacker with forged
+    /// addresses displaces earlier forged ones, not those in use.
     pub sources: usize,
-    /// Numbers of messages that are remembered of each sender. Default 64. Older ones are duplicates, or too late.
+    /// Message numbers that are remembered per sender. Default 64. Older messages are duplicates, or too late.
     pub window: u32,
-    /// Octets of one message. Default 1 MiB. A larger one is dropped.
+    /// Maximum octets of one message. Default 1 MiB. A larger one is dropped.
     pub message: usize,
-    /// Octets of all messages of which fragments are missing. Default 4 MiB. For more, the oldest are dropped.
+    /// Maximum octets of all incomplete messages. Default 4 MiB. Beyond it, the oldest are dropped.
     pub octets: usize,
-    /// Time that a message may wait for its fragments. Default 1 s.
+    /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
-    /// Time after which a sender that is silent is forgotten, so that one that began anew is heard. Default 10 s.
+    /// Time of silence after which a sender counts as new, so that its restart is accepted. Default 10 s.
     pub silence: Duration,
 }
 
@@ -43,34 +43,34 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// Reason why a fragment is dropped.
+/// Reason for which a fragment is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// The fragment, or its whole message, came before.
+    /// The fragment, or its whole message, was received before.
     Duplicate,
     /// The message is older than the window of its sender.
     Late,
     /// The message is larger than a limit.
     TooLarge,
-    /// Byte order, size or number of fragments differ from other fragments of the message, or all
-    /// are more octets than it has.
+    /// Byte order, size or number of fragments differ from other fragments of the message, or the total of the
+    /// fragments exceeds its size.
     Contradiction,
 }
 
-/// Counts of what became of messages.
+/// Counters of messages, by result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReassemblyCounts {
-    /// Messages that are complete.
+    /// Complete messages.
     pub complete: u64,
-    /// Messages of which fragments were still missing after [`ReassemblyLimits::age`], or when their sender was forgotten or
-    /// its window moved on.
+    /// Messages with fragments still missing after [`ReassemblyLimits::age`], or when their sender was forgotten or its
+    /// window moved on.
     pub incomplete: u64,
-    /// Messages that had to make room for others.
+    /// Messages that were dropped to make space for others.
     pub evicted: u64,
 }
 
-/// Fragments of all senders, until they are messages.
+/// Fragments of all senders, until their messages are complete.
 #[derive(Debug)]
 pub struct Reassembly {
     limits: ReassemblyLimits,
@@ -85,12 +85,12 @@ pub struct Reassembly {
 
 #[derive(Debug)]
 struct Source {
-    /// Largest number so far, counted around.
+    /// Highest message number so far, modulo 2^32.
     newest: u32,
     /// Entries of the window, by number.
     entries: BTreeMap<u32, Entry>,
     heard: Instant,
-    /// Datagrams that were of use.
+    /// Number of useful datagrams.
     useful: u64,
 }
 
@@ -104,9 +104,9 @@ enum Entry {
 struct Partial {
     order: ByteOrder,
     octets: Vec<u8>,
-    /// Octets that came.
+    /// Octets received.
     filled: usize,
-    /// Bits of the fragments that came.
+    /// Bit set of received fragments.
     came: Vec<u64>,
     missing: u32,
     count: u32,
@@ -115,7 +115,7 @@ struct Partial {
 }
 
 impl Reassembly {
-    /// Makes a reassembly that has heard nobody.
+    /// Creates an empty reassembly.
     pub fn new(limits: ReassemblyLimits) -> Self {
         Self {
             limits,
@@ -127,7 +127,7 @@ impl Reassembly {
         }
     }
 
-    /// Returns what became of messages so far.
+    /// Returns the counters.
     pub fn counts(&self) -> ReassemblyCounts {
         self.counts
     }
@@ -137,10 +137,11 @@ impl Reassembly {
         self.held
     }
 
-    /// Takes a fragment; returns its message if it is complete now. One that is a message of its own is lent, not copied.
+    /// Accepts a fragment; returns its message if it is complete now. A message of a single fragment is lent, not
+    /// copied.
     ///
     /// # Errors
-    /// [`Dropped`], if it is of no use.
+    /// [`Dropped`], if the fragment is of no use.
     pub fn take<'d>(
         &mut self,
         from: SocketAddr,
@@ -184,7 +185,7 @@ impl Reassembly {
         Ok(None)
     }
 
-    /// Drops messages that waited too long, and forgets senders that were silent.
+    /// Drops incomplete messages that waited longer than [`ReassemblyLimits::age`].
     pub fn expire(&mut self, now: Instant) {
         while let Some((_, &(from, message))) = self.ages.first_key_value() {
             let source = self.sources.get(&from);
@@ -200,7 +201,7 @@ impl Reassembly {
         }
     }
 
-    /// Makes an entry for a sender that is new, or silent so long that it may have begun anew; moves its window.
+    /// Creates an entry for a sender that is new, or so long silent that it may have restarted; moves its window.
     fn meet(&mut self, from: SocketAddr, message: u32, now: Instant) -> Result<(), Dropped> {
         let silence = self.limits.silence;
         let stale = |source: &Source| now.saturating_duration_since(source.heard) > silence;
@@ -313,7 +314,7 @@ impl Partial {
         if self.came[word] & bit != 0 {
             return Err(Dropped::Duplicate);
         }
-        // All together are as many octets as the message has; so where none overlap, there is no hole.
+        // The total length equals the message's, so without overlaps there is no hole.
         let filled = self.filled + octets.len();
         if filled > self.octets.len() || octets.is_empty() {
             return Err(Dropped::Contradiction);

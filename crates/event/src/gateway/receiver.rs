@@ -22,23 +22,23 @@ use crate::{Channel, Key, SupplierEnd, publishes};
 /// Settings of a [`UdpReceiver`].
 #[derive(Clone, Debug)]
 pub struct ReceiverOptions {
-    /// Address that datagrams come to: one of this host, or a multicast group. Several receivers may share a group's.
+    /// Address to receive from: one of this host, or a multicast group. Several receivers may share a group's address.
     pub listen: SocketAddr,
-    /// Interface to hear a multicast group on. Default: the system chooses.
+    /// Interface on which a multicast group is received. Default: chosen by the system.
     pub interface: Interface,
-    /// Whether each datagram has to have the right CRC-32. Default off; senders must agree.
+    /// Whether each datagram must have a correct CRC-32. Default off; senders must agree.
     pub checksum: bool,
-    /// Sender to ignore: that of the same gateway, so that a channel does not hear itself. With the unspecified address,
-    /// whoever sends from this port.
+    /// Sender to ignore, that of the same gateway, so that a channel does not receive its own events. With the
+    /// unspecified address, any sender with this port.
     pub ignore: Option<SocketAddr>,
-    /// Types and sources that are published: others are not delivered. Default: all (0, 0).
+    /// Types and sources that are published; other events are not delivered. Default: all (0, 0).
     pub publications: Vec<Key>,
-    /// Bounds of what senders can make this keep.
+    /// Limits of the memory that senders can occupy.
     pub limits: ReassemblyLimits,
 }
 
 impl ReceiverOptions {
-    /// Returns the defaults, for an address.
+    /// Returns the default options for an address.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -51,29 +51,29 @@ impl ReceiverOptions {
     }
 }
 
-/// Counts of a [`UdpReceiver`].
+/// Statistics of a [`UdpReceiver`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// Datagrams received, but for those ignored.
+    /// Datagrams received, except those ignored.
     pub datagrams: u64,
     /// Datagrams of the sender to ignore.
     pub ignored: u64,
-    /// Datagrams that are none of a gateway's, or damaged.
+    /// Datagrams that are not from a gateway, or damaged.
     pub malformed: u64,
-    /// Fragments that came twice, too late, or contradict others.
+    /// Fragments that are duplicates, too late, or contradict others.
     pub dropped: u64,
-    /// Messages that are no set of events.
+    /// Messages that are not sets of events.
     pub undecodable: u64,
-    /// Events given to the channel.
+    /// Events pushed to the channel.
     pub events: u64,
-    /// Events that the channel did not take.
+    /// Events that the channel refused.
     pub refused: u64,
-    /// Counts of what became of messages.
+    /// Counters of messages, by result.
     pub messages: ReassemblyCounts,
 }
 
 impl AddAssign for ReceiverStatistics {
-    /// Adds the counts of another receiver.
+    /// Adds the statistics of another receiver.
     fn add_assign(&mut self, other: Self) {
         let Self { datagrams, ignored, malformed, dropped, undecodable, events, refused, messages } =
             other;
@@ -90,11 +90,11 @@ impl AddAssign for ReceiverStatistics {
     }
 }
 
-/// Supplier of a channel whose events come as datagrams, of TAO's gateways, too. Dropping it ends it, and waits for its
-/// thread.
+/// Supplier of a channel that receives events as datagrams, also of TAO's gateways. Dropping it disconnects, and waits
+/// for its thread.
 ///
-/// A thread of its own reads, and pushes. Events of one sender come in the order in which their
-/// datagrams are complete; none is asked for again.
+/// A dedicated thread reads and pushes. Events of one sender are pushed in the order in which their datagrams are
+/// complete; lost ones are not requested again.
 #[derive(Debug)]
 pub struct UdpReceiver {
     receiving: Arc<Receiving>,
@@ -116,11 +116,11 @@ struct Receiving {
     messages: Mutex<ReassemblyCounts>,
 }
 
-/// Time after which the thread looks whether it shall end.
+/// Period in which the thread checks whether it must end.
 const ROUND: Duration = Duration::from_millis(100);
 
 impl UdpReceiver {
-    /// Connects to a channel, of this process or elsewhere, as a gateway.
+    /// Connects to a local or remote channel, as a gateway.
     ///
     /// # Errors
     /// [`GatewayError::Socket`], [`GatewayError::Channel`], [`GatewayError::Thread`].
@@ -164,25 +164,25 @@ impl UdpReceiver {
         Ok(Self { receiving, thread: Some(thread) })
     }
 
-    /// Returns the address that datagrams come to.
+    /// Returns the local address of the socket.
     ///
     /// # Errors
-    /// The operating system's, which has none for an open socket.
+    /// The operating system's; none is expected for an open socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.receiving.socket.local_addr()
     }
 
-    /// Whether the channel still has the connection. Asks a channel elsewhere: one call.
+    /// Reports whether the channel still has the connection. Costs one call for a remote channel.
     pub fn is_connected(&self) -> bool {
         self.receiving.connection.is_connected()
     }
 
-    /// Whether its thread still reads.
+    /// Reports whether the thread still reads.
     pub(super) fn is_listening(&self) -> bool {
         self.thread.as_ref().is_some_and(|it| !it.is_finished())
     }
 
-    /// Returns what came so far.
+    /// Returns the statistics.
     pub fn statistics(&self) -> ReceiverStatistics {
         let receiving = &self.receiving;
         ReceiverStatistics {
@@ -199,10 +199,10 @@ impl UdpReceiver {
 }
 
 impl UdpReceiver {
-    /// Ends it, and waits for its thread.
+    /// Ends the receiver, and waits for its thread.
     pub(super) fn stop(&mut self) {
         self.receiving.stopped.store(true, Ordering::Release);
-        // A receiver that is dropped by a consumer of its own events is in this thread.
+        // A receiver dropped by a consumer of its own events is in this thread.
         if let Some(thread) =
             self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
@@ -223,7 +223,7 @@ fn open(options: &ReceiverOptions) -> io::Result<UdpSocket> {
         && group.ip().is_multicast()
         && group.scope_id() == 0
     {
-        // Groups of one link mean nothing without it.
+        // Link-local groups need the scope.
         group.set_scope_id(options.interface.index()?);
     }
     let family = match address {
@@ -256,7 +256,7 @@ impl Receiving {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => self.take(&mut reassembly, from, &buffer[..length]),
                 Err(error) if is_passing(&error) => reassembly.expire(Instant::now()),
-                // Such as what ICMP tells of datagrams that nobody sends from here.
+                // For example, an ICMP report about a datagram that this socket did not send.
                 Err(_) => thread::sleep(ROUND),
             }
             *self.messages.lock() = reassembly.counts();

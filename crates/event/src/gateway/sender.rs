@@ -21,28 +21,28 @@ use crate::{Channel, ConsumerEnd};
 pub struct SenderOptions {
     /// Destinations of events.
     pub destinations: Destinations,
-    /// Address that datagrams come from; its family is that of the destinations. Default `0.0.0.0:0`.
+    /// Local address of the socket, in the address family of the destinations. Default `0.0.0.0:0`.
     pub local: SocketAddr,
-    /// Interface that datagrams to a multicast group leave by. Default: that of `local`, or else the system chooses.
+    /// Interface for datagrams to a multicast group. Default: that of `local`, otherwise chosen by the system.
     pub interface: Interface,
-    /// Octets of a datagram with its header, from 40 to 65,507. Default 1,024. More than the network carries in one frame
-    /// is cut by IP, and lost whole if one piece is.
+    /// Octets of a datagram with its header, from 40 to 65,507. Default 1,024. A datagram larger than a network frame
+    /// is fragmented by IP, and lost as a whole if one fragment is.
     pub mtu: usize,
     /// Whether each datagram has a CRC-32. Default off; receivers must agree.
     pub checksum: bool,
-    /// Networks that a datagram to a multicast group may cross. Default 1: this one only.
+    /// Maximum number of hops of a datagram to a multicast group. Default 1: the local network only.
     pub hops: u32,
-    /// Whether receivers on this host get datagrams to a multicast group, too. Default on.
+    /// Whether receivers on this host also get datagrams to a multicast group. Default on.
     pub to_this_host: bool,
-    /// DSCP of the datagrams, 0 to 63. Default: as the system does.
+    /// DSCP of the datagrams, 0 to 63. Default: the system's.
     pub dscp: Option<u8>,
-    /// Time from the push of an event to the moment at which its datagrams leave (SO_TXTIME), where the network device has the
+    /// Time from the push of an event to the launch of its datagrams (SO_TXTIME), if the network device has the
     /// queueing discipline `fq`; others send at once. Default: at once.
     pub launch_after: Option<Duration>,
 }
 
 impl SenderOptions {
-    /// Returns the defaults, with these destinations.
+    /// Returns the default options with these destinations.
     pub fn new(destinations: Destinations) -> Self {
         Self {
             destinations,
@@ -58,26 +58,27 @@ impl SenderOptions {
     }
 }
 
-/// Counts of a [`UdpSender`].
+/// Statistics of a [`UdpSender`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderStatistics {
     /// Events sent.
     pub events: u64,
     /// Datagrams sent.
     pub datagrams: u64,
-    /// Events whose `ttl` was 0 or less, which end here.
+    /// Events whose `ttl` was 0 or less, which were not sent.
     pub ended: u64,
-    /// Events for which there is no destination.
+    /// Events without a destination.
     pub nowhere: u64,
-    /// Events that could not be sent, or not whole: the socket's queue was full, or there was no route.
+    /// Events that could not be sent, or not completely: the socket's queue was full, or there was no route.
     pub failed: u64,
 }
 
-/// Consumer of a channel that sends its events as datagrams, octet for octet as TAO's `ECG_UDP_Sender`. Dropping it ends it.
+/// Consumer of a channel that sends its events as datagrams, octet for octet as TAO's `ECG_UDP_Sender`. Dropping it
+/// disconnects.
 ///
-/// One datagram, or several, for each event; nothing says whether they arrive. Sending takes one lock and one system call for
-/// each datagram in the thread that pushes, never waits, and allocates nothing once its buffers are as large as the largest
-/// event.
+/// Each event is sent in one or more datagrams, without an acknowledgement. Sending takes one lock and one system call
+/// per datagram in the thread that pushes, never waits, and allocates nothing once its buffers are as large as the
+/// largest event.
 pub struct UdpSender {
     sending: Arc<Sending>,
     connection: Box<dyn ConsumerEnd>,
@@ -103,7 +104,7 @@ struct State {
 }
 
 impl UdpSender {
-    /// Connects to a channel, of this process or elsewhere, as a gateway that asks for `wanted`.
+    /// Connects to a local or remote channel, as a gateway that subscribes to `wanted`.
     ///
     /// # Errors
     /// [`GatewayError::Socket`], [`GatewayError::Channel`].
@@ -134,20 +135,20 @@ impl UdpSender {
         Ok(Self { sending, connection })
     }
 
-    /// Returns the address that datagrams come from, for a receiver that shall ignore them.
+    /// Returns the local address of the socket, for a receiver that must ignore it.
     ///
     /// # Errors
-    /// The operating system's, which has none for an open socket.
+    /// The operating system's; none is expected for an open socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.sending.socket.local_addr()
     }
 
-    /// Whether the channel still has the connection. Asks a channel elsewhere: one call.
+    /// Reports whether the channel still has the connection. Costs one call for a remote channel.
     pub fn is_connected(&self) -> bool {
         self.connection.is_connected()
     }
 
-    /// Returns what was sent so far.
+    /// Returns the statistics.
     pub fn statistics(&self) -> SenderStatistics {
         let sending = &self.sending;
         SenderStatistics {
@@ -205,7 +206,7 @@ impl PushConsumer for Sending {
     fn push(&self, events: &[Event]) {
         for event in events {
             let counted = if event.header.ttl <= 0 {
-                // An address server is not asked for it.
+                // An address server is not called for such an event.
                 &self.ended
             } else {
                 match self.options.destinations.of(&event.header) {
@@ -227,7 +228,7 @@ impl PushConsumer for Sending {
 
 impl Sending {
     fn send(&self, event: &Event, to: SocketAddr) -> io::Result<()> {
-        // What a panic leaves is written anew.
+        // Contents left by a panic are overwritten.
         let mut state = self.state.lock();
         let State { next, message, datagram } = &mut *state;
         payload::write(event, message).map_err(io::Error::other)?;

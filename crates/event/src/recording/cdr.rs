@@ -2,10 +2,10 @@
 
 use crate::recording::Error;
 
-/// Encoding of messages that are CDR behind a header.
+/// Encoding of messages that are CDR with a header.
 pub const CDR: &str = "cdr";
 
-/// Octets of the header. Alignment counts from its end.
+/// Octets of the header. Alignment is counted from its end.
 const HEADER: usize = 4;
 
 /// Returns the header of plain CDR in little or big endian.
@@ -13,10 +13,10 @@ pub const fn cdr_header(little_endian: bool) -> [u8; HEADER] {
     [0, little_endian as u8, 0, 0]
 }
 
-/// Splits a message into whether it is little-endian, and its CDR.
+/// Splits a message into its byte order (`true`: little-endian) and its CDR.
 ///
 /// # Errors
-/// [`Error::NotPlainCdr`] for other representations: parameter lists and XCDR2 are laid out in other ways.
+/// [`Error::NotPlainCdr`] for other representations: parameter lists and XCDR2 have other layouts.
 pub fn split_cdr(message: &[u8]) -> Result<(bool, &[u8]), Error> {
     match message.split_first_chunk::<HEADER>() {
         Some(([0, order @ (0 | 1), ..], cdr)) => Ok((*order == 1, cdr)),

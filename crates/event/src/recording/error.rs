@@ -6,10 +6,10 @@ use std::fmt;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is not MCAP: it does not begin like one.
+    /// The file is not MCAP: its magic octets differ.
     #[error("this is not an MCAP file: it does not begin with the format's magic octets")]
     NotMcap,
-    /// A chunk is compressed, with the method named.
+    /// A chunk is compressed, with this method.
     #[error(
         "its chunks are compressed with {0:?}, and only uncompressed ones are read: \
          `mcap compress --compression none` of the MCAP tools converts it"
@@ -23,16 +23,16 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
-    /// Topics and schemas together are larger than [`Limits::descriptions`](crate::recording::Limits::descriptions) allows.
+    /// Topics and schemas together exceed [`Limits::descriptions`](crate::recording::Limits::descriptions).
     #[error("its topics and schemas are larger than the limit of {limit} octets")]
     DescriptionsTooLarge {
         /// The limit in octets.
         limit: usize,
     },
-    /// A message belongs to a topic that no record before it declares.
+    /// A message belongs to a topic that was not declared before it.
     #[error("a message belongs to channel {0}, which no record before it declares")]
     UnknownTopic(u16),
-    /// A topic has a schema that no record before it declares.
+    /// A topic has a schema that was not declared before it.
     #[error("topic {topic:?} has schema {schema}, which no record before it declares")]
     UnknownSchema {
         /// The topic.
@@ -40,28 +40,28 @@ pub enum Error {
         /// Number of the schema.
         schema: u16,
     },
-    /// A message is not plain CDR behind its header.
+    /// A message is not plain CDR with a header.
     #[error(fmt = not_plain_cdr)]
     NotPlainCdr {
-        /// The representation named by the header; `None`: the message is shorter than the header.
+        /// Representation in the header; `None`: the message is shorter than the header.
         representation: Option<u16>,
     },
-    /// A record of this kind is shorter than its parts, or has text that is not UTF-8.
+    /// A record of this kind is too short for its fields, or has text that is not UTF-8.
     #[error("a record of kind {0:#04x} is shorter than its parts, or has text that is not UTF-8")]
     BadRecord(u8),
-    /// A chunk contradicts itself: its lengths do not agree.
+    /// The lengths in a chunk are inconsistent.
     #[error("the lengths within a chunk contradict each other")]
     BadChunk,
-    /// A chunk holds a record of a kind that has no place there.
+    /// A chunk holds a record of a kind that is not allowed there.
     #[error("a chunk holds a record of kind {0:#04x}, which has no place there")]
     ForeignInChunk(u8),
-    /// Octets of a chunk are not those that were written: the checksum differs.
+    /// The checksum of a chunk differs: its octets were changed.
     #[error("a chunk was damaged: its checksum (CRC-32) differs")]
     Damaged,
     /// Reading or writing the file failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The format does not allow to write more: too many topics or schemas.
+    /// A limit of the format is reached: too many topics or schemas.
     #[error("the format of recordings does not allow it: {0}")]
     Format(#[source] mcap::McapError),
 }

@@ -1,14 +1,13 @@
-//! Records of a file, one after the other, those in chunks included.
+//! Records of a file in order, including those in chunks.
 //!
-//! Framing is done here and not with the reader of the crate `mcap`, whose arithmetic overflows on chunks that contradict
-//! themselves.
+//! Framing does not use the reader of the crate `mcap`, whose arithmetic overflows on inconsistent chunks.
 
 use std::io::{self, Read};
 
 use crate::recording::records::{Body, kind};
 use crate::recording::{Error, Limits};
 
-/// Step of reading a file.
+/// Result of reading one record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A record of this kind is in the buffer.
@@ -24,22 +23,22 @@ pub(crate) struct Frames<R> {
     file: R,
     limits: Limits,
     chunk: Option<Chunk>,
-    /// Body of the record that was read last.
+    /// Body of the latest record.
     pub(crate) body: Vec<u8>,
 }
 
-/// A chunk that is being read.
+/// State of the chunk that is being read.
 struct Chunk {
-    /// Octets of records that are left.
+    /// Remaining octets of records.
     records: u64,
-    /// Octets of the chunk's record behind its records.
+    /// Octets of the chunk's record after its records.
     padding: u64,
-    /// 0: none was written.
+    /// Checksum of the chunk; 0: none.
     crc: u32,
     hasher: crc32fast::Hasher,
 }
 
-/// Why reading stops before a step is whole.
+/// Reason for which reading stops within a record.
 enum Stop {
     CutOff,
     Error(Error),
@@ -61,16 +60,16 @@ impl From<Error> for Stop {
 const HEADER: u64 = 9;
 /// Octets of a chunk's header up to the name of its compression: times, size, checksum, length of the name.
 const CHUNK_HEADER: u64 = 32;
-/// Octets of the longest name of a compression that is read.
+/// Maximum octets of the name of a compression.
 const METHOD: u64 = 64;
 
 impl<R: Read> Frames<R> {
-    /// Reads records that follow the magic octets.
+    /// Creates a reader for the records that follow the magic octets.
     pub(crate) fn new(file: R, limits: Limits) -> Self {
         Frames { file, limits, chunk: None, body: Vec::new() }
     }
 
-    /// Reads the next record, or passes the start of a chunk.
+    /// Reads the next record, or enters a chunk.
     pub(crate) fn step(&mut self) -> Result<Step, Error> {
         loop {
             match self.record() {
@@ -144,7 +143,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Appends octets to the buffer, which grows with what is there and not with what is announced.
+    /// Appends octets to the buffer, which grows with the octets present, not with those announced.
     fn read(&mut self, octets: u64) -> Result<(), Stop> {
         if let Some(chunk) = &mut self.chunk {
             let left = chunk.records.checked_sub(octets);

@@ -1,4 +1,5 @@
-//! MCAP files: recordings of messages with their schemas, which existing viewers open (<https://mcap.dev/spec>).
+//! MCAP files: recordings of messages with their schemas, in a format that existing viewers open
+//! (<https://mcap.dev/spec>).
 //!
 //! | to | see |
 //! |---|---|
@@ -6,9 +7,9 @@
 //! | read one, whole or cut off | [`Playback`] |
 //! | mark CDR with its byte order, as viewers expect | [`cdr_header`], [`split_cdr`] |
 //!
-//! Schemas are OMG IDL (`omgidl`, named as IDL names types) and messages are CDR (`cdr`), which Foxglove and PlotJuggler
-//! read. Recordings are written by the crate `mcap` of the format's authors, without compression; they are read here, since
-//! a file may come from anywhere.
+//! Schemas are OMG IDL (`omgidl`, with names as in IDL) and messages are CDR (`cdr`), which Foxglove and PlotJuggler
+//! read. Recordings are written without compression by the crate `mcap` of the format's authors; they are read by code
+//! of this module, since a file may come from an untrusted source.
 //!
 //! ```
 //! use oxorb_event::recording::{CDR, Ending, Playback, Recorder, Schema, Topic, cdr_header};

@@ -1,4 +1,4 @@
-//! Reading a recording, whatever wrote it and wherever it ends.
+//! Reader of recordings, from any writer and cut off at any point.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,17 +10,17 @@ use crate::recording::frames::{Frames, Step};
 use crate::recording::records::{Body, Channel, MessageHeader, kind};
 use crate::recording::{Error, Schema, Topic};
 
-/// Limits of what a file may ask of its reader.
+/// Limits of the resources that a file can demand from its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Octets of a record: of a message, a schema, an attachment. Memory for two of them is used at most.
+    /// Octets of a record: a message, a schema, or an attachment. At most twice this memory is used.
     pub record: usize,
     /// Octets of the names, schemas and metadata of all topics together, which are kept until the end.
     pub descriptions: usize,
 }
 
 impl Default for Limits {
-    /// 64 MiB each.
+    /// Returns limits of 64 MiB each.
     fn default() -> Self {
         Limits { record: 64 << 20, descriptions: 64 << 20 }
     }
@@ -29,31 +29,31 @@ impl Default for Limits {
 /// A message of a recording. Borrows from the [`Playback`] until the next one is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'p> {
-    /// Stream that it belongs to.
+    /// Topic of the message.
     pub topic: &'p Arc<Topic>,
-    /// Number of the message in its stream, as the writer counted.
+    /// Sequence number of the message in its topic, as counted by the writer.
     pub sequence: u32,
-    /// Time when it was recorded, in nanoseconds since 1970 by custom.
+    /// Time of recording, by convention in nanoseconds since 1970.
     pub log_time: u64,
-    /// Time when it was sent, in the unit of `log_time`.
+    /// Time of sending, in the unit of `log_time`.
     pub publish_time: u64,
     /// Octets in the encoding of the topic.
     pub data: &'p [u8],
 }
 
-/// End of a recording.
+/// Way in which a recording ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The writer finished the file.
     Complete,
-    /// The file ends in the middle, as after the writer was killed; the messages before that are whole.
+    /// The file ends early, for example because the writer was killed; all messages before that are whole.
     CutOff,
 }
 
-/// Reader of a recording, from its first message to its last, in the order of the file.
+/// Reader of a recording, which returns its messages in the order of the file.
 ///
-/// Each step reads what the next record needs and keeps topics and schemas: memory is bounded by [`Limits`], time by the
-/// length of the file. Checksums of chunks are compared at the end of each chunk.
+/// Each step reads only what the next record needs, and topics and schemas are kept: memory is bounded by [`Limits`],
+/// time by the length of the file. Checksums of chunks are compared at the end of each chunk.
 pub struct Playback<R: Read> {
     frames: Frames<R>,
     limits: Limits,
@@ -61,13 +61,13 @@ pub struct Playback<R: Read> {
     topics: HashMap<u16, Arc<Topic>>,
     /// Octets of `schemas` and `topics`.
     described: usize,
-    /// The message that was read last.
+    /// Octets of the latest message.
     data: Vec<u8>,
     ending: Option<Ending>,
 }
 
 impl<R: Read> Playback<R> {
-    /// Begins to read, with default limits.
+    /// Opens a recording with default limits.
     ///
     /// # Errors
     /// [`Error::NotMcap`], also for a file shorter than its magic octets; [`Error::Io`].
@@ -75,7 +75,7 @@ impl<R: Read> Playback<R> {
         Self::with_limits(file, Limits::default())
     }
 
-    /// [`new`](Self::new) with limits for files of unknown origin.
+    /// Opens a recording as [`new`](Self::new) does, with limits for files of unknown origin.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -98,11 +98,10 @@ impl<R: Read> Playback<R> {
         })
     }
 
-    /// Returns the next message, or `None` where the recording ends; [`ending`](Self::ending) says how.
+    /// Returns the next message, or `None` at the end of the recording; [`ending`](Self::ending) returns how it ended.
     ///
     /// # Errors
-    /// [`Error`]: the file violates its format or a limit, or cannot be read. What follows is unknown then, and each
-    /// further call returns `None`.
+    /// [`Error`]: the file violates its format or a limit, or cannot be read. Each further call returns `None`.
     pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Error> {
         if self.ending.is_some() {
             return Ok(None);
@@ -124,12 +123,13 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// Returns how the recording ended; `None` before [`next_message`](Self::next_message) has returned its last.
+    /// Returns how the recording ended; `None` until [`next_message`](Self::next_message) has returned `None` or an
+    /// error.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// Reads up to the next message, whose octets are in `data` then.
+    /// Reads up to the next message, and stores its octets in `data`.
     fn find_message(&mut self) -> Result<Option<MessageHeader>, Error> {
         loop {
             match self.frames.step()? {
@@ -177,7 +177,7 @@ impl<R: Read> Playback<R> {
         Ok(())
     }
 
-    /// Keeps a topic. Repetitions, as the summary at the end has them, change nothing.
+    /// Adds a topic. Repetitions, as in the summary section, have no effect.
     fn declare(&mut self, channel: Channel) -> Result<(), Error> {
         let Entry::Vacant(free) = self.topics.entry(channel.id) else {
             return Ok(());
@@ -214,7 +214,7 @@ impl<R: Read> fmt::Debug for Playback<R> {
     }
 }
 
-/// Octets that an entry of metadata costs beside its text.
+/// Octets of memory that an entry of metadata is counted for, in addition to its text.
 pub(crate) const ENTRY: usize = 64;
 
 fn charge(described: &mut usize, octets: usize, limits: &Limits) -> Result<(), Error> {

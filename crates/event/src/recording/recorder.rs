@@ -1,4 +1,4 @@
-//! Writing a recording.
+//! Writer of recordings.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,20 +10,20 @@ use mcap::{McapError, WriteOptions, Writer};
 use crate::recording::playback::{ENTRY, Limits};
 use crate::recording::{Error, Topic};
 
-/// Writer of a recording. Messages are gathered in chunks of 1 MiB, with indexes that let viewers seek.
+/// Writer of a recording. Messages are collected in chunks of 1 MiB, with indexes for seeking.
 ///
-/// Messages before a [`flush`](Self::flush) survive the end of the process: [`Playback`](crate::recording::Playback) reads a file that
-/// was never finished up to where it ends. A file without [`finish`](Self::finish) has no indexes.
+/// Messages before a [`flush`](Self::flush) survive the end of the process: [`Playback`](crate::recording::Playback)
+/// reads an unfinished file up to its end. A file without [`finish`](Self::finish) has no indexes.
 ///
-/// Each message is copied once, into the chunk; not for real-time threads, since a full chunk is written to the file.
+/// Each message is copied once, into the chunk. Not for real-time threads, since a full chunk is written to the file.
 pub struct Recorder<W: Write + Seek> {
     writer: Writer<W>,
     topics: HashMap<Topic, u16>,
-    /// Messages written so far, by channel.
+    /// Number of messages written so far, by topic.
     sequences: Vec<u32>,
-    /// Greatest number of a schema so far.
+    /// Highest number of a schema so far.
     schemas: u16,
-    /// Octets of all topics and schemas, as a reader counts them.
+    /// Octets of all topics and schemas, as counted by a reader.
     described: usize,
     message: Vec<u8>,
 }
@@ -36,7 +36,8 @@ impl<W: Write + Seek> Recorder<W> {
     pub fn new(file: W) -> Result<Self, Error> {
         let options = WriteOptions::new()
             .library(concat!("oxorb/", env!("CARGO_PKG_VERSION")))
-            // A chunk is written when it is full: a file that ends early ends in a chunk whose length is known.
+            // A chunk is written only when it is full, so that a file that ends early ends with a chunk of known
+            // length.
             .disable_seeking(true);
         let mut writer = options.create(file)?;
         writer.flush()?;
@@ -50,12 +51,12 @@ impl<W: Write + Seek> Recorder<W> {
         })
     }
 
-    /// Declares a topic and returns its number, for [`write`](Self::write). A topic that is equal in all its parts to one
-    /// declared before has the same number.
+    /// Declares a topic and returns its number, for [`write`](Self::write). An equal topic declared before keeps its
+    /// number.
     ///
     /// # Errors
-    /// [`Error::Format`] beyond 65,534 topics; [`Error::DescriptionsTooLarge`] beyond what a reader with default
-    /// [`Limits`] keeps. Topics declared before go on after either. [`Error::Io`].
+    /// [`Error::Format`] beyond 65,534 topics; [`Error::DescriptionsTooLarge`] beyond the limit of a reader with
+    /// default [`Limits`]. Topics declared before remain usable after either. [`Error::Io`].
     pub fn topic(&mut self, topic: &Topic) -> Result<u16, Error> {
         if let Some(id) = self.topics.get(topic) {
             return Ok(*id);
@@ -92,8 +93,8 @@ impl<W: Write + Seek> Recorder<W> {
         self.topics.len()
     }
 
-    /// Writes a message, whose octets are those of `parts` one after the other. Times are nanoseconds since 1970:
-    /// `log_time` when it was recorded, `publish_time` when it was sent.
+    /// Writes a message consisting of the concatenated `parts`. Times are nanoseconds since 1970: `log_time` is that of
+    /// recording, `publish_time` that of sending.
     ///
     /// # Errors
     /// [`Error::UnknownTopic`] for a number that [`topic`](Self::topic) did not return; [`Error::Io`], after which
@@ -118,7 +119,7 @@ impl<W: Write + Seek> Recorder<W> {
         Ok(())
     }
 
-    /// Writes all messages so far to the file. Ends the chunk: more often than a few times a second costs space.
+    /// Writes all messages so far to the file. This ends the chunk, so more than a few calls per second waste space.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -138,7 +139,7 @@ impl<W: Write + Seek> Recorder<W> {
     }
 }
 
-/// Most topics of a file: their numbers have 16 bits, and the library's counter passes the last one.
+/// Maximum number of topics of a file: their numbers have 16 bits, and the library's counter passes the last one.
 const MOST_TOPICS: usize = u16::MAX as usize - 1;
 
 /// Returns the octets of a topic, as [`Playback`](crate::recording::Playback) counts them.

@@ -1,6 +1,7 @@
 //! Bodies of the records that playback needs: schemas, channels and messages. All numbers are little-endian.
 //!
-//! The parser of the crate `mcap` allocates what a length announces before it looks whether the octets are there.
+//! The parser of the crate `mcap` allocates the length that a field announces before it checks whether the octets
+//! exist.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +20,14 @@ pub(crate) mod kind {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) id: u16,
-    /// 0: none.
+    /// Number of the schema; 0: none.
     pub(crate) schema: u16,
     pub(crate) topic: String,
     pub(crate) encoding: String,
     pub(crate) metadata: BTreeMap<String, String>,
 }
 
-/// Fields before the octets of a message.
+/// Fields that precede the octets of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageHeader {
     pub(crate) channel: u16,
@@ -35,7 +36,7 @@ pub(crate) struct MessageHeader {
     pub(crate) publish_time: u64,
 }
 
-/// Octets of a record that are left to read.
+/// Remaining octets of a record.
 pub(crate) struct Body<'b> {
     kind: u8,
     rest: &'b [u8],
@@ -69,7 +70,7 @@ impl<'b> Body<'b> {
         Ok(Channel { id, schema, topic, encoding, metadata })
     }
 
-    /// Reads a message; the octets returned are its data.
+    /// Reads a message; the returned octets are its data.
     pub(crate) fn message(mut self) -> Result<(MessageHeader, &'b [u8]), Error> {
         let header = MessageHeader {
             channel: self.ushort()?,

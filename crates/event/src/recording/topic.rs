@@ -3,35 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Encoding of schemas that are IDL of the OMG.
+/// Encoding of schemas in OMG IDL.
 pub const OMG_IDL: &str = "omgidl";
 
 /// A stream of messages of one type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Topic {
-    /// Name that viewers show, with slashes between its parts by custom.
+    /// Name that viewers show, by convention with slashes between its parts.
     pub name: String,
     /// Encoding of the messages: [`CDR`](crate::recording::CDR), `json` and so on.
     pub encoding: String,
-    /// Type of the messages, where it is known.
+    /// Type of the messages, if known.
     pub schema: Option<Arc<Schema>>,
-    /// Text of the application, which viewers show and do not interpret.
+    /// Metadata of the application, which viewers show without interpretation.
     pub metadata: BTreeMap<String, String>,
 }
 
 /// A type of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Schema {
-    /// Name of the type; in IDL its scoped name, as `Plant::Level`.
+    /// Name of the type; in IDL its scoped name, such as `Plant::Level`.
     pub name: String,
     /// Language of the description: [`OMG_IDL`], `ros2msg`, `jsonschema` and so on.
     pub encoding: String,
-    /// Description of the type and of every type that it uses.
+    /// Description of the type and of all types that it uses.
     pub data: Vec<u8>,
 }
 
 impl Schema {
-    /// Returns a schema in IDL. `name` is the scoped name of the type, `text` declares it with all that it uses.
+    /// Returns a schema in IDL. `name` is the scoped name of the type, `text` declares it and all types that it
+    /// uses.
     pub fn idl(name: &str, text: &str) -> Arc<Schema> {
         Arc::new(Schema {
             name: name.to_owned(),

@@ -11,10 +11,10 @@ use crate::rtec_event_channel_admin::{
     SupplierAdminRef,
 };
 
-/// Makes proxies for consumers.
+/// Servant that creates proxies for consumers.
 pub(super) struct Consumers(pub(super) Objects);
 
-/// Makes proxies for suppliers.
+/// Servant that creates proxies for suppliers.
 pub(super) struct Suppliers(pub(super) Objects);
 
 impl Consumers {
@@ -38,7 +38,7 @@ impl ConsumerAdmin for Consumers {
         let reference = activated.inspect_err(|_| proxy.leave())?;
         let reference = ProxyPushSupplierRef::from_ref(reference);
         let (poa, object) = (objects.proxies.clone(), reference.clone());
-        // The POA may be gone before.
+        // The POA may be destroyed before.
         proxy.at_end(move || drop(poa.deactivate(&object)));
         Ok(Some(reference))
     }

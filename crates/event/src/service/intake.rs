@@ -1,4 +1,4 @@
-//! The object that a supplier elsewhere pushes to, which reads events into memory of earlier ones.
+//! The object to which a remote supplier pushes, which reads events into the memory of earlier ones.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use oxorb::{Any, ByteOrder, Outcome, Servant, Upcall};
 use crate::channel::{SupplierProxy, is_textless};
 use crate::rtec_event_comm::{Event, EventHeader};
 
-/// Servant of a supplier's proxy: `push` here, all other operations by the generated skeleton.
+/// Servant of a supplier's proxy: implements `push` itself, and all other operations by the generated skeleton.
 pub(super) struct Intake {
     proxy: Arc<SupplierProxy>,
     skeleton: Arc<dyn Servant>,
 }
 
 thread_local! {
-    /// The last events of this thread, for their memory.
+    /// Latest events of this thread, kept for their memory.
     static EVENTS: Cell<Vec<Event>> = const { Cell::new(Vec::new()) };
 }
 
-/// Octets of payload beyond which events are not kept.
+/// Maximum octets of payload of kept events.
 const KEPT_OCTETS: usize = 128 << 10;
 
-/// Most events that are kept.
+/// Maximum number of kept events.
 const KEPT: usize = 64;
 
 impl Intake {
@@ -32,15 +32,15 @@ impl Intake {
         Intake { proxy, skeleton }
     }
 
-    /// Reads events and pushes them. Allocates nothing where earlier ones of this thread were as many and as large.
+    /// Reads events and pushes them. Allocates nothing if earlier events of this thread were as many and as large.
     fn push(&self, mut upcall: Upcall<'_>) -> Outcome {
-        // A consumer of this process may have the thread serve another push before this one ends: it finds none.
+        // A local consumer may make the thread serve another push before this one ends; that push finds no kept events.
         let mut events = EVENTS.try_with(Cell::take).unwrap_or_default();
         let received = match upcall.args(|d| read(d, &mut events)) {
             Ok(received) => received,
             Err(rejected) => return upcall.reject(rejected),
         };
-        // A oneway has no answer: what is refused is counted.
+        // A oneway has no answer, so refused events are only counted.
         let _ = self.proxy.push_received(&events, received);
         keep(events);
         upcall.done()
@@ -72,7 +72,8 @@ impl Servant for Intake {
     }
 }
 
-/// Reads events. Returns their octets if these are a set of one event that any ORB of this order of octets takes as it is.
+/// Reads events. Returns their octets if they are a set of one event that any ORB of this byte order can read
+/// unchanged.
 fn read<'m>(d: &mut Decoder<'m>, events: &mut Vec<Event>) -> CdrResult<Option<&'m [u8]>> {
     let mut before = d.clone();
     d.sequence_into(events, |d, event: &mut Event| {
@@ -85,13 +86,13 @@ fn read<'m>(d: &mut Decoder<'m>, events: &mut Vec<Event>) -> CdrResult<Option<&'
     let octets = d.position() - before.position();
     let goes_on = d.order() == ByteOrder::NATIVE
         && before.position() & 7 == 0
-        // All in one piece.
+        // The octets must be contiguous.
         && octets <= before.remaining()
         && matches!(&events[..], [one] if is_textless(one));
     goes_on.then(|| before.octets(octets)).transpose()
 }
 
-/// Keeps the memory of events for the next ones, unless it is large. Values go: they may hold on to anything.
+/// Keeps the memory of events for reuse, unless it is large. Values are dropped, since they may keep any object alive.
 fn keep(mut events: Vec<Event>) {
     let held: usize = events.iter().map(|one| one.data.payload.capacity()).sum();
     if events.len() > KEPT || held > KEPT_OCTETS {
@@ -100,6 +101,6 @@ fn keep(mut events: Vec<Event>) {
     for event in &mut events {
         event.data.any_value = Any::default();
     }
-    // At the end of a thread its last events may go after their place.
+    // At the end of a thread its last events may be dropped after the thread-local.
     let _ = EVENTS.try_with(|kept| kept.set(events));
 }

@@ -18,9 +18,8 @@ use crate::{Error, EventChannel};
 use admins::{Consumers, Suppliers};
 use root::Root;
 
-/// Prefix of the name of the POA of a channel's objects; the name of the channel follows. The POA
-/// is persistent: given the same port, references to the channel and its admins outlive the
-/// process. Those to proxies do not.
+/// Prefix of the name of the POA of a channel's objects; the name of the channel follows. The POA is persistent: given
+/// the same port, references to the channel and its admins outlive the process. References to proxies do not.
 pub const POA_NAME: &str = "EventChannel";
 
 /// A channel that an ORB serves.
@@ -32,9 +31,9 @@ pub struct Served {
 }
 
 impl EventChannel {
-    /// Serves the channel with an ORB under a name: it answers at the key `name`, and is the ORB's initial reference of this
-    /// name. TAO's clients look for it in the Naming Service, mostly as [`INITIAL_NAME`](crate::INITIAL_NAME); bind
-    /// [`reference`](Served::reference) there for them. One ORB may serve many channels under different names.
+    /// Serves the channel with an ORB under a name: it answers at the key `name`, and is the ORB's initial reference of
+    /// this name. TAO's clients look for it in the Naming Service, mostly as [`INITIAL_NAME`](crate::INITIAL_NAME);
+    /// bind [`reference`](Served::reference) there for them. One ORB may serve many channels under different names.
     ///
     /// ```
     /// use oxorb::{Interface as _, Orb};
@@ -55,7 +54,7 @@ impl EventChannel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Poa`], when the ORB serves a channel of this name already, or was shut down; [`Error::Destroyed`].
+    /// [`Error::Poa`], if the ORB already serves a channel of this name, or was shut down; [`Error::Destroyed`].
     pub fn serve(&self, orb: &Orb, name: &str) -> Result<Served, Error> {
         if self.is_destroyed() {
             return Err(Error::Destroyed);
@@ -103,10 +102,10 @@ impl Served {
         &self.reference
     }
 
-    /// Ends the channel for everybody, as `destroy` of its interface does, and its objects.
+    /// Destroys the channel for all peers, as `destroy` of its interface does, and its objects.
     ///
     /// # Errors
-    /// [`Error::Poa`]: the objects cannot be ended from within one of their own requests.
+    /// [`Error::Poa`]: the objects cannot be destroyed from within one of their own requests.
     pub fn destroy(self) -> Result<(), Error> {
         self.channel.destroy();
         self.poa.destroy(true, true)?;
@@ -114,7 +113,7 @@ impl Served {
     }
 }
 
-/// State that the servants of a channel share.
+/// Shared state of the servants of a channel.
 #[derive(Clone)]
 struct Objects {
     core: Arc<Core>,
@@ -123,13 +122,13 @@ struct Objects {
 }
 
 impl Objects {
-    /// Makes an object of a proxy, whose number is nothing that a peer should guess from another's.
+    /// Activates a proxy as an object, with an id that peers cannot guess from that of another proxy.
     fn activate(&self, servant: Arc<dyn Servant>) -> Result<Ref, SystemException> {
         self.proxies.activate_servant(servant).map_err(|_| GONE)
     }
 }
 
-/// Returns the exception for a refusal that the operation has no exception for.
+/// Returns the exception for a refusal for which the operation declares none.
 fn refused(why: ConnectError) -> SystemException {
     match why {
         ConnectError::Limit("publications", _) => {
@@ -148,7 +147,7 @@ fn refused(why: ConnectError) -> SystemException {
     }
 }
 
-/// The peer is not connected, or not any more.
+/// The peer is not connected, or no longer connected.
 const NOT_CONNECTED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
 
@@ -156,6 +155,6 @@ const NOT_CONNECTED: SystemException =
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
-/// A reference that has to lead somewhere is nil.
+/// A required reference is nil.
 const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);

@@ -1,4 +1,4 @@
-//! The objects that consumers and suppliers connect to.
+//! The objects to which consumers and suppliers connect.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, PushSupplier, PushSupplierRef};
 
-/// Servant that a consumer sees of the channel.
+/// Servant of a consumer's proxy.
 pub(super) struct ForConsumer(pub(super) Arc<ConsumerProxy>);
 
-/// Servant that a supplier sees of the channel.
+/// Servant of a supplier's proxy.
 pub(super) struct ForSupplier(pub(super) Arc<SupplierProxy>);
 
 impl ProxyPushSupplier for ForConsumer {
@@ -64,7 +64,7 @@ impl ProxyPushConsumer for ForSupplier {
 }
 
 impl PushConsumer for ForSupplier {
-    /// Pushes the events. Refused ones are counted: a oneway has no answer.
+    /// Pushes the events. A oneway has no answer, so refused events are only counted.
     fn push(&self, events: &[Event]) {
         let _ = self.0.push(events);
     }

@@ -9,7 +9,7 @@ use crate::rtec_event_channel_admin::{
     ConsumerAdminRef, EventChannel, EventChannelRef, ObserverRef, SupplierAdminRef,
 };
 
-/// The channel's own object.
+/// Servant of the channel's own object.
 pub(super) struct Root {
     pub(super) objects: Objects,
     pub(super) consumers: ConsumerAdminRef,
@@ -31,12 +31,13 @@ impl EventChannel for Root {
         Ok(Some(self.suppliers.clone()))
     }
 
-    /// The objects end when this request has ended, which is one of theirs.
+    /// Destroys the objects after this request, which is addressed to one of them.
     fn destroy(&self) -> oxorb::Result<()> {
         let is_first = self.objects.core.destroy();
         let ended = self.objects.poa.destroy(true, false).map_err(|_| GONE);
         if is_first {
-            // After the objects have gone: whoever is told may serve another channel under the name.
+            // Logged after the objects are destroyed, so that the log function may serve another
+            // channel under the name.
             self.objects.core.note(&Notice::Destroyed);
         }
         ended

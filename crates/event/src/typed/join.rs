@@ -1,4 +1,4 @@
-//! Channels of this process and elsewhere, alike for publishers and subscribers.
+//! Local and remote channels behind one trait, for publishers and subscribers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{ConnectError, ConsumerConnection, EventChannel, PushError, SupplierConnection};
 
-/// A channel that publishers and subscribers may join: [`EventChannel`] in this process, `RemoteChannel` elsewhere.
+/// A channel that publishers and subscribers may join: [`EventChannel`] in this process, `RemoteChannel` in another.
 pub trait Channel {
     /// Connects a consumer.
     ///
@@ -29,45 +29,45 @@ pub trait Channel {
     /// [`JoinError`].
     fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError>;
 
-    /// Appends an observer: it learns what consumers ask for and suppliers publish that are no gateways, at once and after each
-    /// change.
+    /// Adds an observer: it is notified, at once and after each change, of the subscriptions of consumers and the
+    /// publications of suppliers, without those of gateways.
     ///
     /// # Errors
     /// [`JoinError`].
     fn join_observer(&self, observer: Arc<dyn Observer>)
     -> Result<Box<dyn ObserverEnd>, JoinError>;
 
-    /// Returns the names that this process uses with the channel.
+    /// Returns the names that this process uses for the channel.
     fn names(&self) -> &Names;
 }
 
 /// A consumer's connection; dropping it disconnects.
 pub trait ConsumerEnd: Send + Sync {
-    /// Holds back events, or lets them through again.
+    /// Suspends or resumes delivery.
     ///
     /// # Errors
     /// The channel cannot be reached.
     fn suspend(&self, suspended: bool) -> Result<(), SystemException>;
 
-    /// Whether the connection still is. Asks a channel elsewhere: one call.
+    /// Reports whether the connection still exists. Costs one call for a remote channel.
     fn is_connected(&self) -> bool;
 }
 
 /// A supplier's connection; dropping it disconnects.
 pub trait SupplierEnd: Send + Sync {
-    /// Gives an event to the channel.
+    /// Pushes an event to the channel.
     ///
     /// # Errors
-    /// [`PushError`] of a channel in this process; the exception of one elsewhere.
+    /// [`PushError`] of a local channel; the exception of a remote one.
     fn push(&self, event: &Event) -> Result<(), PublishError>;
 
-    /// Whether the connection still is. Asks a channel elsewhere: one call.
+    /// Reports whether the connection still exists. Costs one call for a remote channel.
     fn is_connected(&self) -> bool;
 }
 
-/// An observer's place at a channel; dropping it takes the observer away.
+/// Registration of an observer at a channel; dropping it removes the observer.
 pub trait ObserverEnd: Send + Sync {
-    /// Whether the channel still knows the observer. Asks a channel elsewhere: one call.
+    /// Reports whether the channel still knows the observer. Costs one call for a remote channel.
     fn is_connected(&self) -> bool;
 }
 
@@ -140,7 +140,7 @@ impl SupplierEnd for SupplierConnection {
     }
 }
 
-/// Why a publisher or subscriber could not join a channel.
+/// Reason for which a publisher or subscriber could not join a channel.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -150,7 +150,7 @@ pub enum JoinError {
     /// Two names have the same number.
     #[error(transparent)]
     Name(#[from] NameCollision),
-    /// A channel elsewhere refused, or could not be reached: what was tried, and why it failed.
+    /// A remote channel refused, or could not be reached.
     #[error("the event channel: {call}: {why}")]
     Remote {
         /// Call that failed.

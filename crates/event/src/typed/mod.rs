@@ -1,7 +1,7 @@
 //! Typed events for Rust: values of any IDL type instead of octets, names instead of numbers.
 //!
-//! The payload of an event holds the value as a CDR encapsulation: an octet for the order of octets (0 big, 1 little), then
-//! the value, aligned from the start of the payload, with text in UTF-8 and UTF-16. Others decode it with
+//! The payload of an event holds the value as a CDR encapsulation: an octet for the byte order (0 big, 1 little), then
+//! the value, aligned from the start of the payload, with text in UTF-8 and UTF-16. Other programs decode it with
 //! `IOP::Codec::decode_value`, or any CDR stream.
 
 mod join;
@@ -19,22 +19,22 @@ pub use subscriber::{Iter, Sample, Subscriber, SubscriberOptions, Subscription, 
 use oxorb::cdr::Dialect;
 use oxorb::{CharSet, cdr};
 
-/// The rules within a payload.
+/// CDR dialect of payloads.
 const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 /// Reads the value of a payload.
 ///
 /// # Errors
-/// The payload is no encapsulation of a `T`.
+/// The payload is not an encapsulation of a `T`.
 pub fn decode<'p, T: cdr::Decode<'p>>(payload: &'p [u8]) -> cdr::Result<T> {
     let mut d = cdr::Decoder::encapsulated(payload, DIALECT)?;
     T::decode(&mut d)
 }
 
-/// Writes a value as a payload, into a buffer whose contents do not matter and whose capacity is kept.
+/// Writes a value as a payload, replacing the contents of a buffer and keeping its capacity.
 ///
 /// # Errors
-/// The value has no octets: a string with a NUL, or a sequence beyond its bound. The buffer is lost then.
+/// The value cannot be encoded: a string with a NUL, or a sequence beyond its bound. The buffer's memory is lost then.
 pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<()> {
     let order = oxorb::ByteOrder::NATIVE;
     let mut e = cdr::Encoder::new(std::mem::take(payload), order, DIALECT);
@@ -42,7 +42,7 @@ pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<(
     value.encode(&mut e)?;
     let encoded = e.finish();
     let used = encoded.len();
-    // Long sequences were lent, and lie elsewhere.
+    // Long sequences were lent, and are stored elsewhere.
     if encoded.is_contiguous() {
         *payload = encoded.into_buffer();
         payload.truncate(used);

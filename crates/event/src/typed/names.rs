@@ -1,4 +1,4 @@
-//! Names of types and sources: hashed to numbers, which everybody does alike.
+//! Names of types and sources, hashed to numbers in the same way by every process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,9 +10,10 @@ use crate::event_type::UNDEFINED;
 
 /// The names that one process uses, with the numbers that stand for them in events.
 ///
-/// A number is the 32-bit FNV-1a hash of the name's UTF-8, modulo what types (16 to 2,147,483,647) or sources (1 to
-/// 2,147,483,646) there are; so processes that share nothing but a name agree. Two names of one process with the same number
-/// are refused; those of different processes cannot be found out: with 1,000 names the odds are one in 4,000.
+/// A number is the 32-bit FNV-1a hash of the name's UTF-8, reduced to the range of types (16 to 2,147,483,646) or
+/// sources (1 to 2,147,483,646), so that processes agree without communication. Two names of one process with the same
+/// number are refused; a collision between processes cannot be detected: with 1,000 names its probability is one in
+/// 4,000.
 ///
 /// ```
 /// let names = oxorb_event::Names::default();
@@ -27,11 +28,11 @@ pub struct Names {
     sources: Mutex<BTreeMap<i32, String>>,
 }
 
-/// Names of one process. More are refused as collisions would be.
+/// Maximum number of names of one process. More are refused like collisions.
 const MOST: usize = 65_536;
 
 impl Names {
-    /// Returns the number of a type of events; never one that means something to a channel.
+    /// Returns the number of a type of events; never one with a meaning for channels.
     ///
     /// # Errors
     /// [`NameCollision`].
@@ -63,12 +64,12 @@ impl Names {
         Ok(Filter::event(event_type, source))
     }
 
-    /// Returns the name of a type that was used in this process.
+    /// Returns the name of a type, if used in this process.
     pub fn name_of_type(&self, event_type: i32) -> Option<String> {
         self.types.lock().get(&event_type).cloned()
     }
 
-    /// Returns the name of a source that was used in this process.
+    /// Returns the name of a source, if used in this process.
     pub fn name_of_source(&self, source: i32) -> Option<String> {
         self.sources.lock().get(&source).cloned()
     }
@@ -92,7 +93,7 @@ fn keep(
     }
 }
 
-/// Returns the hash of a name, from `first` on.
+/// Returns the hash of a name, at least `first`.
 fn number(name: &str, first: i32) -> i32 {
     let mut hash = 0x811c_9dc5_u32;
     for octet in name.bytes() {
@@ -102,14 +103,14 @@ fn number(name: &str, first: i32) -> i32 {
     first + (hash % room).cast_signed()
 }
 
-/// A name whose number stands for another name already.
+/// Error for a name whose number already stands for another name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NameCollision {
-    /// The name that was refused.
+    /// Refused name.
     pub name: String,
-    /// The name that has the number; `None`: the process has as many names as it may.
+    /// Name that already has the number; `None`: the process has the maximum number of names.
     pub other: Option<String>,
-    /// The number of both.
+    /// Number of both.
     pub number: i32,
 }
 

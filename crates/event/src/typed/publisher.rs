@@ -1,4 +1,4 @@
-//! Publishers: values of one type go out as events of one type and source.
+//! Publishers, which send values of one IDL type as events of one type and source.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use super::join::{Channel, JoinError, SupplierEnd};
 use crate::rtec_event_comm::{Event, EventHeader};
 use crate::{PushError, publishes, time};
 
-/// A supplier of values of an IDL type, under a name and from a source.
+/// A supplier of values of an IDL type, with a named type and source of events.
 ///
 /// ```
 /// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
@@ -25,13 +25,13 @@ use crate::{PushError, publishes, time};
 pub struct Publisher<T> {
     end: Box<dyn SupplierEnd>,
     header: EventHeader,
-    /// Used again for each value.
+    /// Reused for each value.
     event: Mutex<Event>,
     of: PhantomData<fn(&T)>,
 }
 
 impl<T: cdr::Encode> Publisher<T> {
-    /// Joins a channel under names of type and source.
+    /// Joins a channel under the names of a type and a source.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -44,7 +44,8 @@ impl<T: cdr::Encode> Publisher<T> {
         Publisher::on(channel, names.event_type(event_type)?, names.source(source)?)
     }
 
-    /// Joins a channel under numbers of type and source, as programs written for TAO have them.
+    /// Joins a channel under the numbers of a type and a source, as used by programs written for
+    /// TAO.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -58,12 +59,12 @@ impl<T: cdr::Encode> Publisher<T> {
         Ok(Publisher { end, header, event: Mutex::default(), of: PhantomData })
     }
 
-    /// Publishes a value: encodes it once, whoever gets it, into a buffer that is kept.
+    /// Publishes a value: encodes it once for all consumers, into a buffer that is reused.
     ///
     /// # Errors
     /// [`PublishError`].
     pub fn publish(&self, value: &T) -> Result<(), PublishError> {
-        // Another thread, or a consumer that publishes from within, takes an event of its own.
+        // Another thread, or a consumer that publishes from within, uses a separate event.
         match self.event.try_lock() {
             Some(mut event) => self.send(&mut event, value),
             None => self.send(&mut Event::default(), value),
@@ -77,17 +78,17 @@ impl<T: cdr::Encode> Publisher<T> {
     }
 }
 
-/// Why a value was not published.
+/// Reason for which a value was not published.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The value has no octets: a string with a NUL, or a sequence beyond its bound.
+    /// The value cannot be encoded: a string with a NUL, or a sequence beyond its bound.
     #[error("the value cannot be encoded: {0}")]
     Value(cdr::Error),
-    /// The channel of this process took no event.
+    /// The local channel refused the event.
     #[error(transparent)]
     Push(#[from] PushError),
-    /// The channel elsewhere could not be reached in time.
+    /// The remote channel could not be reached in time.
     #[error("the event channel: push: {0}")]
     System(SystemException),
 }

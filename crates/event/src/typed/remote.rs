@@ -15,7 +15,7 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
-/// A channel elsewhere. Subscribers are objects of the ORB, which has to listen for them. Cheap to clone.
+/// A remote channel. Subscribers are objects of the ORB, which must listen for them. Cheap to clone.
 ///
 /// ```
 /// use oxorb::{Interface as _, Orb};
@@ -47,10 +47,11 @@ impl RemoteChannel {
         RemoteChannel { orb: orb.clone(), channel, names: Arc::default() }
     }
 
-    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` leads to. Asks it whether it is one.
+    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` leads to. Checks its type, by a call
+    /// if necessary.
     ///
     /// # Errors
-    /// It is not, or it cannot be reached.
+    /// The object is not a channel, or cannot be reached.
     pub fn at(orb: &Orb, reference: &str) -> Result<RemoteChannel, oxorb::ResolveError> {
         let channel = orb.resolve(reference)?;
         Ok(RemoteChannel::new(orb, channel))
@@ -73,7 +74,7 @@ impl Channel for RemoteChannel {
         let mut end = RemoteConsumer { orb: self.orb.clone(), object, proxy: None };
         let admin = there("for_consumers", self.channel.for_consumers())?;
         let proxy = there("obtain_push_supplier", admin.obtain_push_supplier())?;
-        // Before connecting: a refused proxy has to be given back, too.
+        // Stored before connecting, since a refused proxy must be returned, too.
         let proxy = end.proxy.insert(proxy);
         let connected = proxy.connect_push_consumer(Some(&end.object), qos);
         tried("connect_push_consumer", connected)?;
@@ -126,7 +127,7 @@ fn there<T>(
     tried(call, answer)?.ok_or(JoinError::Remote { call, why: "a nil reference came".into() })
 }
 
-/// Whether an object answers that it exists.
+/// Reports whether an object answers that it exists.
 fn exists(object: &impl Interface) -> bool {
     object.reference().non_existent() == Ok(false)
 }
@@ -152,7 +153,7 @@ impl ConsumerEnd for RemoteConsumer {
 }
 
 impl Drop for RemoteConsumer {
-    /// The channel or the ORB may be gone before.
+    /// Disconnects; the channel or the ORB may be gone before.
     fn drop(&mut self) {
         if let Some(proxy) = &self.proxy {
             give_back(proxy, &self.object);
@@ -184,7 +185,7 @@ struct RemoteObserver {
     channel: EventChannelRef,
     object: ObserverRef,
     handle: Option<u32>,
-    /// A proxy that nobody connects to: as long as it exists, so does the channel that knows the observer.
+    /// Proxy that is never connected: while it exists, so does the channel that knows the observer.
     presence: RemoteSupplier,
 }
 
@@ -195,7 +196,7 @@ impl ObserverEnd for RemoteObserver {
 }
 
 impl Drop for RemoteObserver {
-    /// The channel or the ORB may be gone before.
+    /// Removes the observer; the channel or the ORB may be gone before.
     fn drop(&mut self) {
         if let Some(handle) = self.handle {
             let _ = self.channel.remove_observer(handle);

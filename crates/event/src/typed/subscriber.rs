@@ -1,4 +1,4 @@
-//! Subscribers: values of one type, from a queue, as an iterator or stream, or by a callback.
+//! Subscribers: values of one type, from a queue, by an iterator, a stream, or a callback.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,8 +26,8 @@ pub struct Sample<T> {
 
 /// A consumer of values of an IDL type, with a bounded queue of them.
 ///
-/// Takes values one by one, as a blocking iterator, or as a `futures::Stream`; dropping it disconnects. Payloads are decoded
-/// where they lie, in the thread that pushes; what is no `T` is counted and left out.
+/// Returns values one by one, as a blocking iterator, or as a `futures::Stream`; dropping it disconnects. Payloads are
+/// decoded in place, in the thread that pushes; a payload that is not a `T` is counted and skipped.
 ///
 /// ```
 /// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
@@ -47,12 +47,12 @@ pub struct Subscriber<T> {
     end: Box<dyn ConsumerEnd>,
 }
 
-/// Size of the queue that a subscriber keeps for its program.
+/// Size and policy of a subscriber's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriberOptions {
-    /// Values that wait. Default 1,024; from 1.
+    /// Maximum number of waiting values, at least 1. Default 1,024.
     pub capacity: usize,
-    /// Treatment of values beyond it. Default: the oldest goes.
+    /// Policy when the queue is full. Default: the oldest value is dropped.
     pub when_full: WhenFull,
 }
 
@@ -68,7 +68,7 @@ pub enum WhenFull {
     /// The value that has waited longest.
     #[default]
     DropOldest,
-    /// The value that comes.
+    /// The new value.
     DropNewest,
 }
 
@@ -88,7 +88,7 @@ where
         Subscriber::filtered(channel, &filter, SubscriberOptions::default())
     }
 
-    /// Joins a channel for what a filter lets pass.
+    /// Joins a channel for the events that a filter accepts.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -104,12 +104,12 @@ where
 }
 
 impl<T> Subscriber<T> {
-    /// Returns the next value if one waits.
+    /// Returns the next value, if one waits.
     pub fn try_recv(&self) -> Option<Sample<T>> {
         self.queue.lock().waiting.pop_front()
     }
 
-    /// Returns the next value; `None`: none came in time, or none will come.
+    /// Returns the next value; `None`: none arrived in time, or none can arrive.
     pub fn recv_timeout(&self, limit: Duration) -> Option<Sample<T>> {
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
         let (mut state, _) = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);
@@ -121,34 +121,34 @@ impl<T> Subscriber<T> {
         Iter(self)
     }
 
-    /// Returns the number of values that were dropped because the queue was full.
+    /// Returns the number of values dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.queue.dropped.load(Relaxed)
     }
 
-    /// Returns the number of payloads that were no `T`.
+    /// Returns the number of payloads that were not a `T`.
     pub fn undecodable(&self) -> u64 {
         self.queue.undecodable.load(Relaxed)
     }
 
-    /// Lets the channel hold back events from now on; they are lost for this subscriber.
+    /// Suspends delivery at the channel; events are lost for this subscriber meanwhile.
     ///
     /// # Errors
-    /// The channel elsewhere cannot be reached.
+    /// The remote channel cannot be reached.
     pub fn suspend(&self) -> Result<(), SystemException> {
         self.end.suspend(true)
     }
 
-    /// Lets events through again.
+    /// Resumes delivery.
     ///
     /// # Errors
-    /// The channel elsewhere cannot be reached.
+    /// The remote channel cannot be reached.
     pub fn resume(&self) -> Result<(), SystemException> {
         self.end.suspend(false)
     }
 }
 
-/// The values of a [`Subscriber`], as they come.
+/// Blocking iterator over the values of a [`Subscriber`].
 #[derive(Debug)]
 pub struct Iter<'s, T>(&'s Subscriber<T>);
 
@@ -186,15 +186,16 @@ impl<T> futures_core::Stream for Subscriber<T> {
     }
 }
 
-/// A callback that gets values; dropping it disconnects.
+/// A callback subscribed to values; dropping it disconnects.
 pub struct Subscription {
     end: Box<dyn ConsumerEnd>,
     undecodable: Arc<AtomicU64>,
 }
 
 impl Subscription {
-    /// Joins a channel for what a filter lets pass, and calls back with each value, in the thread that brings it: it has to
-    /// return soon. `T` may borrow from the payload. What is no `T` is counted and left out.
+    /// Joins a channel for the events that a filter accepts, and calls back with each value, in the thread that
+    /// delivers it: the callback must return soon. `T` may borrow from the payload. A payload that is not a `T` is
+    /// counted and skipped.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -232,15 +233,15 @@ impl Subscription {
         Ok(Subscription { end, undecodable })
     }
 
-    /// Returns the number of payloads that were no `T`.
+    /// Returns the number of payloads that were not a `T`.
     pub fn undecodable(&self) -> u64 {
         self.undecodable.load(Relaxed)
     }
 
-    /// Lets the channel hold back events from now on, or lets them through again.
+    /// Suspends or resumes delivery at the channel.
     ///
     /// # Errors
-    /// The channel elsewhere cannot be reached.
+    /// The remote channel cannot be reached.
     pub fn suspend(&self, suspended: bool) -> Result<(), SystemException> {
         self.end.suspend(suspended)
     }

@@ -1,4 +1,4 @@
-//! Recordings are read as they were written; cut off anywhere, up to where they end; and hostile ones within limits.
+//! Recordings are read as they were written; cut off anywhere, up to their end; and hostile ones within limits.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -25,7 +25,7 @@ fn topic(name: &str) -> Topic {
     }
 }
 
-/// Returns the file and the lengths it had after each flush, with the number of messages that were written by then.
+/// Returns the file and its lengths after each flush, with the number of messages written by then.
 fn record(messages: &[Written], flush_every: usize) -> (Vec<u8>, Vec<(usize, usize)>) {
     let mut recorder = Recorder::new(Tell(Cursor::new(Vec::new()))).unwrap();
     let mut flushed = vec![(LENGTH.get(), 0)];
@@ -47,7 +47,7 @@ thread_local! {
     static LENGTH: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// A file in memory that tells how long it is.
+/// A file in memory that reports its length.
 struct Tell(Cursor<Vec<u8>>);
 
 impl std::io::Write for Tell {
@@ -101,7 +101,7 @@ proptest! {
         messages in messages(), flush_every in 1..20usize, cut in any::<prop::sample::Index>(),
     ) {
         let (file, flushed) = record(&messages, flush_every);
-        // Up to the footer and the magic octets behind it.
+        // Cut anywhere before the footer and the magic octets after it.
         let cut = flushed[0].0 + cut.index(file.len() - FOOTER - flushed[0].0);
         let kept = flushed.iter().filter(|(length, _)| *length <= cut).map(|(_, count)| *count);
         let kept = kept.max().unwrap_or(0);
@@ -163,7 +163,7 @@ fn put_record(file: &mut Vec<u8>, opcode: u8, octets: u64, body: &[u8]) {
     file.extend_from_slice(body);
 }
 
-/// A length costs nothing until the octets are there.
+/// A length costs no memory until the octets exist.
 #[test]
 fn lengths_that_are_not_there_cost_no_memory() {
     let limits = Limits { record: 1 << 30, ..Limits::default() };
@@ -234,8 +234,8 @@ fn what_cannot_be_read_is_said() {
     assert!(why(&file).contains("CRC"));
 }
 
-/// The reader of the format's authors finds the same, with the indexes that viewers seek by; and files that they write
-/// without chunks, in other encodings, are read here.
+/// The format authors' reader finds the same, with the indexes by which viewers seek; and files that their writer
+/// makes without chunks, in other encodings, are read here.
 #[test]
 fn the_authors_of_the_format_read_it_and_are_read() {
     let messages: Vec<Written> =

@@ -1,6 +1,6 @@
-//! Queued events cost no allocation anywhere in the process, once every part is warm (A17.3).
+//! Queued events cost no allocation anywhere in the process, once every part is warm.
 //!
-//! In a process of its own: allocations of all threads count.
+//! Runs in a separate process: allocations of all threads count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,20 +13,20 @@ use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, asks_f
 use oxorb_testkit::alloc::process_allocations;
 use oxorb_testkit::process::alone;
 
-/// Most rounds until nothing is allocated in one.
+/// Maximum number of rounds until one allocates nothing.
 const ROUNDS: u64 = 20;
 
-/// Rounds after that, of which none may allocate.
+/// Further rounds, none of which may allocate.
 const MORE: u64 = 5;
 
 const EVENTS: u64 = 1_000;
 
 const CONSUMERS: u64 = 10;
 
-/// Events that wait at first, more than ever will again.
+/// Number of events that wait at first, more than ever will again.
 const DEEP: u64 = 32;
 
-/// Whether consumers keep their lanes.
+/// Whether consumers block their lanes.
 static HELD: AtomicBool = AtomicBool::new(true);
 
 struct Counter(Arc<AtomicU64>);
@@ -49,7 +49,8 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     if !alone(a_queued_event_costs_no_allocation_once_warm) {
         return;
     }
-    // A busy machine stops a thread for so long that its lane starts another one, which allocates.
+    // Without spare threads: a busy machine may stop a thread so long that its lane starts another one, which
+    // allocates.
     let lane = |name: &str, dispatching| LanePlan { spares: 0, dispatching, ..LanePlan::new(name) };
     let lanes = |dispatching| Plan::lanes([lane("low", dispatching), lane("high", dispatching)]);
     let pool = Plan::lanes([LanePlan { threads: 2, ..lane("pool", Dispatching::Static) }]);
@@ -59,7 +60,7 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     steady("lanes by laxity", lanes(Dispatching::Laxity));
 }
 
-/// Pushes through a channel whose events are dispatched so, until a round allocates nothing, and then some more.
+/// Pushes through a channel with this plan, until a round allocates nothing, and then some more.
 fn steady(form: &str, plan: Plan) {
     HELD.store(true, Relaxed);
     let lanes = plan.lanes.len();
@@ -82,7 +83,7 @@ fn steady(form: &str, plan: Plan) {
     (event.header.r#type, event.header.source) = (17, 1);
     event.data.payload = vec![7; 1_000];
     let events = [event];
-    // How many sets and places in queues there are depends on the most that ever waited.
+    // The number of sets and slots in queues depends on the most events that ever waited.
     let mut pushed = DEEP;
     for _ in 0..pushed {
         supplier.push(&events).unwrap();

@@ -1,4 +1,4 @@
-//! System calls of an event in each form of dispatching, once everything is warm (A17.3).
+//! System calls of an event in each dispatch mode, once everything is warm.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,7 +32,7 @@ impl PushConsumer for Counter {
     }
 }
 
-/// Pushes events one after the other, each when all consumers have the one before; `pushed` were before.
+/// Pushes events, each after all consumers have the previous one; `pushed` were pushed before.
 fn push_all(supplier: &SupplierConnection, counters: &[Arc<Counter>], pushed: u64, name: &str) {
     let mut event = Event::default();
     (event.header.r#type, event.header.source) = (17, 1);
@@ -52,7 +52,7 @@ fn supplier(channel: &EventChannel) -> SupplierConnection {
     connected.unwrap()
 }
 
-/// Events of a supplier in the process of channel and consumers.
+/// Events of a local supplier and local consumers.
 fn within(channel: &EventChannel, name: &str) {
     let counters: Vec<_> = (0..CONSUMERS).map(|_| Arc::<Counter>::default()).collect();
     let wanted = asks_for(&Filter::event_type(17));
@@ -76,7 +76,7 @@ fn an_event_in_the_suppliers_thread_costs_no_system_call() {
     }
 }
 
-/// A supplier pays for waking a thread of a lane that sleeps, or for a lock that such a thread holds; for nothing else.
+/// A supplier makes system calls only to wake a sleeping thread of a lane, or for a lock that such a thread holds.
 #[test]
 fn a_queued_event_costs_its_supplier_wake_ups_alone() {
     let _guard = watchdog(LIMIT);
@@ -98,7 +98,7 @@ fn an_event_for_consumers_of_one_process_elsewhere_costs_one_write() {
     let _guard = watchdog(LIMIT);
     let name = test_name(an_event_for_consumers_of_one_process_elsewhere_costs_one_write);
     let trace = syscalls::traced(name, || {
-        // A question whether a consumer is there may keep its connection from a push, which then opens another one.
+        // A ping may keep a consumer's connection from a push, which then opens another one.
         let options = ChannelOptions {
             control: Control { period: None, ..Control::default() },
             ..ChannelOptions::default()
@@ -124,8 +124,8 @@ fn an_event_for_consumers_of_one_process_elsewhere_costs_one_write() {
     });
     if let Some(trace) = trace {
         let own = &trace.section("events").own;
-        // A machine that stands still lets the connection seem idle, and then it is looked at: what gathered until then goes
-        // before that by itself. After a look at the last consumer nothing is left to go in the end.
+        // On a stalled machine the connection seems idle, and is then peeked at: the octets gathered so far are written
+        // before that. After a peek for the last consumer nothing is left to write at the end.
         let (looks, writes) = (own.of(syscalls::PEEK), own.of("sendto"));
         let events = EVENTS as usize;
         assert!((events.max(looks)..=events + looks).contains(&writes), "{own:?}");

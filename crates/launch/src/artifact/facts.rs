@@ -3,16 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A fact that a library states. The number is its place in the record.
+/// A fact that a library states. The number is its index in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
     /// Version of OxORB.
     Version = 0,
-    /// Compiler, as `rustc --version` prints it.
+    /// Compiler, as printed by `rustc --version`.
     Compiler = 1,
-    /// Target that it was compiled for.
+    /// Compilation target.
     Target = 2,
-    /// Debug or release, and what panics do.
+    /// Debug or release, and panic strategy.
     Profile = 3,
     /// Hash of the interfaces of its components.
     Interfaces = 4,
@@ -23,7 +23,7 @@ impl Fact {
     pub const ALL: [Fact; 5] =
         [Fact::Version, Fact::Compiler, Fact::Target, Fact::Profile, Fact::Interfaces];
 
-    /// Returns the fact of this program; `None` for the interfaces, of which a generic process has none.
+    /// Returns the fact of this program; `None` for the interfaces, which a generic process does not have.
     pub fn of_this_program(self) -> Option<&'static str> {
         OWN.get(self as usize).copied()
     }
@@ -39,7 +39,7 @@ impl Fact {
         }
     }
 
-    /// Says what to do where it differs.
+    /// Returns the remedy for a difference.
     pub(super) fn cure(self) -> &'static str {
         match self {
             Fact::Version => "build it with that version of OxORB",
@@ -56,7 +56,7 @@ impl Fact {
         }
     }
 
-    /// Reports whether a difference may be accepted: where a library of its own statics cannot do harm by it.
+    /// Reports whether a difference may be accepted: it cannot do harm to a library with separate statics.
     pub fn may_differ(self) -> bool {
         matches!(self, Fact::Compiler | Fact::Profile)
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Fact {
     }
 }
 
-/// The text names no fact that may differ.
+/// Error for a text that names no fact that may differ.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseFactError(String);
 
@@ -112,7 +112,7 @@ const PROFILE: &str = match (cfg!(debug_assertions), cfg!(panic = "unwind")) {
     (false, false) => "release, panics abort",
 };
 
-/// Facts of this program, in order; those of a library are the ones of its own copy of this crate.
+/// Facts of this program, in order; a library has those of its own copy of this crate.
 pub(super) const OWN: [&str; 4] =
     [env!("CARGO_PKG_VERSION"), env!("OXORB_COMPILER"), env!("OXORB_TARGET"), PROFILE];
 

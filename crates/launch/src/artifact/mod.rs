@@ -1,7 +1,7 @@
-//! Shared libraries as artifacts: a generic process loads one, checks it, and lets it run its locality.
+//! Shared libraries as artifacts: a generic process loads one, checks it, and has it run its locality.
 //!
-//! A library brings a whole OxORB of its own: statics, thread-locals, ORB. So nothing of Rust crosses between it and the
-//! process that loads it, only arguments and an exit status through C; `docs/design/components.md` tells why.
+//! A library contains a complete OxORB: statics, thread-locals, ORB. So no Rust values cross between it and the process
+//! that loads it, only arguments and an exit status through C; `docs/design/components.md` gives the reasons.
 
 mod export;
 mod facts;
@@ -20,34 +20,34 @@ pub use oxorb_sys::library::{Arguments, Export};
 /// Symbol that `export!` of the facade defines.
 pub const SYMBOL: &str = "oxorb_artifact";
 
-/// Begin of the record behind the symbol. Its last octet counts layouts.
+/// Start of the record behind the symbol. Its last octet is the version of the layout.
 const MARK: [u8; 8] = *b"OxORB-a1";
 
-/// Ending of the locations of artifacts that are shared libraries.
+/// Extension of artifacts that are shared libraries.
 const ENDING: &str = "so";
 
-/// Reports whether the location of an artifact is that of a shared library: it ends in `.so`.
+/// Reports whether the location of an artifact is that of a shared library, ending in `.so`.
 pub fn is_library(location: &str) -> bool {
     Path::new(location).extension().is_some_and(|ending| ending == ENDING)
 }
 
-/// Demands on a library beside the version of OxORB.
+/// Requirements on a library in addition to the version of OxORB.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// Hash of the interfaces that the plan was made for; `None`: any.
+    /// Hash of the interfaces for which the plan was made; `None`: any.
     pub interfaces: Option<String>,
     /// Facts that may differ from this program's.
     pub accepted: Vec<Fact>,
 }
 
-/// A library that was loaded and checked.
+/// A loaded and checked library.
 pub struct Artifact {
     path: PathBuf,
     library: Library,
 }
 
 impl Artifact {
-    /// Loads a library and checks it. None of its functions is called.
+    /// Loads a library and checks it. Calls none of its functions.
     ///
     /// # Errors
     /// [`ArtifactError`].
@@ -75,7 +75,7 @@ impl Artifact {
         }
     }
 
-    /// Loads a library whatever its facts are, to show them.
+    /// Loads a library regardless of its facts, to show them.
     ///
     /// # Errors
     /// [`ArtifactError`] with [`Reason::Library`].
@@ -87,15 +87,16 @@ impl Artifact {
         Ok(Artifact { path: path.to_owned(), library })
     }
 
-    /// Returns a fact of the library, empty where it says none.
+    /// Returns a fact of the library; empty if it does not state it.
     pub fn fact(&self, fact: Fact) -> String {
         self.library.export().fact(fact as usize).unwrap_or_default()
     }
 
-    /// Runs the library's locality with the arguments of a program, of which the first is its name. Returns its exit status.
+    /// Runs the library's locality with the arguments of a program, of which the first is its name. Returns its exit
+    /// status.
     ///
     /// # Errors
-    /// [`ArtifactError`] with [`Reason::Library`]: the library has no function.
+    /// [`ArtifactError`] with [`Reason::Library`]: the library has no such function.
     pub fn run(&self, arguments: &[String]) -> Result<i32, ArtifactError> {
         self.library
             .run(arguments)
@@ -103,33 +104,33 @@ impl Artifact {
     }
 }
 
-/// A fact in which a library and this program differ.
+/// A fact that differs between a library and this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Fact that differs.
     pub fact: Fact,
-    /// Value that the library states.
+    /// Value in the library.
     pub found: String,
-    /// Value that this program, or the plan, wants.
+    /// Value required by this program or the plan.
     pub wanted: String,
 }
 
-/// Why a library is not run.
+/// Reason for which a library is not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The file is no library of components.
+    /// The file is not a library of components.
     Library(LibraryError),
-    /// The library was made for something else.
+    /// The library does not meet the requirements.
     Different(Vec<Difference>),
 }
 
 /// Error of [`Artifact::open`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct ArtifactError {
-    /// The library.
+    /// Path of the library.
     pub path: PathBuf,
-    /// The reason.
+    /// Reason.
     pub why: Reason,
 }
 

@@ -1,4 +1,4 @@
-//! Attributes of instances, set through their own references.
+//! Attributes of instances, set through their references.
 
 use oxorb_cdr::{Dynamic, RawProfile, RawReference, TcKind, TypeCode};
 use oxorb_component::Attribute;
@@ -13,12 +13,12 @@ use crate::{LaunchError, wire};
 /// CIAO's oldest setting, the only one without a dot.
 const COMPONENT_IOR: &str = "ComponentIOR";
 
-/// Reports whether a property is a setting for the engine, and no attribute.
+/// Reports whether a property is a setting for the deployment engine, rather than an attribute.
 pub(super) fn is_setting(property: &Property) -> bool {
     property.name.contains('.') || property.name == COMPONENT_IOR
 }
 
-/// Sets the attributes that the plan has values of, in its order.
+/// Sets the attributes for which the plan has values, in its order.
 pub(super) fn set(
     orb: &Orb,
     object: &ObjectRef,
@@ -38,7 +38,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// Why an attribute was not set.
+/// Reason for which an attribute was not set.
 struct Wrong {
     what: String,
     cure: String,
@@ -79,7 +79,7 @@ fn set_one(
     Ok(())
 }
 
-/// Returns how a value of a basic type is written.
+/// Returns the notation of values of a basic type.
 fn hint(ty: &TypeCode) -> String {
     let basic = match ty.resolved().kind() {
         TcKind::Short => Basic::Short,

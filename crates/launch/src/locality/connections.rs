@@ -1,4 +1,4 @@
-//! Connections of a process: from the ports of its instances that use to what provides.
+//! Connections of a process, from using ports of its instances to the provided objects.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use oxorb_deploy::basic::PortKind;
 use super::provided::ports;
 use crate::LaunchError;
 
-/// References of what provides, by name of connection.
+/// References to provided objects, by name of connection.
 pub type References = BTreeMap<String, Vec<ObjectRef>>;
 
-/// A port that uses, of one connection.
+/// Using end of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct User {
     pub(super) connection: String,
@@ -25,7 +25,7 @@ pub(super) struct User {
     pub(super) place: Place,
 }
 
-/// Returns why a port of a kind that stands for others is not connected.
+/// Returns the error for a port of a kind that cannot be connected itself.
 pub(crate) fn unconnectable(
     connection: &str,
     port: &str,
@@ -40,14 +40,14 @@ pub(crate) fn unconnectable(
     error.cure("name the ports that an extended port stands for, as PORT_NAME")
 }
 
-/// A connection that was made.
+/// An established connection.
 pub(super) struct Made {
     pub(super) user: User,
     pub(super) reference: ObjectRef,
 }
 
 impl Made {
-    /// Reports whether it is the connection of a port to an object.
+    /// Reports whether this is the connection of a port to an object.
     pub(super) fn is(&self, user: &User, to: &ObjectRef) -> bool {
         let (own, other) = (self.reference.reference(), Interface::reference(to));
         self.user.is(user) && own.is_equivalent(other)
@@ -130,12 +130,12 @@ impl User {
         })
     }
 
-    /// Ends the connection to an object; one that is gone already is ended.
+    /// Ends the connection to an object; one that has already ended is ignored.
     pub(super) fn disconnect(&self, component: &Component, from: &ObjectRef) {
         let Some(cookie) = self.cookie(component, from) else {
             return;
         };
-        // A connection that ends itself at this moment is ended.
+        // A connection that has just ended by itself is ignored.
         match self.kind {
             PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
                 let _ = Receptacles::disconnect(component, &self.port, &cookie);
@@ -151,7 +151,7 @@ impl User {
         self.cookie(component, to).is_some()
     }
 
-    /// Returns the cookie of the connection to an object, which is null where ports have none.
+    /// Returns the cookie of the connection to an object; null for ports without cookies.
     fn cookie(&self, component: &Component, to: &ObjectRef) -> Option<Link<Cookie>> {
         let is_it = |object: &Option<ObjectRef>| {
             let object = object.as_ref();

@@ -1,4 +1,4 @@
-//! Containers of a process: one for each policy set, made when the first instance needs it.
+//! Containers of a process: one for each policy set, created for its first instance.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use crate::{Implementations, LaunchError};
 /// Property of a deployed resource that names the policies of an instance.
 const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
 
-/// Property of a deployed resource that names the policies of what its receptacles refer to.
+/// Property of a deployed resource that names the policies of the references in an instance's receptacles.
 const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
 
-/// Quality that decides on an instance's container: instances of equal quality share one.
+/// Quality that determines an instance's container: instances of equal quality share one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Quality {
     set: Option<PolicySet>,
     pool: Option<Pool>,
     bands: Vec<PriorityBand>,
-    /// Whether the process's event channel carries its events.
+    /// Whether the process's event channel carries the instance's events.
     is_carried: bool,
 }
 
-/// A threadpool as the resources describe it.
+/// A threadpool, as described in the resources.
 #[derive(Debug, Clone, PartialEq)]
 enum Pool {
     Plain(rtcad::Threadpool),
@@ -56,7 +56,7 @@ impl Quality {
         Ok(quality)
     }
 
-    /// Returns the bands of the connections that an instance's receptacles make.
+    /// Returns the bands of the connections of an instance's receptacles.
     pub(super) fn receptacles(
         instance: &Instance,
         resources: Option<&ServerResources>,
@@ -82,7 +82,7 @@ impl Quality {
         Ok(Some(bands))
     }
 
-    /// Returns the id of the policy set, which is empty for the default container.
+    /// Returns the id of the policy set; empty for the default container.
     pub(super) fn id(&self) -> &str {
         self.set.as_ref().map_or("", |set| &set.id.0)
     }
@@ -153,7 +153,7 @@ impl Quality {
     }
 }
 
-/// Checks that the policies of an instance and of its receptacles are there and can be used.
+/// Checks that the policies of an instance and of its receptacles exist and can be used.
 pub(crate) fn policies(
     instance: &Instance,
     resources: Option<&ServerResources>,
@@ -165,8 +165,8 @@ pub(crate) fn policies(
     }
 }
 
-/// Reports whether the real-time resources of two plans make the same of an instance: container and carrier of
-/// its events. What cannot be used is like nothing.
+/// Reports whether the real-time resources of two plans give an instance the same container and event carrier.
+/// Unusable resources equal nothing.
 pub(crate) fn same_quality(
     one: &Instance,
     old: Option<&ServerResources>,
@@ -183,7 +183,7 @@ pub(crate) fn same_quality(
     all(one, old) == all(other, new)
 }
 
-/// Returns the policy set of an instance: that of its attachment, else that of the plan.
+/// Returns the policy set of an instance: that of its attachment, otherwise that of the plan.
 fn policy_set<'i>(
     instance: &'i Instance,
     resources: Option<&'i ServerResources>,
@@ -194,7 +194,7 @@ fn policy_set<'i>(
     attached.or_else(|| named(instance, INSTANCE_POLICY))
 }
 
-/// Reports whether an instance's events go through the event channel of the process, which has to be there then.
+/// Reports whether an instance's events use the event channel of the process, which must then exist.
 fn is_carried(
     attachment: Option<&Attachment>,
     implementations: &Implementations,
@@ -217,7 +217,7 @@ fn is_carried(
     }
 }
 
-/// Id of a policy set, and where it is named.
+/// Id of a policy set, and the position of its name.
 type Named<'n> = (&'n str, Place, Source);
 
 /// Returns the policy set that the plan itself names, as CIAO's plans do.
@@ -228,11 +228,11 @@ fn named<'i>(instance: &'i Instance, property: &str) -> Option<Named<'i>> {
     Some((found.value.as_text()?, found.place, Source::Plan))
 }
 
-/// The containers of a process, and their threadpools.
+/// Containers of a process, with their threadpools.
 pub(super) struct Containers {
     root: Poa,
     orb: Orb,
-    /// Begins the names of POAs.
+    /// Prefix of the names of POAs.
     prefix: String,
     made: u32,
     containers: Vec<(Quality, Container)>,
@@ -260,7 +260,7 @@ impl Containers {
         }
     }
 
-    /// Returns the container of a quality, which is made if it is not there.
+    /// Returns the container of a quality, and creates it if necessary.
     pub(super) fn get(
         &mut self,
         quality: &Quality,
@@ -329,9 +329,9 @@ impl Containers {
         }
     }
 
-    /// Destroys the containers of other qualities than these, then the threadpools that none uses any more.
+    /// Destroys the containers of other qualities, and then unused threadpools.
     pub(super) fn keep(&mut self, used: &[&Quality]) {
-        // Nothing is removed of what is still occupied: the qualities of all instances are in `used`.
+        // No occupied container is destroyed: `used` has the qualities of all instances.
         self.containers.retain(|(quality, container)| {
             let keep = used.contains(&quality) || !container.components().is_empty();
             if !keep {
@@ -344,14 +344,14 @@ impl Containers {
             let mut users = containers.iter();
             let keep = users.any(|(quality, _)| quality.pool.as_ref() == Some(pool));
             if !keep {
-                // A pool that is shut down with its ORB is gone as well.
+                // A pool that was shut down with its ORB is gone as well.
                 let _ = self.orb.destroy_threadpool(*id);
             }
             keep
         });
     }
 
-    /// Returns the event channel of the process, which is opened if it is not there.
+    /// Returns the event channel of the process, and opens it if necessary.
     fn events(&mut self) -> Result<Arc<dyn EventCarrier>, String> {
         if let Some(events) = &self.events {
             return Ok(Arc::clone(events));
@@ -378,7 +378,7 @@ impl Containers {
     }
 }
 
-/// Components of one container at most.
+/// Maximum number of components of one container.
 const MOST_COMPONENTS: usize = 10_000;
 
 fn priority(priority: rtcad::Priority) -> Result<Priority, String> {

@@ -18,14 +18,14 @@ use crate::idl::ox_deployment as idl;
 use crate::implementations::{Entry, Kind};
 use crate::{Implementations, LaunchError, whole_file};
 
-/// Property of an instance that names the home which makes it.
+/// Property of an instance that names the home that creates it.
 const EXPLICIT_HOME: &str = "edu.vanderbilt.dre.DAnCE.ExplicitHome";
 
 /// Properties of an instance that name a file for its reference; the second is CIAO's oldest.
 const REFERENCE_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
-/// Refuses files for the references of a plan's instances, of their own or mapped to them: under managers it is callers who
-/// would choose what is overwritten.
+/// Refuses files for the references of a plan's instances, in their own properties or mapped to them: under managers,
+/// callers could choose the files to overwrite.
 pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let mapped = plan.external_property.iter().flat_map(|one| &one.delegates_to);
     let mapped: HashSet<(&str, &str)> =
@@ -48,7 +48,7 @@ pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> 
 /// Property of an instance that names it in the Naming Service.
 const REGISTER_NAMING: &str = "edu.vanderbilt.dre.DAnCE.RegisterNaming";
 
-/// Properties of an instance that nothing here honours, and that change what others see of it.
+/// Unsupported properties of an instance that would change what others see of it.
 const UNSUPPORTED: [&str; 2] =
     ["edu.vanderbilt.dre.DAnCE.InstanceNC", "edu.vanderbilt.dre.DAnCE.DomainNC"];
 
@@ -56,7 +56,7 @@ const UNSUPPORTED: [&str; 2] =
 const ENTRIES: [(&str, Kind); 2] =
     [("component factory", Kind::Component), ("home factory", Kind::Home)];
 
-/// All that decides on an instance: one that is made by an equal recipe need not be replaced.
+/// Complete description of an instance: instances with equal recipes need not be replaced.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recipe {
     entry: EntryPoint,
@@ -64,11 +64,11 @@ pub(super) struct Recipe {
     quality: Quality,
 }
 
-/// Origin of an instance.
+/// Entry point of an instance.
 #[derive(Debug, Clone)]
 enum EntryPoint {
     Linked(String, Entry),
-    /// A home of the plan, by its name.
+    /// A home of the plan, by name.
     Home(String),
 }
 
@@ -83,7 +83,7 @@ impl PartialEq for EntryPoint {
 }
 
 impl Recipe {
-    /// Returns the recipe of an instance, of whose plan the references are checked.
+    /// Returns the recipe of an instance, whose plan's references have been checked.
     pub(super) fn of(
         plan: &Plan,
         instance: &Instance,
@@ -91,7 +91,7 @@ impl Recipe {
         implementations: &Implementations,
     ) -> Result<Recipe, LaunchError> {
         unsupported(instance)?;
-        // That the receptacles' policies are there is known before anything is installed.
+        // Checks the receptacles' policies before anything is installed.
         Quality::receptacles(instance, resources)?;
         Ok(Recipe {
             entry: entry_point(plan, instance, implementations)?,
@@ -104,7 +104,7 @@ impl Recipe {
         &self.quality
     }
 
-    /// Returns the name of the home that makes the instance.
+    /// Returns the name of the home that creates the instance.
     pub(super) fn home(&self) -> Option<&str> {
         match &self.entry {
             EntryPoint::Home(name) => Some(name),
@@ -157,7 +157,7 @@ fn entry_point(
     }
 }
 
-/// Refuses properties of an instance that nothing here honours.
+/// Refuses unsupported properties of an instance.
 pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     for name in UNSUPPORTED {
         if let Some(property) = instance.property(name) {
@@ -171,7 +171,7 @@ pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Returns the home that makes an instance, if a home does.
+/// Returns the home that creates an instance, if any.
 pub(crate) fn explicit_home(instance: &Instance) -> Option<&str> {
     instance.property(EXPLICIT_HOME)?.value.as_text()
 }
@@ -214,7 +214,7 @@ fn entry_property(implementation: &Implementation) -> Option<(&Property, Kind)> 
     })
 }
 
-/// An instance that is installed. Clones are the same.
+/// An installed instance. Clones share it.
 #[derive(Clone)]
 pub(super) struct Installed(Arc<Inner>);
 
@@ -225,7 +225,7 @@ struct Inner {
     occupant: Occupant,
     object: ObjectRef,
     bands: Option<PriorityBandedConnection>,
-    /// Files with its reference, and what was written there.
+    /// Files with its reference, and their contents.
     files: Vec<(String, String)>,
     /// Name of the instance in the Naming Service.
     bound: Option<Bound>,
@@ -237,7 +237,7 @@ enum Occupant {
 }
 
 impl Installed {
-    /// Installs an instance and sets its attributes; leaves nothing behind if that fails.
+    /// Installs an instance and sets its attributes; removes it again on failure.
     pub(super) fn new(
         orb: &Orb,
         container: &Container,
@@ -289,7 +289,7 @@ impl Installed {
         match finished {
             Ok(()) => Ok(installed),
             Err(error) => {
-                // The error that is reported is the one that came first.
+                // The first error is reported.
                 let _ = installed.remove();
                 Err(error)
             }
@@ -316,7 +316,7 @@ impl Installed {
         matches!(self.0.occupant, Occupant::Home(_))
     }
 
-    /// Reports whether a home has made it.
+    /// Reports whether the instance was created by this home.
     pub(super) fn is_of(&self, home: &Installed) -> bool {
         self.0.recipe.home() == Some(home.name())
     }
@@ -328,7 +328,7 @@ impl Installed {
         }
     }
 
-    /// Returns all that other instances may be connected to.
+    /// Returns all objects to which other instances may be connected.
     pub(super) fn objects(&self) -> Vec<ObjectRef> {
         let mut all = vec![self.0.object.clone()];
         if let Some(component) = self.component() {
@@ -352,7 +352,7 @@ impl Installed {
         }
     }
 
-    /// Completes the configuration, if it is not complete.
+    /// Completes the configuration, unless it is complete.
     pub(super) fn configure(&self) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() == Phase::Installed => {
@@ -362,7 +362,8 @@ impl Installed {
         }
     }
 
-    /// Activates it, unless it is active: at the priority of its container, which threads that its executor starts inherit.
+    /// Activates the instance, unless it is active: at the priority of its container, which threads started by its
+    /// executor inherit.
     pub(super) fn activate(&self, orb: &Orb) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() != Phase::Active => {
@@ -382,7 +383,7 @@ impl Installed {
         }
     }
 
-    /// Passivates it, if it is active.
+    /// Passivates the instance, if it is active.
     pub(super) fn passivate(&self) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() == Phase::Active => {
@@ -392,7 +393,7 @@ impl Installed {
         }
     }
 
-    /// Removes it; a component that a client has removed is removed.
+    /// Removes the instance; one that a client has removed is ignored.
     pub(super) fn remove(&self) -> Result<(), LaunchError> {
         for (file, ior) in &self.0.files {
             whole_file::remove(file, ior);

@@ -41,13 +41,14 @@ use provided::provided_by;
 /// The part of a plan that runs in one process: containers, instances and their connections.
 ///
 /// The order is DAnCE's: [`prepare`](Self::prepare), [`install`](Self::install), [`finish`](Self::finish),
-/// [`start`](Self::start), [`stop`](Self::stop). One of them runs at a time; [`status`](Self::status) answers meanwhile.
+/// [`start`](Self::start), [`stop`](Self::stop). Only one of them runs at a time; [`status`](Self::status) can be
+/// called meanwhile.
 pub struct Locality {
     node: String,
     process: String,
     orb: Orb,
     implementations: Implementations,
-    /// Held by whoever changes something.
+    /// Held during a change.
     operation: Mutex<()>,
     containers: Mutex<Containers>,
     state: Mutex<State>,
@@ -63,7 +64,7 @@ struct State {
 }
 
 impl Locality {
-    /// Returns a locality without a plan; its containers are children of `root`, which is a POA of `orb`.
+    /// Creates a locality without a plan; its containers are children of `root`, which is a POA of `orb`.
     pub fn new(
         orb: &Orb,
         root: &Poa,
@@ -94,12 +95,12 @@ impl Locality {
         &self.process
     }
 
-    /// Takes the plan of this process, as [`part`](crate::part) makes it, and checks what can be checked before anything is
-    /// installed. Resources that are not given are looked for [in the plan](crate::attach_resources).
+    /// Accepts the plan of this process, as returned by [`part`](crate::part), and checks what can be checked before
+    /// anything is installed. If no resources are passed, those [in the plan](crate::attach_resources) are used.
     ///
     /// # Errors
-    /// References to what is not there, instances without entry point, entry points that the executable does not have,
-    /// settings that are not supported, policy sets that are missing; instances that are installed already.
+    /// Invalid references within the plan, instances without entry point, entry points that the executable does not
+    /// have, unsupported settings, missing policy sets; instances that are already installed.
     pub fn prepare(
         &self,
         plan: Plan,
@@ -118,12 +119,12 @@ impl Locality {
         Ok(())
     }
 
-    /// Installs all instances, sets their attributes, and returns the references that other processes connect to
+    /// Installs all instances, sets their attributes, and returns the references to which other processes connect
     /// (`startLaunch`).
     ///
     /// # Errors
-    /// What an executor raised, attributes that are not there or of another type, policies that the ORB refuses. All that was
-    /// installed by this call is removed again.
+    /// Exceptions of executors, attributes that do not exist or have another type, policies that the ORB refuses. All
+    /// instances installed by this call are removed again.
     pub fn install(&self) -> Result<Vec<Provided>, LaunchError> {
         let _operation = self.operation.lock();
         let (plan, resources) = self.plan();
@@ -132,14 +133,14 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Makes the connections of the plan that are not made, ends those that are not of the plan or lead to another object,
-    /// completes the configuration of what is new, and activates it if told (`finishLaunch`).
+    /// Makes the missing connections of the plan, ends those that are not in the plan or lead to another object,
+    /// completes the configuration of new instances, and activates them if `start` is set (`finishLaunch`).
     ///
-    /// `references` are those of other processes, by connection; those of this process may be among them.
+    /// `references` are those of other processes, by connection; those of this process may be included.
     ///
     /// # Errors
-    /// Connections that are refused, or whose reference is missing; what an executor raised. What was done by then stays:
-    /// repeat it, or [`stop`](Self::stop).
+    /// Connections that are refused, or whose reference is missing; exceptions of executors. Completed steps are kept:
+    /// repeat the call, or call [`stop`](Self::stop).
     pub fn finish(&self, references: &References, start: bool) -> Result<(), LaunchError> {
         let _operation = self.operation.lock();
         let (plan, _) = self.plan();
@@ -153,23 +154,24 @@ impl Locality {
         Ok(())
     }
 
-    /// Activates all instances whose configuration is complete; what provides comes before what uses it.
+    /// Activates all instances whose configuration is complete, providers before users.
     ///
     /// # Errors
-    /// What an executor raised; the instances before it stay active.
+    /// Exceptions of executors; the instances before that one stay active.
     pub fn start(&self) -> Result<(), LaunchError> {
         let _operation = self.operation.lock();
         let (plan, _) = self.plan();
         self.activate(&plan)
     }
 
-    /// Takes another plan for the process: removes the instances that it does not have or has with another implementation,
-    /// other attributes or other policies, and installs those that are new. The others are not touched. Returns the
-    /// references that other processes connect to; [`finish`](Self::finish) then makes connections and starts what is new.
+    /// Changes to another plan for the process: removes the instances that it does not have or has with another
+    /// implementation, other attributes or other policies, and installs new ones. The others are not touched. Returns
+    /// the references to which other processes connect; [`finish`](Self::finish) then makes connections and starts the
+    /// new instances.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), before anything is removed; as [`install`](Self::install), after which the instances
-    /// to be replaced are gone, and the others run.
+    /// As [`prepare`](Self::prepare), before anything is removed; as [`install`](Self::install), after which the
+    /// instances to be replaced are gone, and the others run.
     pub fn redeploy(
         &self,
         plan: Plan,
@@ -184,11 +186,11 @@ impl Locality {
         let (old, _) = self.plan();
         let mut removed = self.in_order(&old);
         removed.reverse();
-        // A homed component is gone with its home.
+        // A homed component is removed with its home.
         let homes: Vec<Installed> =
             removed.iter().filter(|one| !stays(one) && one.is_home()).cloned().collect();
         removed.retain(|one| !stays(one) || homes.iter().any(|home| one.is_of(home)));
-        // What a removed instance raises on its way out is not lost, and does not keep the new one from coming.
+        // An exception during the removal of an instance does not prevent its replacement.
         let _ = self.remove(&removed);
         {
             let mut state = self.state.lock();
@@ -199,19 +201,19 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Ends the connections of these names, because their provider is gone. Those that are not made pass.
+    /// Ends the connections with these names, because their providers are gone. Those that do not exist are ignored.
     pub fn disconnect(&self, connections: &[String]) {
         let _operation = self.operation.lock();
         self.disconnect_where(|made| connections.contains(&made.user.connection));
     }
 
-    /// Makes connections again that ended themselves, as those of sources do whose consumer failed several times in a row, if
-    /// the object at their end answers within `limit`. Returns how many were made.
+    /// Restores connections that ended by themselves, as those of event sources do after several consecutive failures
+    /// of the consumer, if the object at the other end answers within `limit`. Returns their number.
     ///
     /// # Errors
-    /// The first refusal; the others are made all the same.
+    /// The first refusal; the remaining connections are restored all the same.
     pub fn mend(&self, limit: Duration) -> Result<usize, LaunchError> {
-        // Objects are asked before anything is locked.
+        // Objects are called before anything is locked.
         let (instances, made) = {
             let state = self.state.lock();
             let made: Vec<(User, ObjectRef)> =
@@ -245,8 +247,8 @@ impl Locality {
         result.map(|()| mended)
     }
 
-    /// Ends all: passivates the instances, ends their connections, removes them and destroys the containers. All of that
-    /// happens even if an executor raises an exception.
+    /// Stops the plan: passivates the instances, ends their connections, removes them and destroys the containers, even
+    /// if an executor raises an exception.
     ///
     /// # Errors
     /// The first exception that an executor raised.
@@ -260,7 +262,7 @@ impl Locality {
         ended
     }
 
-    /// Returns what is installed and connected.
+    /// Returns the installed instances and their connections.
     pub fn status(&self) -> idl::LocalityStatus {
         let state = self.state.lock();
         let instance = |one: &Installed| one.status();
@@ -290,7 +292,7 @@ impl Locality {
         (state.plan.clone(), state.resources.clone())
     }
 
-    /// Checks a plan; returns its resources, and how its instances are made.
+    /// Checks a plan; returns its resources, and the recipes of its instances.
     #[allow(clippy::type_complexity, reason = "a pair")]
     fn check(
         &self,
@@ -318,7 +320,7 @@ impl Locality {
         Ok((resources, recipes))
     }
 
-    /// Installs the instances of the plan that are not there; removes them again if one fails.
+    /// Installs the missing instances of the plan; removes them again if one fails.
     fn install_missing(
         &self,
         plan: &Plan,
@@ -327,7 +329,7 @@ impl Locality {
     ) -> Result<(), LaunchError> {
         let mut all: Vec<Installed> = self.state.lock().instances.clone();
         let mut new: Vec<Installed> = Vec::new();
-        // Homes make components, so they come first.
+        // Homes create components, so they come first.
         let (homed, alone): (Vec<_>, Vec<_>) = plan
             .instance
             .iter()
@@ -349,7 +351,7 @@ impl Locality {
                 }
                 Err(error) => {
                     for one in new.iter().rev() {
-                        // The error that is reported is the one that came first.
+                        // The first error is reported.
                         let _ = one.remove();
                     }
                     self.keep_containers();
@@ -400,7 +402,7 @@ impl Locality {
         Ok(())
     }
 
-    /// Returns the instances, those that provide before those that use them.
+    /// Returns the instances, providers before users.
     fn in_order(&self, plan: &Plan) -> Vec<Installed> {
         let instances = self.state.lock().instances.clone();
         order::providers_first(plan, instances, Installed::name)
@@ -440,7 +442,7 @@ impl Locality {
             }
             user.connect(component, &to, installed.bands())?;
             let mut state = self.state.lock();
-            // One that ended itself in the meantime was made before.
+            // The connection existed before if it ended by itself meanwhile.
             state.made.retain(|made| !made.is(&user, &to));
             let reference = to;
             state.made.push(Made { user, reference });
@@ -448,7 +450,7 @@ impl Locality {
         Ok(())
     }
 
-    /// Returns all that provides for a connection, each object once.
+    /// Returns all objects that provide for a connection, each once.
     fn providers(
         &self,
         plan: &Plan,
@@ -540,7 +542,7 @@ pub(crate) fn users_elsewhere(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     })
 }
 
-/// Returns the ports of a plan's own instances that use, with their connections.
+/// Returns the using ends of all connections at a plan's own instances.
 fn users(plan: &Plan) -> Vec<User> {
     let connections = plan.connection.iter();
     connections.flat_map(|one| users_of(plan, one)).collect()

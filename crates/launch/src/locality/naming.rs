@@ -13,14 +13,14 @@ mod idl {
     include!(concat!(env!("OUT_DIR"), "/CosNaming.rs"));
 }
 
-/// Time for each call of the Naming Service.
+/// Time limit of each call to the Naming Service.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Cure where the Naming Service is not reached.
+/// Advice if the Naming Service cannot be reached.
 pub(super) const CURE: &str = "say where the Naming Service is: -ORBInitRef NameService=URL, in cmdline of the real-time resources or by \
      --process-arg of the node manager";
 
-/// The name of an object in the Naming Service.
+/// Binding of an object in the Naming Service.
 pub(super) struct Bound {
     root: NamingContextRef,
     name: Vec<NameComponent>,
@@ -28,8 +28,8 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// Gives an object a name below the initial naming context, and makes contexts on the way. An object that has the name
-    /// loses it, as with DAnCE.
+    /// Binds a name below the initial naming context to an object, and creates missing contexts on the path. As in
+    /// DAnCE, the name is taken from an object that has it.
     pub(super) fn new(orb: &Orb, text: &str, object: &ObjectRef) -> Result<Bound, String> {
         let name = components(text)?;
         let root = orb.string_to_object("corbaloc:rir:/NameService");
@@ -37,7 +37,7 @@ impl Bound {
         let root: NamingContextRef = root.with_timeout(LIMIT).unchecked_narrow();
         for end in 1..name.len() {
             match root.bind_new_context(&name[..end]) {
-                // Whether what is there is a context shows at the next component.
+                // The next component shows whether it is a context.
                 Ok(_) | Err(BindNewContextError::AlreadyBound(_)) => {}
                 Err(error) => return Err(error.to_string()),
             }
@@ -48,20 +48,20 @@ impl Bound {
         Ok(Bound { root, name, object })
     }
 
-    /// Takes the name away, unless another object has it by now or the service does not answer.
+    /// Unbinds the name, unless it is bound to another object by now or the service does not answer.
     pub(super) fn remove(&self) {
         if let Ok(Some(found)) = self.root.resolve(&self.name) {
             let (found, own) = (found.reference(), Interface::reference(&self.object));
             if found.is_equivalent(own) {
-                // Somebody may have taken it away meanwhile.
+                // Another client may have unbound it meanwhile.
                 let _ = self.root.unbind(&self.name);
             }
         }
     }
 }
 
-/// Reads a name as the Naming Service writes it: components with `/` between them, each an id and after a dot a kind, and
-/// a backslash before each of these that is meant as it is.
+/// Parses a name in the notation of the Naming Service: components separated by `/`, each an id and after a dot a kind,
+/// with these characters escaped by a backslash.
 fn components(text: &str) -> Result<Vec<NameComponent>, String> {
     let mut all = Vec::new();
     let (mut id, mut kind, mut is_empty) = (String::new(), None::<String>, true);

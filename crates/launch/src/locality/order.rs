@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use oxorb_deploy::plan::Plan;
 
-/// Sorts instances so that what provides comes before what uses it; in the order given otherwise, and within cycles.
+/// Sorts instances so that providers come before users; otherwise, and within cycles, keeps the given order.
 pub(super) fn providers_first<T>(
     plan: &Plan,
     instances: Vec<T>,
@@ -14,7 +14,7 @@ pub(super) fn providers_first<T>(
         plan.instance.iter().map(|one| (one.id.0.as_str(), one.name.as_str())).collect();
     let at: HashMap<&str, usize> = instances.iter().map(&name).zip(0..).collect();
     let place = |id: &str| at.get(ids.get(id)?).copied();
-    // For each connection, who waits for whom: one step between users and providers each way keeps it linear.
+    // Users of each connection, and its providers: with one step in each direction, the time stays linear.
     let mut needs: Vec<Vec<usize>> = vec![Vec::new(); instances.len()];
     let mut provides: Vec<Vec<usize>> = Vec::new();
     for connection in &plan.connection {
@@ -31,7 +31,7 @@ pub(super) fn providers_first<T>(
     let mut seen = vec![false; instances.len()];
     let mut done = vec![false; provides.len()];
     for first in 0..instances.len() {
-        // Each frame: an instance, the connection and the provider that come next.
+        // Each frame: an instance, and the next connection and provider to visit.
         let mut stack = vec![(first, 0, 0)];
         if std::mem::replace(&mut seen[first], true) {
             continue;

@@ -16,14 +16,14 @@ pub struct Provided {
     pub connection: String,
     /// Name of the instance.
     pub instance: String,
-    /// Facet or event sink.
+    /// Name of the facet or event sink.
     pub port: String,
-    /// The facet, or the consumer of the sink.
+    /// Reference of the facet, or of the sink's consumer.
     pub reference: ObjectRef,
 }
 
 impl Locality {
-    /// Returns all that the instances of this process provide.
+    /// Returns all objects that the instances of this process provide.
     pub(super) fn provided(&self, plan: &Plan) -> Result<Vec<Provided>, LaunchError> {
         let instances = self.state.lock().instances.clone();
         let mut all = Vec::new();
@@ -34,7 +34,7 @@ impl Locality {
     }
 }
 
-/// Returns what the instances of this process provide for a connection.
+/// Returns the objects that the instances of this process provide for a connection.
 pub(super) fn provided_by(
     plan: &Plan,
     connection: &Connection,
@@ -96,9 +96,9 @@ fn port(component: &Component, instance: &str, end: &Endpoint) -> Result<ObjectR
     })
 }
 
-/// Returns the names of a component's ports of a kind.
+/// Returns the names of a component's ports of one kind.
 pub(super) fn ports(component: &Component, kind: PortKind) -> Vec<String> {
-    // No container here is lightweight, which is what would refuse a description.
+    // Only lightweight containers refuse a description, and none is used here.
     macro_rules! names {
         ($described:ident) => {{
             let all = component.$described().unwrap_or_default();

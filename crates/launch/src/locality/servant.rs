@@ -21,20 +21,20 @@ use crate::idl::ox_deployment::{self, LocalityRef, LocalityStatus, locality};
 use crate::wire::from_wire;
 use crate::{LaunchError, wire};
 
-/// The servant of a locality.
+/// Servant of a locality.
 pub(crate) struct LocalityServant {
     locality: Arc<Locality>,
     own: OnceLock<LocalityRef>,
-    /// Ends the process.
+    /// Function that ends the process.
     end: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Locality {
-    /// Serves the locality as an object of a POA: `OxDeployment::Locality`, which is DAnCE's LocalityManager. `end` is called
-    /// by its operation `shutdown`, once the instances are stopped.
+    /// Serves the locality as an object of a POA: `OxDeployment::Locality`, which is DAnCE's LocalityManager. Its
+    /// operation `shutdown` calls `end` after stopping the instances.
     ///
     /// # Errors
-    /// As the POA.
+    /// Error of the POA.
     pub fn serve(
         self: &Arc<Self>,
         poa: &Poa,
@@ -57,8 +57,8 @@ impl LocalityServant {
     }
 }
 
-/// Reads a plan of a caller. Refuses files for references: whoever reaches the object would write and delete them as the user
-/// of the process.
+/// Reads a plan from a caller. Refuses files for references: any client of the object could write and delete them with
+/// the rights of the process's user.
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     let plan =
         from_wire(plan).map_err(|error| PlanError { name: error.element, reason: error.reason })?;
@@ -71,7 +71,7 @@ fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Refuses connections whose provider is named by a file, which processes under managers would read for others.
+/// Refuses connections whose provider is named by a file, which processes under managers would read for callers.
 pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let all = plan.connection.iter().flat_map(|connection| {
         connection.external_reference.iter().map(move |it| (connection, it))
@@ -86,7 +86,7 @@ pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     })
 }
 
-/// Connections as managers hand them on: one entry for each connection.
+/// Groups connections for managers: one entry for each connection.
 fn connections(provided: Vec<Provided>) -> Vec<Connection> {
     let mut all: Vec<Connection> = Vec::new();
     for one in provided {
@@ -128,7 +128,7 @@ impl deployment::Application for LocalityServant {
 }
 
 impl deployment::ApplicationManager for LocalityServant {
-    /// Values of properties that the plan maps to attributes of instances are set; others are those of other processes.
+    /// Sets the values of properties that the plan maps to attributes of instances; others belong to other processes.
     fn start_launch(
         &self,
         config_property: &[deployment::Property],
@@ -161,7 +161,7 @@ impl deployment::NodeApplication for LocalityServant {}
 impl deployment::NodeApplicationManager for LocalityServant {}
 
 impl dance::LocalityManager for LocalityServant {
-    /// Resources are not committed: the operating system has them.
+    /// Commits no resources, which the operating system manages.
     fn prepare_plan(
         &self,
         plan: &DeploymentPlan,
@@ -207,7 +207,7 @@ impl Locality {
         state.plan.connection.iter().any(|one| one.name == name)
     }
 
-    /// Adds values of properties of the whole plan to the attributes that they map to.
+    /// Adds values of properties of the whole plan to the attributes to which they are mapped.
     fn set_external(&self, properties: &[Property]) {
         let mut state = self.state.lock();
         let plan = &mut state.plan;

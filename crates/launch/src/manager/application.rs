@@ -26,21 +26,21 @@ pub(super) struct Application {
     pub(super) label: String,
     /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
     gate: Gate,
-    /// Whether it is being ended: nothing starts any more.
+    /// Whether the plan is being ended, so that nothing may start.
     is_ending: AtomicBool,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
     members: Vec<Member>,
-    /// Ends of processes that nobody asked for.
+    /// Number of processes that ended unexpectedly.
     ends: u64,
-    /// Time at which the plan is ended unless it is renewed before.
+    /// Time at which the plan is ended unless it is renewed.
     lease: Option<Instant>,
     is_launched: bool,
-    /// Whether all its connections were made once.
+    /// Whether all its connections have been made once.
     is_connected: bool,
-    /// Values that the launch was given.
+    /// Property values passed to the launch.
     config: Vec<Property>,
 }
 
@@ -80,7 +80,7 @@ impl Application {
         }
     }
 
-    /// Starts all processes and installs their instances. After a failure none is left.
+    /// Starts all processes and installs their instances. After a failure no process is left.
     pub(super) fn launch(&self, config: &[Property]) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let names = {
@@ -98,7 +98,7 @@ impl Application {
         Ok(self.provided())
     }
 
-    /// Starts processes again that have ended; others are not touched.
+    /// Restarts processes that have ended; others are not touched.
     pub(super) fn restart(&self, names: &[String]) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let ended: Vec<String> = {
@@ -120,7 +120,7 @@ impl Application {
         Ok(self.provided())
     }
 
-    /// Changes the processes to those of another plan. Processes that are in both with the same part are not touched.
+    /// Changes the processes to those of another plan. Processes with the same part in both are not touched.
     pub(super) fn redeploy(&self, plan: &Plan) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let wanted = members(&self.starter, plan)?;
@@ -174,7 +174,7 @@ impl Application {
         Ok(self.provided())
     }
 
-    /// Gives one running process another part of the plan.
+    /// Changes one running process to another part of the plan.
     fn change(&self, name: &str, part: Plan) -> Result<(), Trouble> {
         let manager = {
             let mut state = self.state.lock();
@@ -201,13 +201,13 @@ impl Application {
         Ok(())
     }
 
-    /// Makes the connections that are not made: with what other nodes provide, and what other processes here do. Then starts
-    /// the instances that do not run, if `start` says so.
+    /// Makes missing connections to objects of other nodes and of other processes on this node. Then, with `start`,
+    /// starts the instances that are not running.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         let pass = self.pass()?;
         let todo: Vec<_> = {
             let state = self.state.lock();
-            // A launch fails where a process is lost. Later, others run on without it, and who uses it waits for it.
+            // A launch fails if a process is lost. Later, others continue without it, and its users wait for it.
             if let Some(lost) = state.members.iter().find(|one| !one.runs())
                 && !state.is_connected
             {
@@ -243,7 +243,7 @@ impl Application {
         if start { self.run() } else { Ok(()) }
     }
 
-    /// Starts the instances that do not run.
+    /// Starts the instances that are not running.
     pub(super) fn run(&self) -> Result<(), Trouble> {
         let _pass = self.pass()?;
         let todo: Vec<_> = {
@@ -293,13 +293,13 @@ impl Application {
         ended.into_iter().collect()
     }
 
-    /// Ends all processes: in order where that is quick, and by killing them where it is not.
+    /// Ends all processes: in order if that is quick, otherwise by killing them.
     pub(super) fn destroy(&self) -> Result<(), Trouble> {
-        /// Longest that an operation in progress is waited for before its processes are killed.
+        /// Longest wait for an operation in progress, before its processes are killed.
         const PATIENCE: Duration = Duration::from_secs(1);
         self.is_ending.store(true, Ordering::Release);
         let pass = self.gate.pass(PATIENCE).or_else(|| {
-            // An operation waits for a process: it ends once the processes do.
+            // The operation waits for a process, so that it ends with the processes.
             let state = self.state.lock();
             for child in state.members.iter().filter_map(|member| member.child.as_ref()) {
                 child.kill();
@@ -329,7 +329,7 @@ impl Application {
                 .filter(|member| names.contains(&member.name))
                 .map(|member| {
                     let before = member.clone();
-                    // Its end is expected from now on.
+                    // From now on its end is expected.
                     member.uuid.clear();
                     before
                 })
@@ -418,14 +418,14 @@ impl Application {
         done
     }
 
-    /// Returns what all processes provide.
+    /// Returns the objects that all processes provide.
     fn provided(&self) -> Vec<Connection> {
         let state = self.state.lock();
         let members = state.members.iter().filter(|member| member.runs());
         merged(members.flat_map(|member| &member.provided))
     }
 
-    /// Returns what its processes do now, as they say themselves.
+    /// Returns the present state of the processes, as they report it.
     pub(super) fn status(&self) -> Vec<ProcessStatus> {
         let members = self.state.lock().members.clone();
         together(members, |member| {
@@ -439,7 +439,7 @@ impl Application {
                     status.instances = live.instances;
                     status.connections = live.connections;
                 }
-                // It may have ended since: then that is why.
+                // If it has ended since, its end is the reason.
                 Err(error) => match self.state.lock().member(&member.name) {
                     Some(now) if !now.runs() => return now.status(&self.starter.node),
                     _ => status.detail = format!("does not answer: {error}"),
@@ -449,7 +449,7 @@ impl Application {
         })
     }
 
-    /// Keeps the plan for `lease` from now. Returns how many processes have ended that nobody stopped.
+    /// Renews the plan's lease. Returns the number of processes that have ended unexpectedly.
     pub(super) fn renew(&self, lease: Duration) -> u64 {
         let mut state = self.state.lock();
         state.lease = Instant::now().checked_add(lease);
@@ -463,7 +463,7 @@ impl Application {
     }
 }
 
-/// Takes note of the end of a process that nobody stopped.
+/// Records the unexpected end of a process.
 fn note_end(state: &Weak<Mutex<State>>, uuid: &str, end: End) {
     let Some(state) = state.upgrade() else {
         return;
@@ -487,7 +487,7 @@ fn members(starter: &Starter, plan: &Plan) -> Result<Vec<Member>, Trouble> {
         .collect()
 }
 
-/// Returns the references that a process uses of other processes.
+/// Returns the references of other processes that a process uses.
 fn connections(members: &[Member], of: &Member, given: &[Connection]) -> Vec<Connection> {
     let used: BTreeSet<&str> = split::used(&of.part);
     let others = members.iter().filter(|member| member.name != of.name && member.runs());
@@ -496,7 +496,7 @@ fn connections(members: &[Member], of: &Member, given: &[Connection]) -> Vec<Con
     merged(all)
 }
 
-/// Joins connections of one name.
+/// Merges connections with the same name.
 pub(super) fn merged<'c>(all: impl Iterator<Item = &'c Connection>) -> Vec<Connection> {
     let mut merged: Vec<Connection> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -515,7 +515,7 @@ pub(super) fn merged<'c>(all: impl Iterator<Item = &'c Connection>) -> Vec<Conne
     merged
 }
 
-/// Returns the name of a plan: its UUID, or else its label.
+/// Returns the name of a plan: its UUID, otherwise its label.
 pub(crate) fn label(plan: &Plan) -> String {
     let known = [&plan.uuid, &plan.label];
     let mut known = known.into_iter().flatten().filter(|name| !name.is_empty());

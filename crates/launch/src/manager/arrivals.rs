@@ -1,4 +1,4 @@
-//! Processes that were started and have to call back.
+//! Started processes that have not called back.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,15 +12,15 @@ use crate::idl::dance::{LocalityManagerActivator, LocalityManagerRef};
 use crate::idl::deployment::Property;
 use crate::idl::ox_deployment::LocalityRef;
 
-/// Fate of a process that was started.
+/// Result of starting a process.
 pub(super) enum News {
-    /// The process called back and took its configuration.
+    /// The process called back and received its configuration.
     Here(LocalityRef),
     /// The process ended before.
     Ended(End),
 }
 
-/// Processes that have not called back, by the id that they were given.
+/// Processes that have not called back, by their assigned ids.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<HashMap<String, Expected>>);
 
@@ -30,7 +30,7 @@ struct Expected {
 }
 
 impl Arrivals {
-    /// Expects a process.
+    /// Registers a process that will call back.
     pub(super) fn expect(&self, uuid: &str) -> Receiver<News> {
         let (news, receiver) = channel();
         let expected = Expected { manager: None, news };
@@ -45,13 +45,13 @@ impl Arrivals {
         }
     }
 
-    /// Expects a process no longer.
+    /// Removes a process that is no longer expected.
     pub(super) fn forget(&self, uuid: &str) {
         self.0.lock().remove(uuid);
     }
 }
 
-/// The call of a process that nobody expects: of an earlier manager, or too late.
+/// Exception for a call of an unexpected process: of an earlier manager, or too late.
 const UNEXPECTED: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -65,14 +65,14 @@ impl LocalityManagerActivator for Arrivals {
         let expected = expected.get_mut(uuid).ok_or(UNEXPECTED)?;
         let manager = manager.ok_or(UNEXPECTED)?;
         expected.manager = Some(manager.unchecked_narrow());
-        // Its arguments say all that it needs before it gets its plan.
+        // Its arguments contain all that it needs before it gets its plan.
         Ok(Vec::new())
     }
 
     fn configuration_complete(&self, uuid: &str) -> Result<(), SystemException> {
         let expected = self.0.lock().remove(uuid).ok_or(UNEXPECTED)?;
         let manager = expected.manager.ok_or(UNEXPECTED)?;
-        // The receiver gave up meanwhile, and kills the process.
+        // If the receiver has given up meanwhile, it kills the process.
         let _ = expected.news.send(News::Here(manager));
         Ok(())
     }

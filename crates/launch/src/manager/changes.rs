@@ -1,4 +1,5 @@
-//! Changes that redeployment makes, for people: what starts anew and why, and which values and connections differ.
+//! Changes made by a redeployment, for users: restarted instances with the reasons, and values and connections that
+//! differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,41 +16,41 @@ use crate::wire::{self, WireError};
 /// Changes that redeployment makes to a running plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Instances of the new plan alone.
+    /// Instances that exist only in the new plan.
     pub added: BTreeSet<String>,
-    /// Instances of the old plan alone.
+    /// Instances that exist only in the old plan.
     pub removed: BTreeSet<String>,
-    /// Instances of both that are removed and installed anew, which loses their state, each with the reasons.
+    /// Instances in both plans that are reinstalled, and lose their state, with the reasons.
     pub restarted: BTreeMap<String, Vec<String>>,
-    /// Connections that are ended, by name; those of restarted instances are in `connected` as well.
+    /// Names of connections that are ended; those of restarted instances are also in `connected`.
     pub disconnected: BTreeSet<String>,
-    /// Connections that are made, by name.
+    /// Names of connections that are made.
     pub connected: BTreeSet<String>,
-    /// Properties of restarted instances that differ.
+    /// Changed properties of restarted instances.
     pub properties: Vec<PropertyChange>,
 }
 
-/// Property of an instance that another plan gives another value.
+/// Property of an instance with different values in two plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PropertyChange {
-    /// Instance.
+    /// Name of the instance.
     pub instance: String,
-    /// Property.
+    /// Name of the property.
     pub property: String,
-    /// Value in the running plan, as text; `None` where it has none.
+    /// Value in the running plan, as text; `None` if it has none.
     pub before: Option<String>,
-    /// Value in the new plan, as text; `None` where it has none.
+    /// Value in the new plan, as text; `None` if it has none.
     pub after: Option<String>,
 }
 
 impl Changes {
-    /// Compares a running plan with one to be put in its place, as managers compare them. Processes that have ended
-    /// are not known here ([`Changes::restart`]).
+    /// Compares a running plan with its replacement, in the same way as managers do. Processes that have ended must
+    /// be added by [`Changes::restart`].
     ///
     /// # Errors
-    /// A plan that cannot be sent.
+    /// A plan that cannot be converted for sending.
     pub fn between(old: &Plan, new: &Plan) -> Result<Changes, WireError> {
-        // Ids of documents are not sent: both plans have to be as managers have them.
+        // Ids of documents are not sent, so both plans are converted to the managers' form.
         let sent = |plan: &Plan| wire::from_wire(&wire::to_wire(plan)?);
         let (old, new) = (&sent(old)?, &sent(new)?);
         let difference = Difference::between(old, new);
@@ -84,7 +85,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// Adds instances whose process does not run: they are installed anew as well.
+    /// Adds instances whose process is not running: they are reinstalled as well.
     pub fn restart(&mut self, new: &Plan, ended: &BTreeSet<(String, String)>) {
         for process in processes(new) {
             if !ended.contains(&(process.node.clone(), process.name.clone())) {
@@ -101,7 +102,7 @@ impl Changes {
         self.connect(None, new);
     }
 
-    /// Reports whether nothing changes.
+    /// Reports whether there are no changes.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }
@@ -122,7 +123,7 @@ impl Changes {
         }));
     }
 
-    /// Takes the connections that end at an instance that is installed, and those that differ from the old plan's.
+    /// Adds the connections that end at an installed instance, and those that differ from the old plan's.
     fn connect(&mut self, old: Option<&Plan>, new: &Plan) {
         let before = old.map(|old| {
             let ends = old.connection.iter().map(|one| (&*one.name, ends(old, one)));
@@ -150,7 +151,7 @@ impl Changes {
     }
 }
 
-/// A plan, and what is derived from it once.
+/// A plan with derived data.
 struct Side<'p> {
     plan: &'p Plan,
     resources: Option<ServerResources>,
@@ -166,7 +167,7 @@ impl<'p> Side<'p> {
                 by_instance.insert(&*plan.instance[at].id.0, process.name.clone());
             }
         }
-        // What cannot be read is refused by the managers.
+        // Unreadable resources are refused by the managers.
         Side { plan, resources: resources_of(plan).unwrap_or_default(), processes: by_instance }
     }
 
@@ -176,7 +177,7 @@ impl<'p> Side<'p> {
     }
 }
 
-/// Reasons for which an instance of two plans is installed anew.
+/// Returns the reasons for which an instance of two plans is reinstalled.
 fn reasons(old: &Side<'_>, one: &Instance, new: &Side<'_>, other: &Instance) -> Vec<String> {
     let mut why = Vec::new();
     let node = |instance: &Instance| instance.node.clone().unwrap_or_default();

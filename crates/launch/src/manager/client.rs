@@ -10,32 +10,32 @@ use crate::idl::deployment::{DomainApplicationManagerRef, ExecutionManagerRef};
 use crate::idl::ox_deployment::{self as ox, ProcessState};
 use crate::wire;
 
-/// The plans of an execution manager, for its clients.
+/// Client of an execution manager, for its plans.
 ///
-/// Calls wait as long as the reference's time limit says: longer than the managers' own time-outs, or none.
+/// Calls wait up to the time limit of the reference, which should be longer than the managers' own time-outs, or none.
 #[derive(Clone, Debug)]
 pub struct Plans(ExecutionManagerRef);
 
-/// A plan that an execution manager has launched.
+/// A launched plan.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// UUID of the plan, or else its label.
+    /// UUID of the plan, otherwise its label.
     pub name: String,
     /// Manager of the plan.
     pub manager: ox::DomainApplicationManagerRef,
 }
 
 impl Plans {
-    /// Asks this execution manager.
+    /// Creates a client of this execution manager.
     pub fn of(manager: ExecutionManagerRef) -> Plans {
         Plans(manager)
     }
 
-    /// Launches a plan: prepares it, starts its processes, connects and starts its instances. A plan that cannot be launched
-    /// leaves nothing behind.
+    /// Launches a plan: prepares it, starts its processes, connects and starts its instances. If that fails, nothing of
+    /// the plan is left.
     ///
     /// # Errors
-    /// What failed first, with the instance and the node.
+    /// The first failure, with the instance and the node.
     pub fn launch(&self, plan: &Plan) -> Result<Launched, Trouble> {
         let prepared = self.0.prepare_plan(&wire::to_wire(plan)?, None)?;
         let manager =
@@ -55,7 +55,7 @@ impl Plans {
         }
     }
 
-    /// Returns the plans that are there.
+    /// Returns all launched plans.
     ///
     /// # Errors
     /// The execution manager does not answer.
@@ -64,7 +64,7 @@ impl Plans {
             self.0.get_managers()?.into_iter().flatten().collect();
         let mut plans = Vec::new();
         for manager in managers {
-            // A plan that ended meanwhile is no plan of these.
+            // A plan that has ended meanwhile is skipped.
             let Ok(plan) = manager.get_plan() else {
                 continue;
             };
@@ -77,10 +77,10 @@ impl Plans {
         Ok(plans)
     }
 
-    /// Returns the plan of a name.
+    /// Returns the plan with a name.
     ///
     /// # Errors
-    /// There is none; the execution manager does not answer.
+    /// No plan has this name, or the execution manager does not answer.
     pub fn named(&self, name: &str) -> Result<Launched, Trouble> {
         let plans = self.all()?;
         let known: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
@@ -94,11 +94,11 @@ impl Plans {
         })
     }
 
-    /// Returns the running plan of a plan's name, and the changes that [`redeploy`](Self::redeploy) would make to it.
-    /// Nothing is changed.
+    /// Returns the running plan with the name of `plan`, and the changes that [`redeploy`](Self::redeploy) would make.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// No plan of this name runs; a manager does not answer.
+    /// No plan of this name is running, or a manager does not answer.
     pub fn compare(&self, plan: &Plan) -> Result<(Launched, Changes), Trouble> {
         let launched = self.named(&label(plan))?;
         let running = wire::from_wire(&launched.manager.get_plan()?)?;
@@ -110,10 +110,10 @@ impl Plans {
         Ok((launched, changes))
     }
 
-    /// Puts a plan in place of the one of its name. Instances that are the same in both go on.
+    /// Replaces the running plan of the same name. Instances that are the same in both keep running.
     ///
     /// # Errors
-    /// What failed first, with the instance and the node; the plan as it was is put back.
+    /// The first failure, with the instance and the node; the old plan is restored.
     pub fn redeploy(&self, plan: &Plan) -> Result<Launched, Trouble> {
         let launched = self.named(&label(plan))?;
         launched.manager.redeploy(&wire::to_wire(plan)?)?;
@@ -123,7 +123,7 @@ impl Plans {
     /// Ends a plan.
     ///
     /// # Errors
-    /// What could not be ended, with the node.
+    /// The first node on which the plan could not be ended.
     pub fn stop(&self, plan: &Launched) -> Result<(), Trouble> {
         let manager: DomainApplicationManagerRef = plan.manager.clone().into();
         Ok(self.0.destroy_manager(Some(&manager))?)

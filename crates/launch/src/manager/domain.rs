@@ -30,14 +30,14 @@ pub(super) struct Domain {
     pub(super) settings: Arc<ExecutionSettings>,
     pub(super) observer: Observer,
     lookup: Arc<Lookup>,
-    /// POA whose ORB has the threads that renew the plan.
+    /// POA whose ORB provides the threads that renew the plan.
     poa: Poa,
     own: Weak<Domain>,
     /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
     gate: Gate,
     is_ending: AtomicBool,
     pub(super) state: Mutex<State>,
-    /// Wakes the threads that watch and renew the nodes.
+    /// Signal for the threads that watch and renew the nodes.
     pub(super) changed: Condvar,
 }
 
@@ -45,13 +45,13 @@ pub(super) struct State {
     pub(super) plan: Plan,
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) phase: Phase,
-    /// Time at which its client last asked for a step of the launch that has ended since.
+    /// Time at which the present phase began.
     pub(super) step: Instant,
-    /// Why the plan was ended while it was launched.
+    /// Reason for which the plan was ended during its launch.
     pub(super) failed: Option<Trouble>,
-    /// Values that the launch was given.
+    /// Property values passed to the launch.
     config: Vec<d::Property>,
-    /// Whether processes were started again that are to be connected and started, and why that failed last.
+    /// Whether restarted processes remain to be connected and started.
     pub(super) is_unfinished: bool,
     pub(super) unfinished_because: Option<String>,
 }
@@ -70,32 +70,32 @@ pub(super) enum Phase {
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) part: Plan,
-    /// Whether a change of its part was begun and has not succeeded: what runs there is not known to be its part.
+    /// Whether a change of its part has begun and not succeeded, so that the running part is unknown.
     pub(super) is_half_changed: bool,
     pub(super) manager: d::NodeManagerRef,
     pub(super) plans: ox::NodeApplicationManagerRef,
     pub(super) application: Option<d::ApplicationRef>,
     pub(super) provided: Vec<Connection>,
-    /// Whether it may provide something else: a restart failed there in part.
+    /// Whether its provided objects may have changed, after a restart that failed in part.
     pub(super) is_unknown: bool,
-    /// Ends of processes that it told of.
+    /// Number of ends of processes that the node has reported.
     pub(super) told: u64,
-    /// Ends of processes that were looked at.
+    /// Number of ends of processes that have been examined.
     pub(super) ends: u64,
-    /// Time at which the node last answered.
+    /// Time of the node's last answer.
     pub(super) heard: Instant,
-    /// Why it counts as lost.
+    /// Reason for which the node counts as lost.
     pub(super) lost: Option<String>,
-    /// Processes that ended: when each is started again, if it is.
+    /// Ended processes, with the time of the restart, if any.
     pub(super) ended: BTreeMap<String, Option<Instant>>,
-    /// Processes that were started again, and are not told of yet.
+    /// Restarted processes that have not been reported yet.
     pub(super) restarted: BTreeSet<String>,
-    /// Connections that are to be ended here, because their providers are gone.
+    /// Connections to be ended on this node, because their providers are gone.
     pub(super) stale: BTreeSet<String>,
 }
 
 impl Domain {
-    /// Prepares a plan on all its nodes. After a failure none has a part of it.
+    /// Prepares a plan on all its nodes. After a failure no node has a part of it.
     pub(super) fn prepare(
         plan: Plan,
         lookup: &Arc<Lookup>,
@@ -209,13 +209,13 @@ impl Domain {
         }
     }
 
-    /// Passes if no other operation runs.
+    /// Enters if no other operation runs.
     pub(super) fn try_pass(&self) -> Option<Pass<'_>> {
         let pass = self.gate.pass(std::time::Duration::ZERO)?;
         (!self.is_ending()).then_some(pass)
     }
 
-    /// Returns what happens to processes that end: what the plan says, or else the settings.
+    /// Returns the restart policy: the plan's, otherwise that of the settings.
     pub(super) fn restart_policy(&self) -> RestartPolicy {
         let state = self.state.lock();
         let said = property::text(&state.plan, RestartPolicy::PROPERTY);
@@ -257,8 +257,8 @@ impl Domain {
         self.changed.notify_all();
     }
 
-    /// Starts all processes on all nodes, and installs their instances. After a failure none is left. Returns what they
-    /// provide.
+    /// Starts all processes on all nodes, and installs their instances. After a failure no process is left. Returns the
+    /// provided objects.
     pub(super) fn launch(&self, config: &[d::Property]) -> Result<Vec<Connection>, Trouble> {
         let pass = self.pass()?;
         self.move_from(Phase::Prepared)?;
@@ -286,7 +286,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Makes all connections, and starts the instances if `start` says so. After a failure no process is left.
+    /// Makes all connections, and with `start` starts the instances. After a failure no process is left.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         {
             let pass = self.pass()?;
@@ -312,7 +312,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Makes the connections that are not made, on all nodes.
+    /// Makes the missing connections on all nodes.
     pub(super) fn connect(&self, given: &[Connection]) -> Result<(), Trouble> {
         let nodes = self.live();
         let all = &nodes;
@@ -332,7 +332,7 @@ impl Domain {
         made.into_iter().collect()
     }
 
-    /// Starts the instances that do not run, on all nodes.
+    /// Starts the instances that are not running, on all nodes.
     pub(super) fn run(&self) -> Result<(), Trouble> {
         let started = together(self.live(), |(name, node)| {
             let Some(application) = &node.application else {
@@ -345,7 +345,7 @@ impl Domain {
         started.into_iter().collect()
     }
 
-    /// Ends connections by name on all nodes. What a node does not answer to is noticed when it is watched.
+    /// Ends connections by name on all nodes. A node that does not answer is detected by the watching thread.
     pub(super) fn disconnect(&self, names: &BTreeSet<String>) {
         if names.is_empty() {
             return;
@@ -362,10 +362,10 @@ impl Domain {
         });
     }
 
-    /// Ends the plan on all nodes, also while it is launched.
+    /// Ends the plan on all nodes, also during its launch.
     pub(super) fn end(&self) -> Result<(), Trouble> {
         self.begin_end();
-        // Nodes end what they are doing for the plan, and with that the operation that waits for them.
+        // Nodes abort their work for the plan, which ends the operation that waits for them.
         let first = self.end_nodes();
         let pass = self.gate.pass(self.settings.node_timeout);
         let last = self.end_nodes();
@@ -374,15 +374,15 @@ impl Domain {
         first.and(last)
     }
 
-    /// Lets no further operation pass.
+    /// Refuses further operations.
     pub(super) fn begin_end(&self) {
-        // Nobody is between looking at it and waiting.
+        // Under the lock, so that no thread is between its check and its wait.
         let _state = self.state.lock();
         self.is_ending.store(true, Ordering::Release);
         self.changed.notify_all();
     }
 
-    /// Waits until the plan has ended. `end` ends it within its own limits.
+    /// Waits until the plan has ended; `end` has its own time limits.
     pub(super) fn wait_for_end(&self) {
         let mut state = self.state.lock();
         while state.phase != Phase::Ended {
@@ -395,10 +395,10 @@ impl Domain {
         ended.into_iter().collect()
     }
 
-    /// Ends the plan on one node, and forgets the node.
+    /// Ends the plan on one node, and removes the node.
     pub(super) fn end_node(&self, name: &str, node: &Node) -> Result<(), Trouble> {
         let limit = match node.lost {
-            // It may answer again; nobody waits long for that.
+            // A lost node may answer again, but is not waited for long.
             Some(_) => self.settings.status_timeout,
             None => self.settings.node_timeout,
         };
@@ -414,9 +414,9 @@ impl Domain {
         }
     }
 
-    /// Ends the plan after a failed step, of which it returns the failure.
+    /// Ends the plan after a failed step, and returns the failure.
     fn undone(&self, trouble: Trouble) -> Trouble {
-        // What happened first explains what failed then.
+        // An earlier failure explains this one.
         let trouble = self.state.lock().failed.take().unwrap_or(trouble);
         match self.end() {
             Ok(()) => trouble,
@@ -425,7 +425,7 @@ impl Domain {
     }
 }
 
-/// Puts a failure on a node, which has said where within the node it was.
+/// Adds the node to a failure that already has its position within the node.
 pub(super) fn placed(error: impl Into<Trouble>, node: &str, plan: &str) -> Trouble {
     let trouble: Trouble = error.into();
     match trouble.reason.starts_with("node ") {

@@ -1,60 +1,60 @@
-//! Reports of managers besides the results of calls.
+//! Reports of managers about incidents.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// An incident of a launched plan, reported by its manager as it notices it.
+/// An incident of a launched plan, reported when its manager detects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A process ended that nobody stopped.
+    /// A process ended unexpectedly.
     ProcessLost {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
-        /// Node.
+        /// Name of the node.
         node: String,
-        /// Process.
+        /// Name of the process.
         process: String,
-        /// Instances that ran in it.
+        /// Instances in the process.
         instances: Vec<String>,
-        /// Way in which the process ended, and whether it is started again.
+        /// Way in which the process ended, and whether it is restarted.
         reason: String,
     },
-    /// A process was started again, and its instances are connected.
+    /// A process was restarted, and its instances are connected.
     ProcessRestarted {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
-        /// Node.
+        /// Name of the node.
         node: String,
-        /// Process.
+        /// Name of the process.
         process: String,
     },
-    /// A node manager does not answer any more, or has ended the plan.
+    /// A node manager no longer answers, or has ended the plan.
     NodeLost {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
-        /// Node.
+        /// Name of the node.
         node: String,
-        /// Instances that ran on it.
+        /// Instances on the node.
         instances: Vec<String>,
         /// Description of the failure.
         reason: String,
     },
     /// A plan was ended because its execution manager did not renew it.
     Orphaned {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
-        /// Node.
+        /// Name of the node.
         node: String,
     },
-    /// A running plan was ended, because somebody asked for it.
+    /// A running plan was ended by request.
     Stopped {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
     },
-    /// A step that nobody waits for failed.
+    /// A step without a waiting caller failed.
     Failed {
-        /// Plan.
+        /// Name of the plan.
         plan: String,
         /// Description of the failure.
         reason: String,
@@ -87,7 +87,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// Takes the events of a manager.
+/// Receiver of a manager's events.
 #[derive(Clone)]
 pub(super) struct Observer(Arc<dyn Fn(&Event) + Send + Sync>);
 

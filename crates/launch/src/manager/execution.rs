@@ -1,4 +1,4 @@
-//! The execution manager: it launches plans over node managers.
+//! The execution manager, which launches plans over node managers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,16 +31,16 @@ use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::domain_application_manager::RedeployError;
 use crate::wire;
 
-/// Key of an execution manager, as DAnCE has it: `corbaloc::HOST:PORT/ExecutionManager`.
+/// Key of an execution manager, as in DAnCE: `corbaloc::HOST:PORT/ExecutionManager`.
 pub const EXECUTION_MANAGER: &str = "ExecutionManager";
 
-/// Finds the manager of a node by name, or says why there is none.
+/// Function that finds the manager of a node by name, or returns the reason for its absence.
 pub(super) type Lookup = dyn Fn(&str) -> Result<d::NodeManagerRef, String> + Send + Sync;
 
-/// The manager of plans (`Deployment::ExecutionManager`): it launches them over the managers of their nodes, watches and
+/// Manager of plans (`Deployment::ExecutionManager`): launches them over the managers of their nodes, watches and
 /// restarts their processes, and ends them.
 ///
-/// Dropping it ends its plans. Should this process end in whatever way, the node managers end them.
+/// Dropping it ends its plans. If this process ends in any other way, the node managers end them.
 pub struct ExecutionManager {
     inner: Arc<Inner>,
     reference: d::ExecutionManagerRef,
@@ -62,19 +62,19 @@ struct Plans {
 
 #[derive(Clone)]
 struct Entry {
-    /// `None` while the plan is prepared.
+    /// State of the plan; `None` during its preparation.
     domain: Option<Arc<Domain>>,
     manager: Option<ox::DomainApplicationManagerRef>,
     application: Option<d::ApplicationRef>,
 }
 
 impl ExecutionManager {
-    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`, and beside it the managers
-    /// `RepositoryManager` and `TargetManager`, which keep nothing and say so. `nodes` finds the manager of a node
-    /// by its name; `observer` gets incidents.
+    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`, and the managers
+    /// `RepositoryManager` and `TargetManager`, whose operations report that they manage nothing. `nodes` finds the
+    /// manager of a node by its name; `observer` receives incidents.
     ///
     /// # Errors
-    /// [`PoaError`], when the ORB has an execution manager already, or was shut down.
+    /// [`PoaError`], if the ORB already has an execution manager, or was shut down.
     pub fn start(
         root: &Poa,
         settings: ExecutionSettings,
@@ -99,7 +99,7 @@ impl ExecutionManager {
         let id = ObjectId::from(EXECUTION_MANAGER);
         own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
         let reference = own.activate_with_id(id, Servant(Arc::clone(&inner)))?;
-        // DAnCE's other managers, so that their clients are told what is not here.
+        // DAnCE's other managers, so that their clients get a proper exception.
         let id = ObjectId::from(REPOSITORY_MANAGER);
         own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
         own.activate_with_id::<d::RepositoryManagerRef, _>(id, RepositoryManager)?;
@@ -110,15 +110,15 @@ impl ExecutionManager {
         Ok(ExecutionManager { inner, reference })
     }
 
-    /// Returns its reference.
+    /// Returns the manager's reference.
     pub fn reference(&self) -> &d::ExecutionManagerRef {
         &self.reference
     }
 
-    /// Ends all plans, and takes no more.
+    /// Ends all plans, and refuses further ones.
     ///
     /// # Errors
-    /// The first plan that could not be ended everywhere.
+    /// The first plan that could not be ended on all nodes.
     pub fn close(&self) -> Result<(), Trouble> {
         self.inner.close()
     }
@@ -150,7 +150,7 @@ impl Inner {
         ended.into_iter().collect()
     }
 
-    /// Ends a plan that was taken out of the table.
+    /// Ends a plan that was removed from the table.
     fn end(&self, entry: &Entry) -> Result<(), Trouble> {
         let ended = entry.domain.as_ref().map_or(Ok(()), |domain| domain.end());
         self.deactivate(entry);
@@ -217,7 +217,7 @@ impl Inner {
         }
     }
 
-    /// Takes a place for a plan before it is prepared.
+    /// Reserves an entry for a plan before it is prepared.
     fn reserve(&self, name: &str) -> Result<(), Trouble> {
         let mut plans = self.plans.lock();
         let refuse = |reason: String| Err(Trouble::new(name, reason));
@@ -286,7 +286,7 @@ impl Inner {
         }
     }
 
-    /// Takes a plan that ended out of the table, also where its client does not ask for that.
+    /// Removes an ended plan from the table, even without a request of its client.
     fn forget(&self, domain: &Arc<Domain>) {
         let entry = {
             let mut plans = self.plans.lock();
@@ -302,7 +302,7 @@ impl Inner {
         }
     }
 
-    /// Takes a plan out of the table and ends it.
+    /// Removes a plan from the table and ends it.
     fn destroy(&self, manager: &d::DomainApplicationManagerRef) -> Result<(), Trouble> {
         let wanted = self.poa.reference_to_id(manager).ok();
         let entry = {
@@ -320,7 +320,7 @@ impl Inner {
         };
         let domain = entry.domain.as_ref();
         let ran = domain.is_some_and(|domain| domain.state.lock().phase == Phase::Running);
-        // It stays in the table while it ends, so that the status says so.
+        // The plan stays in the table until it has ended, for the status.
         let ended = self.end(&entry);
         if let Some(domain) = domain {
             self.forget(domain);
@@ -332,7 +332,7 @@ impl Inner {
     }
 }
 
-/// `Deployment::ExecutionManager`.
+/// Servant of `Deployment::ExecutionManager`.
 struct Servant(Arc<Inner>);
 
 impl d::ExecutionManager for Servant {
@@ -362,7 +362,7 @@ impl d::ExecutionManager for Servant {
         }
     }
 
-    /// Ends all plans. The process stays: whoever started it ends it.
+    /// Ends all plans. The process keeps running, and is ended by its owner.
     fn shutdown(&self) -> Result<(), SystemException> {
         if let Err(trouble) = self.0.close() {
             self.0.observer.tell(&Event::Failed { plan: trouble.name, reason: trouble.reason });
@@ -371,13 +371,13 @@ impl d::ExecutionManager for Servant {
     }
 }
 
-/// `OxDeployment::DomainApplicationManager` of one plan.
+/// Servant of `OxDeployment::DomainApplicationManager` for one plan.
 struct Manager {
     inner: Weak<Inner>,
     domain: Arc<Domain>,
 }
 
-/// The object of a plan that is ended meanwhile.
+/// Exception for the object of a plan that has ended meanwhile.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -421,7 +421,7 @@ impl d::DomainApplicationManager for Manager {
 
     fn get_plan(&self) -> Result<d::DeploymentPlan, SystemException> {
         let plan = self.domain.state.lock().plan.clone();
-        // It came from the wire.
+        // The plan was received in this form, so that it can be converted.
         wire::to_wire(&plan).map_err(|_| GONE)
     }
 }
@@ -444,7 +444,7 @@ impl ox::DomainApplicationManager for Manager {
     }
 }
 
-/// `Deployment::Application` of one plan.
+/// Servant of `Deployment::Application` for one plan.
 struct Launched(Arc<Domain>);
 
 impl d::Application for Launched {

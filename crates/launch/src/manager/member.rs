@@ -1,4 +1,4 @@
-//! Processes of a plan on a node, as its manager sees them.
+//! Processes of a plan on a node, as seen by its manager.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::program::Program;
 use crate::idl::deployment::{ApplicationRef, Connection};
 use crate::idl::ox_deployment::{LocalityRef, ProcessState, ProcessStatus};
 
-/// Process: what it is to run, and what it does now.
+/// A process: its part of the plan, and its state.
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) name: String,
     /// Part of the plan: the process's instances and their connections.
     pub(super) part: Plan,
-    /// Whether a change of its part was begun and has not succeeded: its instances may be gone.
+    /// Whether a change of its part has begun and not succeeded: its instances may be gone.
     pub(super) is_half_changed: bool,
     pub(super) program: Program,
-    /// Id of the process that runs, or ran last.
+    /// Id of the running or latest process.
     pub(super) uuid: String,
     pub(super) state: ProcessState,
     pub(super) child: Option<Arc<Child>>,
@@ -28,11 +28,11 @@ pub(super) struct Member {
     pub(super) application: Option<ApplicationRef>,
     pub(super) provided: Vec<Connection>,
     pub(super) restarts: u32,
-    /// Why it is in its state; may be empty.
+    /// Reason of its state; may be empty.
     pub(super) detail: String,
-    /// Whether it has connections that are to be made.
+    /// Whether it has connections that remain to be made.
     pub(super) unconnected: bool,
-    /// Whether it has instances that are to be started.
+    /// Whether it has instances that remain to be started.
     pub(super) inactive: bool,
 }
 
@@ -60,12 +60,12 @@ impl Member {
         self.state == ProcessState::Running
     }
 
-    /// Returns the manager inside the process, if it runs.
+    /// Returns the manager inside the process, if it is running.
     pub(super) fn live(&self) -> Option<&LocalityRef> {
         self.manager.as_ref().filter(|_| self.runs())
     }
 
-    /// Takes note of a process that installed its instances.
+    /// Records that the process has installed its instances.
     pub(super) fn installed(&mut self, installed: Installed) {
         self.state = ProcessState::Running;
         self.detail.clear();
@@ -77,10 +77,10 @@ impl Member {
         self.inactive = true;
     }
 
-    /// Takes note of the end of its process.
+    /// Records the end of the process.
     pub(super) fn ended(&mut self, end: End) {
         self.gone();
-        // A process that ends by itself with status 0 is done, and not restarted.
+        // A process that exits by itself with status 0 has finished, and is not restarted.
         let is_done = end.status.is_some_and(|status| status.success());
         self.state = match is_done {
             true => ProcessState::Stopped,
@@ -89,7 +89,7 @@ impl Member {
         self.detail = format!("ended by itself with {end}");
     }
 
-    /// Takes note of a process that was stopped, or could not be started.
+    /// Records that the process was stopped, or could not be started.
     pub(super) fn stopped(&mut self, state: ProcessState, detail: impl Into<String>) {
         self.gone();
         self.state = state;
@@ -102,7 +102,7 @@ impl Member {
         self.provided.clear();
     }
 
-    /// Returns what is known without asking the process.
+    /// Returns the known status, without a call to the process.
     pub(super) fn status(&self, node: &str) -> ProcessStatus {
         let is_there = self.child.as_ref().filter(|child| child.ended().is_none());
         ProcessStatus {
@@ -118,7 +118,7 @@ impl Member {
     }
 }
 
-/// Reports whether two lists hold references to the same objects.
+/// Reports whether two connections have references to the same objects.
 pub(super) fn same_ends(one: &Connection, other: &Connection) -> bool {
     let iors = |connection: &Connection| -> Vec<String> {
         let ends = connection.endpoint.iter().flatten();

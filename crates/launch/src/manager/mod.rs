@@ -1,4 +1,4 @@
-//! Managers of plans: who starts processes on nodes, connects, watches and ends them.
+//! Managers of plans, which start processes on nodes, connect, watch and end them.
 //!
 //! ```text
 //! ExecutionManager --prepare, launch, renew--> NodeManager --start, watch--> process (LocalityManager)

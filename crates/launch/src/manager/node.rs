@@ -1,4 +1,4 @@
-//! The manager of a node: it starts and ends processes of plans there.
+//! The manager of a node, which starts and ends processes of plans there.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -30,16 +30,15 @@ use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::node_application_manager::{RedeployError, RestartError};
 use crate::wire;
 
-/// Property of a plan: milliseconds for which node managers keep it without being asked to.
+/// Property of a plan: milliseconds for which node managers keep it without a renewal.
 pub(super) const LEASE: &str = "OxORB.lease";
 
-/// Suffix to the node's name in the key of its manager, as DAnCE has it:
-/// `corbaloc::HOST:PORT/NODE.NodeManager`.
+/// Suffix to the node's name in the key of its manager, as in DAnCE: `corbaloc::HOST:PORT/NODE.NodeManager`.
 pub const NODE_MANAGER: &str = ".NodeManager";
 
-/// The manager of a node (`Deployment::NodeManager`): it starts the processes of plans there, watches and ends them.
+/// Manager of a node (`Deployment::NodeManager`): starts the processes of plans there, watches and ends them.
 ///
-/// Dropping it kills its processes; so does the kernel, should this process end in whatever way.
+/// Dropping it kills its processes; if this process ends in any other way, the kernel does.
 pub struct NodeManager {
     inner: Arc<Inner>,
     reference: d::NodeManagerRef,
@@ -50,7 +49,7 @@ struct Inner {
     poa: Poa,
     observer: Observer,
     plans: Mutex<Plans>,
-    /// Wakes the thread that watches leases.
+    /// Signal for the thread that watches leases.
     changed: Condvar,
 }
 
@@ -63,16 +62,16 @@ struct Plans {
 #[derive(Clone)]
 struct Entry {
     application: Arc<Application>,
-    /// Object of the application, once it is launched.
+    /// Object of the application, after the launch.
     launched: Option<d::NodeApplicationRef>,
 }
 
 impl NodeManager {
-    /// Serves a node manager under the key `NAME.NodeManager`, in POAs below `root`. References to it
-    /// are persistent where the ORB listens at a fixed port.
+    /// Serves a node manager under the key `NAME.NodeManager`, in POAs below `root`. References to it are persistent
+    /// if the ORB listens at a fixed port.
     ///
     /// # Errors
-    /// [`PoaError`], when the ORB has a manager of this node already, or was shut down.
+    /// [`PoaError`], if the ORB already has a manager of this node, or was shut down.
     pub fn start(root: &Poa, name: &str, settings: NodeSettings) -> Result<NodeManager, PoaError> {
         NodeManager::start_observed(root, name, settings, |_| ())
     }
@@ -126,15 +125,15 @@ impl NodeManager {
         Ok(NodeManager { inner, reference })
     }
 
-    /// Returns its reference.
+    /// Returns the manager's reference.
     pub fn reference(&self) -> &d::NodeManagerRef {
         &self.reference
     }
 
-    /// Ends all plans on this node, and takes no more.
+    /// Ends all plans on this node, and refuses further ones.
     ///
     /// # Errors
-    /// The first plan with a process that is still there after it was killed.
+    /// The first plan with a process that still exists after it was killed.
     pub fn close(&self) -> Result<(), Trouble> {
         self.inner.close()
     }
@@ -167,7 +166,7 @@ impl Inner {
         ended.into_iter().collect()
     }
 
-    /// Ends a plan that was taken out of the table.
+    /// Ends a plan that was removed from the table.
     fn end(&self, id: &ObjectId, entry: &Entry) -> Result<(), Trouble> {
         let ended = entry.application.destroy();
         if let Some(launched) = &entry.launched {
@@ -187,7 +186,7 @@ impl Inner {
     ) -> Result<d::NodeApplicationManagerRef, Trouble> {
         let mut plan = wire::from_wire(plan)?;
         let lease = property::text(&plan, LEASE).and_then(|text| text.parse().ok());
-        // Processes need not know it, and plans compare equal without it.
+        // Processes do not need it, and plans are compared without it.
         plan.info_property.retain(|property| property.name != LEASE);
         let refuse = |reason: String| Err(Trouble::new(label(&plan), reason));
         let own = &self.starter.node;
@@ -221,7 +220,8 @@ impl Inner {
         Ok(reference.into())
     }
 
-    /// Refuses a plan that alone has more processes than the node may run, before it is divided: each part is a copy.
+    /// Refuses a plan that alone has more processes than the node may run, before it is divided, since each part is a
+    /// copy.
     fn check_processes(&self, plan: &Plan) -> Result<(), Trouble> {
         let (count, most) = (processes(plan).len(), self.starter.settings.max_processes);
         match count > most {
@@ -243,13 +243,13 @@ impl Inner {
         });
         match entry {
             Some((id, entry)) => self.end(&id, &entry),
-            // Ended before: by its lease, or by another call.
+            // The plan has ended before, by its lease or by another call.
             None => Ok(()),
         }
     }
 }
 
-/// Returns the lifespan of a manager's references: they outlive the process where its port stays.
+/// Returns the lifespan of a manager's references: persistent if its port is fixed.
 pub(super) fn lifespan(root: &Poa) -> Lifespan {
     match root.orb().is_some_and(|orb| orb.has_fixed_ports(None)) {
         true => Lifespan::Persistent,
@@ -257,9 +257,9 @@ pub(super) fn lifespan(root: &Poa) -> Lifespan {
     }
 }
 
-/// Ends plans that are not renewed.
+/// Ends plans whose leases have expired.
 fn watch(inner: &Weak<Inner>) {
-    /// Time between two looks at leases.
+    /// Period of the checks of leases.
     const LOOK: Duration = Duration::from_millis(250);
     loop {
         let Some(inner) = inner.upgrade() else {
@@ -293,7 +293,7 @@ fn watch(inner: &Weak<Inner>) {
     }
 }
 
-/// `Deployment::NodeManager`.
+/// Servant of `Deployment::NodeManager`.
 struct Servant(Arc<Inner>);
 
 impl d::NodeManager for Servant {
@@ -336,13 +336,13 @@ impl d::NodeManager for Servant {
     }
 }
 
-/// `OxDeployment::NodeApplicationManager` of one plan.
+/// Servant of `OxDeployment::NodeApplicationManager` for one plan.
 struct Manager {
     inner: Weak<Inner>,
     application: Arc<Application>,
 }
 
-/// The object of a plan that is ended meanwhile.
+/// Exception for the object of a plan that has ended meanwhile.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -372,7 +372,7 @@ impl d::ApplicationManager for Manager {
         let own = entries.find(|entry| Arc::ptr_eq(&entry.application, &self.application));
         match own {
             Some(entry) => entry.launched = Some(reference.clone()),
-            // Its manager was destroyed meanwhile, and the processes with it.
+            // Its manager was destroyed meanwhile, with the processes.
             None => {
                 let _ = inner.poa.deactivate(&reference);
                 return Err(GONE.into());
@@ -429,7 +429,7 @@ impl ox::NodeApplicationManager for Manager {
     }
 }
 
-/// `Deployment::NodeApplication` of one plan.
+/// Servant of `Deployment::NodeApplication` for one plan.
 struct Launched {
     inner: Weak<Inner>,
     application: Arc<Application>,

@@ -1,4 +1,4 @@
-//! Processes of a node: started, configured, ended.
+//! Processes of a node: start, configuration, end.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::idl::deployment::{ApplicationRef, Connection, Property};
 use crate::idl::ox_deployment::LocalityRef;
 use crate::wire;
 
-/// Starts processes of one node.
+/// Starter of the processes of one node.
 pub(super) struct Starter {
     pub(super) node: String,
     pub(super) settings: NodeSettings,
     pub(super) arrivals: Arc<Arrivals>,
     pub(super) activator: LocalityManagerActivatorRef,
-    /// Processes that run.
+    /// Number of running processes.
     pub(super) count: Arc<AtomicUsize>,
 }
 
-/// A process whose instances are installed.
+/// A process with installed instances.
 pub(super) struct Installed {
     pub(super) manager: LocalityRef,
     pub(super) application: Option<ApplicationRef>,
     pub(super) provided: Vec<Connection>,
 }
 
-/// Place among the processes of a node; given back when it is dropped.
+/// Permit for a process of a node; released when dropped.
 struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {
@@ -45,7 +45,7 @@ impl Drop for Place {
 }
 
 impl Starter {
-    /// Starts the process of an id. `at_end` runs once it has ended.
+    /// Starts a process with an id. `at_end` runs after its end.
     pub(super) fn start(
         &self,
         name: &str,
@@ -74,7 +74,7 @@ impl Starter {
         })
     }
 
-    /// Waits for a process, and installs its instances.
+    /// Waits for a process to call back, and installs its instances.
     pub(super) fn install(
         &self,
         name: &str,
@@ -117,8 +117,8 @@ impl Starter {
         manager.map_err(|trouble| trouble.within(place, first))
     }
 
-    /// Ends a process: removes its instances, asks it to end, and kills it where that takes too long. Returns whether it had
-    /// to be killed.
+    /// Ends a process: removes its instances, requests its end, and kills it after a time limit. Returns whether it was
+    /// killed.
     pub(super) fn end(
         &self,
         child: &Child,
@@ -130,7 +130,7 @@ impl Starter {
             && child.ended().is_none()
         {
             let manager = manager.with_timeout(limit);
-            // What does not end well is killed below.
+            // A process that does not end in order is killed below.
             let _ = manager.destroy_application(application);
             is_asked = manager.shutdown().is_ok();
         }

@@ -14,18 +14,19 @@ use super::trusted;
 use crate::LaunchError;
 use crate::process::ARGUMENTS;
 
-/// Program that a process of a plan executes.
+/// Program of a process of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
-    /// Arguments before those that say which process it is: a shared library that the executable loads.
+    /// Arguments before those of the locality: a shared library that the executable loads.
     pub(super) before: Vec<String>,
-    /// Arguments of the plan's real-time resources, and then of the manager: the later of two settings wins.
+    /// Arguments of the plan's real-time resources, followed by the manager's; the later of two settings takes
+    /// precedence.
     pub(super) arguments: Vec<String>,
 }
 
 impl Program {
-    /// Finds the executable of all instances of a process.
+    /// Finds the common executable of all instances of a process.
     pub(super) fn of(part: &Plan, settings: &NodeSettings) -> Result<Program, Trouble> {
         let locations = Locations::of(part);
         let mut found: Option<(&Instance, &str)> = None;
@@ -58,7 +59,7 @@ impl Program {
     }
 }
 
-/// Locations of the artifacts of a plan, by what its instances are made of. Making it takes time linear in the plan.
+/// Locations of the artifacts of a plan, by implementation. Creation takes time linear in the plan.
 pub(crate) struct Locations<'p> {
     implementations: HashMap<&'p str, &'p Implementation>,
     artifacts: HashMap<&'p str, &'p Artifact>,
@@ -72,7 +73,7 @@ impl<'p> Locations<'p> {
         }
     }
 
-    /// Returns the artifacts that instances of a plan are run from, each once, with an instance that needs it and the location.
+    /// Returns the distinct artifacts of a plan's instances, each with an instance that needs it and the location.
     pub(crate) fn used(&self, plan: &'p Plan) -> Vec<(&'p Artifact, &'p Instance, &'p str)> {
         let mut seen = HashSet::new();
         let mut used = Vec::new();
@@ -82,7 +83,7 @@ impl<'p> Locations<'p> {
             let Some(artifact) = first.and_then(|to| self.artifacts.get(&*to.id)) else {
                 continue;
             };
-            // What has no location is refused without looking for a file.
+            // An artifact without a location is refused elsewhere.
             if seen.insert(&*artifact.id.0)
                 && let Ok(location) = self.location(instance)
             {
@@ -92,7 +93,8 @@ impl<'p> Locations<'p> {
         used
     }
 
-    /// Returns an instance and the location of its artifact, which is that of `other`, an instance of the same process.
+    /// Returns an instance and the location of its artifact, which must equal that of `other`, an instance of the same
+    /// process.
     pub(crate) fn shared(
         &self,
         other: Option<(&Instance, &str)>,
@@ -143,7 +145,7 @@ impl<'p> Locations<'p> {
     }
 }
 
-/// Returns the path of a location, which is on the machine of the node.
+/// Returns the path of a location on the node's machine.
 fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
     let scheme = location.split_once(':').map(|(scheme, _)| scheme);
     match scheme {
@@ -158,7 +160,7 @@ fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// Arguments that the real-time resources of a plan have for its processes.
+/// Returns the arguments for processes in the real-time resources of a plan.
 fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
     let resources = crate::resources::resources_of(part)
         .map_err(|error| Trouble::new(part.label.clone().unwrap_or_default(), error.reason()))?;
@@ -170,13 +172,13 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
     }
 }
 
-/// Refuses arguments of a plan that it may not give to processes under managers.
+/// Refuses arguments that a plan may not set for processes under managers.
 pub(crate) fn managed_arguments(line: &[String]) -> Result<(), String> {
     crate::check_arguments(line)?;
     check_places(line)
 }
 
-/// Refuses arguments of a plan that would change those of the manager, which stand around them.
+/// Refuses arguments of a plan that would interfere with the manager's, which surround them.
 fn check_places(line: &[String]) -> Result<(), String> {
     let own = |argument: &&String| {
         let name = argument.split_once('=').map_or(argument.as_str(), |(name, _)| name);
@@ -197,10 +199,10 @@ fn check_places(line: &[String]) -> Result<(), String> {
 }
 
 impl Artifacts {
-    /// Checks that executables can be found: the folder is there, and others may not change it.
+    /// Checks that executables can be found: the folder exists, and others may not change it.
     ///
     /// # Errors
-    /// What is wrong with the folder, as a sentence.
+    /// Problem of the folder, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Artifacts::Refused => Ok(()),
@@ -215,7 +217,7 @@ impl Artifacts {
         }
     }
 
-    /// Finds the executable of a location of a plan.
+    /// Finds the executable for a location in a plan.
     pub(crate) fn find(&self, location: &str) -> Result<PathBuf, String> {
         let location = on_this_machine(location)?;
         let folder = match self {
@@ -242,7 +244,7 @@ impl Artifacts {
             ),
             _ => None,
         };
-        // What lies outside is refused unseen: the answer does not tell what is there.
+        // A path outside is refused without access to it, so that the answer does not reveal what exists.
         if let Some(below) = &below
             && !(stays_within(&location) || leads_below(&path, folder) || leads_below(&path, below))
         {
@@ -266,7 +268,7 @@ fn stays_within(location: &str) -> bool {
     components.all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
 }
 
-/// Reports whether a path without `..` is one below a folder.
+/// Reports whether a path without `..` is below a folder.
 fn leads_below(path: &Path, folder: &Path) -> bool {
     path.strip_prefix(folder).is_ok_and(|rest| rest.to_str().is_some_and(stays_within))
 }
@@ -332,7 +334,7 @@ mod tests {
             assert_eq!(anywhere.find(url).unwrap(), anywhere.find("/bin/sh").unwrap(), "{url}");
         }
         assert!(anywhere.find("file:").unwrap_err().contains("names no path"));
-        // The answer tells nothing of what is outside.
+        // The answer reveals nothing about files outside.
         let missing = below.find("/nonexistent/p").unwrap_err();
         assert_eq!(missing.replace("/nonexistent/p", "/bin/sh"), outside);
         let whole = folder.canonicalize().unwrap().join("bin/p");

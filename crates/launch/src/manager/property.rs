@@ -1,4 +1,4 @@
-//! Settings of managers within a plan: texts in its properties.
+//! Settings of managers within a plan, as text properties.
 
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::Plan;

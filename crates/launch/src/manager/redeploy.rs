@@ -1,5 +1,5 @@
-//! Redeployment: what changes between a running plan and another one, and how it is changed while
-//! the rest runs.
+//! Redeployment: the difference between a running plan and another one, and the change to it while the rest keeps
+//! running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use crate::wire;
 /// Difference between two plans, by names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Instances of the new plan alone.
+    /// Instances that exist only in the new plan.
     pub added: BTreeSet<String>,
-    /// Instances of the old plan alone.
+    /// Instances that exist only in the old plan.
     pub removed: BTreeSet<String>,
-    /// Instances of both with another node, implementation, artifact, or other values.
+    /// Instances in both plans with a different node, implementation, artifact, or values.
     pub changed: BTreeSet<String>,
-    /// Connections of the old plan that are gone, differ, or end at an instance that is gone or differs.
+    /// Connections of the old plan that are removed, differ, or end at an instance that is removed or differs.
     pub broken: BTreeSet<String>,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn named(plan: &Plan) -> BTreeMap<&str, &Instance> {
     instances.map(|one| (one.name.as_str(), one)).collect()
 }
 
-/// Reports whether an instance is the same in two plans, with all that it is made of.
+/// Reports whether an instance, with its implementation, is the same in two plans.
 fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
     one.node == other.node
         && one.config_property == other.config_property
@@ -105,7 +105,7 @@ pub(super) fn same_making(old: &Plan, one: &Instance, new: &Plan, other: &Instan
     made_of(old, one) == made_of(new, other)
 }
 
-/// Ends of a connection, in an order of their own.
+/// Returns the ends of a connection, sorted.
 pub(super) fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
     let inner = connection.internal_endpoint.iter().map(|end| {
         let at = plan.instance_at(&end.instance);
@@ -118,8 +118,7 @@ pub(super) fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
 }
 
 impl Domain {
-    /// Puts another plan in place of the running one. Instances that are in both go on; after a failure the old plan is put
-    /// back.
+    /// Replaces the running plan. Instances in both plans keep running; after a failure the old plan is restored.
     pub(super) fn redeploy(&self, new: Plan) -> Result<(), Trouble> {
         let _pass = self.pass()?;
         let old = {
@@ -157,7 +156,7 @@ impl Domain {
             self.change_node(&name, part)
         });
         changed.into_iter().collect::<Result<(), Trouble>>()?;
-        // What an instance provides may have moved though the plan says the same of it.
+        // The objects that an instance provides may have changed even if its description has not.
         let after = self.provided();
         let moved = before.iter().filter(|one| {
             let other = after.iter().find(|other| other.name == one.name);
@@ -170,7 +169,7 @@ impl Domain {
 
     fn change_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
         let mut node = self.state.lock().nodes.get(name).cloned();
-        // Prepared, but its launch failed: nothing runs there.
+        // Prepared, but its launch failed: nothing is running there.
         if let Some(prepared) = node.take_if(|node| node.application.is_none()) {
             self.end_node(name, &prepared)?;
         }
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn equal_plans_do_not_differ() {
         let old = plan(PLAN);
-        // The order of elements says nothing.
+        // The order of elements is irrelevant.
         let mut new = old.clone();
         new.instance.reverse();
         new.connection.reverse();

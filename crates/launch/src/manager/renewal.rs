@@ -1,4 +1,4 @@
-//! Keeps a plan on one node: a thread renews its lease there and does nothing else, so that no other step delays it.
+//! Renewal of a plan's lease on one node, in a separate thread, so that no other step delays it.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::split;
 use super::trouble::Trouble;
 use crate::idl::ox_deployment::NodeApplicationManagerRef;
 
-/// Longest time between two renewals, which also tell that processes ended.
+/// Longest time between two renewals, which also report ends of processes.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// Renews a plan on a node, four times within its lease or more often, until the plan ends, the node is lost or the plan leaves it.
+/// Renews a plan on a node, at least four times per lease, until the plan ends, the node is lost or the plan leaves it.
 pub(super) fn keep(
     domain: &Weak<Domain>,
     name: &str,
@@ -38,7 +38,7 @@ pub(super) fn keep(
 }
 
 impl Domain {
-    /// Takes note of the answer of a node. Returns whether it is to be renewed further.
+    /// Processes the answer of a node. Returns whether to continue renewing.
     fn renewed(
         &self,
         name: &str,
@@ -47,7 +47,7 @@ impl Domain {
     ) -> bool {
         let mut state = self.state.lock();
         let node = state.nodes.get_mut(name).filter(|node| {
-            // A node that left the plan and is in it again has another thread.
+            // A node that left the plan and joined it again has another thread.
             node.lost.is_none() && node.plans.reference().is_equivalent(plans.reference())
         });
         let Some(node) = node else {
@@ -62,8 +62,8 @@ impl Domain {
                 true
             }
             Err(error) => {
-                // The manager is there and has no such plan: its processes ended with it. What else fails may pass, and
-                // ends the plan there when the lease ends.
+                // The manager exists but does not have the plan, whose processes have ended with it. Any other failure
+                // may be temporary; the plan ends there when the lease expires.
                 let is_gone = error.kind == SystemExceptionKind::ObjectNotExist;
                 if !is_gone && node.heard.elapsed() < self.settings.lease {
                     return true;
@@ -75,7 +75,7 @@ impl Domain {
         }
     }
 
-    /// Counts a node as lost, which has ended the plan itself by now.
+    /// Marks a node as lost, which has ended the plan itself by now.
     fn lose(&self, name: &str, reason: &str) {
         let (part, phase) = {
             let mut state = self.state.lock();
@@ -97,7 +97,7 @@ impl Domain {
             (part, phase)
         };
         if phase < Phase::Running {
-            // The launch that waits for other nodes fails, and is undone.
+            // The launch, which waits for other nodes, fails and is undone.
             let _ = self.end();
         } else if !self.is_ending() {
             self.observer.tell(&Event::NodeLost {
@@ -109,7 +109,7 @@ impl Domain {
         }
     }
 
-    /// Waits until `next`. Returns whether the plan is there still.
+    /// Waits until `next`. Returns whether the plan still exists.
     fn rest(&self, next: Instant) -> bool {
         let mut state = self.state.lock();
         while !self.is_ending() {

@@ -1,4 +1,4 @@
-//! The repository of packages, which is empty here: plans are made of packages before they are launched.
+//! The repository of packages, which is empty: plans are made from packages before they are launched.
 
 use oxorb_object::SystemException;
 
@@ -8,10 +8,10 @@ use crate::idl::deployment::repository_manager::{
     InstallPackageError,
 };
 
-/// Key of the repository manager beside an execution manager.
+/// Key of the repository manager of an execution manager.
 pub const REPOSITORY_MANAGER: &str = "RepositoryManager";
 
-/// `Deployment::RepositoryManager` that has no package and takes none.
+/// `Deployment::RepositoryManager` without packages, which accepts none.
 pub(super) struct RepositoryManager;
 
 /// Returns the refusal of a package.

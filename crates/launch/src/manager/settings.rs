@@ -1,36 +1,35 @@
-//! Limits and time-outs of managers, and what happens to processes that end.
+//! Limits and time-outs of managers, and restart policies.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Limits of a node manager, and how it starts processes. What is beyond is refused, and the answer names the setting.
+/// Limits of a node manager, and the start of processes. Requests beyond a limit are refused, and the answer names the
+/// setting.
 #[derive(Clone, Debug)]
 pub struct NodeSettings {
     /// Executables that plans may name. Default: none.
     pub artifacts: Artifacts,
-    /// Arguments of each process, after those of the plan, so that they win where both give a setting. Default: none.
+    /// Arguments of each process, after those of the plan, so that they take precedence. Default: none.
     pub arguments: Vec<String>,
-    /// Program that runs a process of a shared library, and its arguments before the library, `--` and the arguments of a
-    /// locality. Default: none, and shared libraries are refused. `oxorb node serve` has `oxorb deploy host`.
+    /// Program that runs the process of a shared library, with its arguments before the library, `--` and the arguments
+    /// of a locality. Default: none, so that shared libraries are refused. `oxorb node serve` uses `oxorb deploy host`.
     pub library_host: Vec<String>,
     /// Plans with a part on this node. Default 64. Answer: PlanError.
     pub max_plans: usize,
     /// Processes of all plans together. Default 256; each takes two threads and three descriptors of the manager.
     /// Answer: PlanError.
     pub max_processes: usize,
-    /// Longest time that a process may take from its start until it calls back. Default 30 s.
-    /// Answer: StartError.
+    /// Time limit from the start of a process until it calls back. Default 30 s. Answer: StartError.
     pub start_timeout: Duration,
-    /// Longest time of each call to a process: installing, connecting, starting. Default 30 s.
-    /// Answer: StartError.
+    /// Time limit of each call to a process: installing, connecting, starting. Default 30 s. Answer: StartError.
     pub call_timeout: Duration,
-    /// Longest time that a process may take to say what it runs. Default 2 s. Then the status says
-    /// that it does not answer.
+    /// Time limit for a process to report its status. Default 2 s. After it, the status says that the process does not
+    /// answer.
     pub status_timeout: Duration,
-    /// Longest time that removing the instances of a process may take, and then its end. Default 5
-    /// s each. Then it is killed.
+    /// Time limit for removing the instances of a process, and then for its end, after which it is killed. Default 5 s
+    /// each.
     pub stop_timeout: Duration,
 }
 
@@ -52,42 +51,40 @@ impl Default for NodeSettings {
 
 /// Executables that plans may name as locations of artifacts.
 ///
-/// A file is refused if others than this user and root may change it: it and all folders and links on the way to it belong
-/// to one of them, and neither group nor others may write to them, folders with the sticky bit excepted.
+/// A file is refused if others than this user and root may change it: it and all folders and links on the path must
+/// belong to one of them, without write permission for group or others, except for folders with the sticky bit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Artifacts {
-    /// None: each plan is refused.
+    /// Empty set: each plan is refused.
     #[default]
     Refused,
-    /// Programs in this folder and the folders below, links followed. Relative locations begin
-    /// there.
+    /// Programs in this folder and its subfolders, with links followed. Relative locations start in this folder.
     Below(PathBuf),
-    /// All that this user may run. Relative locations begin in this folder.
+    /// All programs that this user may run. Relative locations start in this folder.
     Anywhere(PathBuf),
 }
 
-/// Limits of an execution manager. What is beyond is refused, and the answer names the setting.
+/// Limits of an execution manager. Requests beyond a limit are refused, and the answer names the setting.
 #[derive(Clone, Debug)]
 pub struct ExecutionSettings {
-    /// Plans at a time. Default 64. Answer: PlanError.
+    /// Concurrent plans. Default 64. Answer: PlanError.
     pub max_plans: usize,
     /// Nodes of one plan. Default 256; each takes a thread, which renews the plan there. Answer: PlanError.
     pub max_nodes: usize,
     /// Instances of one plan. Default 10,000. Answer: PlanError.
     pub max_instances: usize,
-    /// Longest time of each call to a node manager that starts or stops something. Default 120 s:
-    /// longer than what its own time-outs add up to. Answer: StartError.
+    /// Time limit of each call to a node manager that starts or stops something. Default 120 s: longer than the sum of
+    /// the node manager's own time-outs. Answer: StartError.
     pub node_timeout: Duration,
-    /// Longest time that a client which launches a plan may take from one step to the next. Default
-    /// 60 s. Then the plan is ended.
+    /// Longest time between two steps of a client that launches a plan, after which the plan is ended. Default 60 s.
     pub client_timeout: Duration,
-    /// Longest time that a node manager may take to say what it runs. Default 5 s.
+    /// Time limit for a node manager to report its status. Default 5 s.
     pub status_timeout: Duration,
-    /// Time that node managers keep a plan which its execution manager does not renew: it renews
-    /// four times as often, and each second at least. Default 10 s. A node manager that has not
-    /// answered for so long counts as lost.
+    /// Time for which node managers keep a plan without a renewal by its execution manager, which renews it four times
+    /// as often, and at least once per second. Default 10 s. A node manager that has not answered for this time counts
+    /// as lost.
     pub lease: Duration,
-    /// Treatment of processes that end, unless the plan says so (`OxORB.restart`). Default: none.
+    /// Restart policy, unless the plan has one (`OxORB.restart`). Default: none.
     pub restart: RestartPolicy,
 }
 
@@ -106,7 +103,7 @@ impl Default for ExecutionSettings {
     }
 }
 
-/// Treatment of a process that ends though it was not stopped.
+/// Treatment of a process that ends without being stopped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -121,25 +118,25 @@ impl Default for ExecutionSettings {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartPolicy {
-    /// Leaves it lost until the plan is redeployed.
+    /// The process stays lost until the plan is redeployed.
     #[default]
     Never,
-    /// Starts it again, unless it ended with status 0.
+    /// The process is restarted, unless it exited with status 0.
     OnFailure {
-        /// Restarts of one process, until the plan is redeployed.
+        /// Maximum number of restarts of one process, until the plan is redeployed.
         limit: u32,
-        /// Time between the end that was noticed and the restart.
+        /// Time from the detection of the end to the restart.
         delay: Duration,
     },
 }
 
 impl RestartPolicy {
-    /// Name of the property of a plan that says what happens to its processes.
+    /// Name of the property of a plan that holds its restart policy.
     pub const PROPERTY: &str = "OxORB.restart";
 
-    /// Restarts unless said.
+    /// Default limit of restarts.
     const LIMIT: u32 = 3;
-    /// Delay unless said.
+    /// Default delay.
     const DELAY: Duration = Duration::from_secs(1);
 }
 

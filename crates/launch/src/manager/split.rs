@@ -1,4 +1,4 @@
-//! Parts of a plan: what runs on one node, and in one process.
+//! Parts of a plan, for one node and for one process.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use oxorb_deploy::{Process, processes};
 use crate::idl::deployment as d;
 use crate::part::instance_elsewhere;
 
-/// Returns a plan with some of its instances alone, as [`part`](crate::part) does. Constraints keep their numbers, after
+/// Returns a plan reduced to some of its instances, like [`part`](crate::part). Constraints keep their numbers, from
 /// which processes are named.
 fn part(plan: &Plan, process: &Process) -> Plan {
     let mut part = crate::part(plan, process);
@@ -51,7 +51,7 @@ pub(crate) fn by_process(plan: &Plan) -> Vec<(String, Plan)> {
         .collect()
 }
 
-/// Returns the names of connections at which instances of a part use what other instances provide.
+/// Returns the names of connections through which instances of a part use objects of other instances.
 pub(crate) fn used(part: &Plan) -> BTreeSet<&str> {
     named(part, |connection| {
         let mut ends = connection.internal_endpoint.iter();
@@ -59,7 +59,7 @@ pub(crate) fn used(part: &Plan) -> BTreeSet<&str> {
     })
 }
 
-/// Returns the names of connections at which instances of a part provide something.
+/// Returns the names of connections for which instances of a part provide objects.
 pub(crate) fn provided(part: &Plan) -> BTreeSet<&str> {
     named(part, |connection| {
         let mut ends = connection.internal_endpoint.iter();
@@ -67,7 +67,7 @@ pub(crate) fn provided(part: &Plan) -> BTreeSet<&str> {
     })
 }
 
-/// Returns the names of connections whose providers in other parts have fewer references in `given` than there are of them.
+/// Returns the names of connections that have fewer references in `given` than providers in other parts.
 pub(crate) fn lacking<'p>(part: &'p Plan, given: &[d::Connection]) -> Vec<&'p str> {
     let used = used(part);
     let connections = part.connection.iter();

@@ -1,4 +1,4 @@
-//! Steward of a launched plan: notices what ends on its nodes, and starts it again.
+//! Steward of a launched plan: detects ends of processes on its nodes, and restarts them.
 
 use std::collections::BTreeSet;
 use std::sync::Weak;
@@ -16,10 +16,10 @@ use super::together::together;
 use crate::idl::deployment::Connection;
 use crate::idl::ox_deployment::{InstancePhase, InstanceStatus, ProcessState, ProcessStatus};
 
-/// Longest time between two looks at the nodes, and between two attempts at a step that failed.
+/// Longest time between two checks of the nodes, and between two attempts at a failed step.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Shortest time between two looks.
+/// Shortest time between two checks.
 const FLOOR: Duration = Duration::from_millis(100);
 
 /// Watches a plan until it ends.
@@ -37,7 +37,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
                 return;
             }
             let next = match is_done {
-                // Another operation runs.
+                // Another operation is running.
                 false => looked + FLOOR,
                 true => state.next_look(looked),
             };
@@ -51,7 +51,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
 }
 
 impl State {
-    /// Returns when to look next after a look at `last`.
+    /// Returns the time of the next check, after one at `last`.
     fn next_look(&self, last: Instant) -> Instant {
         let nodes = || self.nodes.values().filter(|node| node.lost.is_none());
         if nodes().any(|node| node.told > node.ends) {
@@ -62,7 +62,7 @@ impl State {
         due.map_or(latest, |due| (*due).clamp(last + FLOOR, latest))
     }
 
-    /// Reports whether there is something to do for a plan that runs.
+    /// Reports whether a running plan needs work.
     fn has_work(&self) -> bool {
         let now = Instant::now();
         let mut nodes = self.nodes.values().filter(|node| node.lost.is_none());
@@ -77,7 +77,7 @@ impl State {
                 }))
     }
 
-    /// Notes connections whose providers are gone, to be ended where they are used.
+    /// Marks connections whose providers are gone, to be ended by their users.
     pub(super) fn mark_stale(&mut self, names: &BTreeSet<&str>) {
         for node in self.nodes.values_mut().filter(|node| node.lost.is_none()) {
             let used = split::used(&node.part);
@@ -88,7 +88,7 @@ impl State {
 }
 
 impl Domain {
-    /// Ends a plan whose client went away in the middle of its launch.
+    /// Ends a plan whose client left in the middle of its launch.
     fn end_abandoned(&self) {
         let limit = self.settings.client_timeout;
         let is_late = || {
@@ -99,14 +99,14 @@ impl Domain {
             return;
         }
         {
-            // A step that runs is waited for, by its own limit.
+            // A running step is waited for, within its own limit.
             let Some(_pass) = self.try_pass() else {
                 return;
             };
             if !is_late() {
                 return;
             }
-            // No further step passes.
+            // No further step can begin.
             self.begin_end();
         }
         let ended = self.end();
@@ -118,12 +118,12 @@ impl Domain {
         self.observer.tell(&Event::Failed { plan: self.label.clone(), reason });
     }
 
-    /// Does what is to be done on the nodes. Returns whether it could: another operation may run.
+    /// Does pending work on the nodes. Returns `false` if another operation is running.
     fn look(&self) -> bool {
         if !self.state.lock().has_work() {
             return true;
         }
-        // A launch or a redeployment notices by itself what ends under its hands.
+        // A launch or a redeployment detects ends of its processes itself.
         let Some(_pass) = self.try_pass() else {
             return false;
         };
@@ -146,7 +146,7 @@ impl Domain {
         true
     }
 
-    /// Asks a node what it provides, after a restart that failed in part.
+    /// Queries the provided objects of a node, after a restart that failed in part.
     fn ask_provided(&self, name: &str, node: &Node) {
         let plans = node.plans.with_timeout(self.settings.node_timeout);
         if let Ok(provided) = plans.restart(&[]) {
@@ -154,7 +154,7 @@ impl Domain {
         }
     }
 
-    /// Takes what a node provides now. References that differ from before are ended where they are used.
+    /// Updates the provided objects of a node. Connections to changed references are ended by their users.
     fn set_provided(&self, name: &str, provided: Vec<Connection>) {
         let mut state = self.state.lock();
         let Some(node) = state.nodes.get_mut(name) else {
@@ -170,14 +170,14 @@ impl Domain {
         state.mark_stale(&moved.map(|one| one.name.as_str()).collect());
     }
 
-    /// Looks which processes of a node have ended, and decides what becomes of them.
+    /// Determines which processes of a node have ended, and decides about their restart.
     fn examine(&self, name: &str, node: &Node) {
         let plans = node.plans.with_timeout(self.settings.status_timeout);
         let Ok(statuses) = plans.status() else {
             return;
         };
         let parts = split::by_process(&node.part);
-        // What ended together starts together.
+        // Processes that ended together are restarted together.
         let now = Instant::now();
         for status in statuses {
             let is_ended = matches!(status.state, ProcessState::Lost | ProcessState::Stopped);
@@ -195,7 +195,7 @@ impl Domain {
                 if let Some(node) = state.nodes.get_mut(name) {
                     node.ended.insert(status.process.clone(), again);
                     node.restarted.remove(&status.process);
-                    // Nobody is connected to it any more.
+                    // Its users are no longer connected to it.
                     node.provided.retain(|one| !gone.contains(one.name.as_str()));
                 }
                 state.mark_stale(&gone);
@@ -213,7 +213,7 @@ impl Domain {
         }
     }
 
-    /// Returns when a process that ended is started again, and says so.
+    /// Returns the time at which an ended process is restarted, if it is, and a description of the decision.
     fn decide(&self, status: &ProcessStatus, now: Instant) -> (Option<Instant>, String) {
         match self.restart_policy() {
             RestartPolicy::Never => (None, "the restart policy is never".to_owned()),
@@ -233,7 +233,7 @@ impl Domain {
         }
     }
 
-    /// Starts processes again whose time has come.
+    /// Restarts processes that are due.
     fn restart_due(&self) {
         let now = Instant::now();
         let nodes = self.live().into_iter();
@@ -254,14 +254,14 @@ impl Domain {
         let started = plans.restart(processes);
         {
             let mut state = self.state.lock();
-            // Those that started are connected and run, also if others did not.
+            // Started processes are connected and run even if others failed.
             state.is_unfinished = true;
             if let Some(node) = state.nodes.get_mut(name) {
                 for process in processes {
                     node.ended.remove(process);
                     node.restarted.insert(process.clone());
                 }
-                // What failed is looked at again: the next attempt, or the limit.
+                // A failed restart is examined again, for the next attempt or the limit.
                 if started.is_err() {
                     node.is_unknown = true;
                     node.ends = u64::MAX;
@@ -280,7 +280,7 @@ impl Domain {
         }
     }
 
-    /// Ends connections whose providers are gone. Those of a node that does not answer are ended at the next look.
+    /// Ends connections whose providers are gone. If a node does not answer, the next check retries.
     fn end_stale(&self) {
         let nodes = self.live().into_iter();
         let nodes = nodes.filter(|(_, node)| !node.stale.is_empty()).collect();
@@ -291,7 +291,7 @@ impl Domain {
                 return;
             }
             let mut state = self.state.lock();
-            // Its provider may be there again.
+            // The provider may have returned.
             state.is_unfinished = true;
             if let Some(now) = state.nodes.get_mut(&name) {
                 now.stale.retain(|one| !node.stale.contains(one));
@@ -299,7 +299,7 @@ impl Domain {
         });
     }
 
-    /// Connects and starts what was started again. What fails is done at the next look.
+    /// Connects and starts restarted processes. The next check retries failed steps.
     fn finish_restarts(&self) {
         let connected = self.connect(&[]);
         let done = connected.and(self.run());
@@ -326,7 +326,7 @@ impl Domain {
                         live.any(|node| node.is_unknown || !node.restarted.is_empty());
                 }
                 Err(trouble) => {
-                    // Told once, not at each attempt.
+                    // Reported once, not for each attempt.
                     let reason = format!("restarting: {trouble}; it is tried again");
                     if state.unfinished_because.as_ref() != Some(&reason) {
                         state.unfinished_because = Some(reason.clone());
@@ -340,7 +340,7 @@ impl Domain {
         }
     }
 
-    /// Returns what runs where now, as the nodes say themselves.
+    /// Returns the present state of all processes, as the nodes report it.
     pub(super) fn status(&self) -> Vec<ProcessStatus> {
         let found = together(self.nodes(), |(name, node)| {
             let plans = node.plans.with_timeout(self.settings.status_timeout);
@@ -360,7 +360,7 @@ impl Domain {
         found.into_iter().flatten().collect()
     }
 
-    /// Adds to the status of a process what is going to happen to it.
+    /// Adds a pending restart to the status of a process.
     fn expect(&self, node: &Node, status: &mut ProcessStatus) {
         let is_ended = matches!(status.state, ProcessState::Lost | ProcessState::Stopped);
         if let Some(Some(at)) = node.ended.get(&status.process)

@@ -1,18 +1,18 @@
-//! The target manager of a domain, which keeps no resources here.
+//! The target manager of a domain, which manages no resources.
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::idl::deployment as d;
 use crate::idl::deployment::target_manager::CreateResourceCommitmentError;
 
-/// Key of the target manager beside an execution manager.
+/// Key of the target manager of an execution manager.
 pub const TARGET_MANAGER: &str = "TargetManager";
 
-/// Answer to operations on domains: nodes neither report nor commit resources.
+/// Exception of operations on domains: nodes neither report nor commit resources.
 pub(super) const NO_DOMAIN: SystemException =
     SystemException::no_implement(minor::no_implement::NO_DOMAIN, CompletionStatus::No);
 
-/// `Deployment::TargetManager`, whose operations say that there is no domain.
+/// `Deployment::TargetManager`, whose operations report that there is no domain.
 pub(super) struct TargetManager;
 
 impl d::TargetManager for TargetManager {

@@ -1,14 +1,15 @@
-//! Steps on several processes or nodes at a time, and operations of which one runs at a time.
+//! Concurrent steps on several processes or nodes, and a gate for exclusive operations.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use oxorb_core::lock::{Condvar, Mutex};
 
-/// Threads that work on one step.
+/// Maximum number of threads for one step.
 const THREADS: usize = 16;
 
-/// Runs a step for each item, up to 16 at a time, and returns the results in the order of the items.
+/// Runs a step for each item, up to 16 concurrently, and returns the results in the order of the
+/// items.
 pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = items.len().min(THREADS);
     if threads <= 1 {
@@ -28,7 +29,7 @@ pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + 
     std::thread::scope(|scope| {
         for _ in 1..threads {
             let named = std::thread::Builder::new().name("oxorb-launch".to_owned());
-            // Without another thread this one does all.
+            // If no thread can be started, this one does all the work.
             let _ = named.spawn_scoped(scope, work);
         }
         work();
@@ -38,18 +39,18 @@ pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + 
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Lets one operation pass at a time.
+/// Gate that admits one operation at a time.
 #[derive(Default)]
 pub(super) struct Gate {
     is_taken: Mutex<bool>,
     freed: Condvar,
 }
 
-/// Passage of an operation; the next may pass when it is dropped.
+/// Permit of an operation; the next one may enter when it is dropped.
 pub(super) struct Pass<'g>(&'g Gate);
 
 impl Gate {
-    /// Waits for `limit` at most until no other operation runs.
+    /// Waits at most `limit` until no other operation runs.
     pub(super) fn pass(&self, limit: Duration) -> Option<Pass<'_>> {
         let deadline = Instant::now().checked_add(limit);
         let mut is_taken = self.is_taken.lock();
@@ -89,7 +90,7 @@ mod tests {
         let gate = Gate::default();
         let first = gate.pass(Duration::ZERO).expect("nobody is in");
         assert!(gate.pass(Duration::ZERO).is_none());
-        // A limit that no clock can hold is no limit.
+        // A limit that the clock cannot represent counts as none.
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| gate.pass(Duration::MAX).is_some());
             drop(first);

@@ -1,4 +1,4 @@
-//! Why a step of a launch failed: the instance, process or node that it is about, and the reason.
+//! Failure of a step of a launch: the instance, process or node concerned, and the reason.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::idl::deployment as d;
 use crate::idl::{dance, ox_deployment as ox};
 use crate::wire::WireError;
 
-/// Failure of a step, as the exceptions of `Deployment` have it: a name and a reason.
+/// Failure of a step, like the exceptions of `Deployment`: a name and a reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// Instance, process or plan.
+    /// Name of the instance, process or plan.
     pub name: String,
-    /// Sentence about it, with the node.
+    /// Reason, as a sentence that names the node.
     pub reason: String,
 }
 
@@ -23,7 +23,7 @@ impl Trouble {
         Trouble { name: name.into(), reason: reason.to_string() }
     }
 
-    /// Says where it was: the node, or the process. An empty name becomes `name`.
+    /// Adds the position: the node, or the process. An empty name becomes `name`.
     pub(crate) fn within(mut self, place: impl fmt::Display, name: &str) -> Trouble {
         if self.name.is_empty() {
             name.clone_into(&mut self.name);
@@ -89,7 +89,7 @@ impl From<LaunchError> for Trouble {
     }
 }
 
-/// Turns what operations raise into a trouble: exceptions with a name and a reason, system exceptions, and others as text.
+/// Conversions of the errors of operations: exceptions with a name and a reason, system exceptions, and others as text.
 macro_rules! troubles {
     ($($error:path { $($named:ident)* } $({ $($other:ident)* })?;)*) => {$(
         const _: () = {

@@ -1,4 +1,4 @@
-//! Paths that nobody but this user and root can change.
+//! Paths that only this user and root can change.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -8,21 +8,21 @@ use std::path::{Component, Path, PathBuf};
 
 use oxorb_sys::unix::own_credentials;
 
-/// Symbolic links that are followed on the way to one file, as Linux has it.
+/// Maximum number of symbolic links on the path to one file, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// Rights of the group and of all others to write.
+/// Write permission of the group and of others.
 const WRITABLE: u32 = 0o022;
 
-/// Files of a folder with this bit are replaced by their owners alone.
+/// Sticky bit: files in such a folder can be replaced only by their owners.
 const STICKY: u32 = 0o1000;
 
-/// Follows a path from the root, links included, and returns where it leads. Whoever could replace a folder, a link or the
-/// file on the way would decide what it is, so each has to belong to this user or to root, and neither its group nor others
-/// may write to it. Folders with the sticky bit pass, such as `/tmp`.
+/// Resolves a path from the root, links included. A user who can replace a folder, a link or the file on the path
+/// controls the result, so each must belong to this user or to root, without write permission for group or others.
+/// Folders with the sticky bit, such as `/tmp`, are permitted.
 ///
 /// # Errors
-/// What is not there, and what others may change, with the command that ends that.
+/// A missing file, or one that others may change, with the command that prevents it.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, String> {
     resolve_for(path, own_credentials().uid)
 }
@@ -60,7 +60,7 @@ fn resolve_for(path: &Path, own: u32) -> Result<PathBuf, String> {
     Ok(at)
 }
 
-/// Returns the names of a path, the last one first.
+/// Returns the components of a path in reverse order.
 fn reversed(path: &Path) -> Vec<OsString> {
     let names = path.components().filter_map(|one| match one {
         Component::Normal(name) => Some(name.to_owned()),
@@ -81,7 +81,7 @@ fn check(path: &Path, there: &Metadata, own: u32) -> Result<(), String> {
             "{shown} belongs to user {owner}, who may change what it is; give it to this user (chown {own} {shown}) or to root"
         ));
     }
-    // The rights of a link mean nothing: who may replace it is said by its folder.
+    // The permissions of a link are irrelevant; those of its folder determine who may replace it.
     let may_write = !there.is_symlink() && mode & WRITABLE != 0;
     let is_shared = there.is_dir() && mode & STICKY != 0;
     match may_write && !is_shared {
@@ -145,7 +145,7 @@ mod tests {
             }
             folder.allow(name, 0o755);
         }
-        // In a sticky folder nobody replaces the files of others.
+        // In a sticky folder other users cannot replace the files.
         folder.allow("bin", 0o1777);
         folder.resolve("bin/p").unwrap();
         folder.allow("bin/p", 0o1757);
@@ -158,7 +158,7 @@ mod tests {
         let owner = fs::metadata(&folder.0).unwrap().uid();
         let other = resolve_for(&folder.0.join("bin/p"), owner.wrapping_add(1));
         match owner {
-            // Root's files are everybody's to execute.
+            // Root's files may be executed by any user.
             0 => drop(other.unwrap()),
             _ => assert!(other.unwrap_err().contains(&format!("belongs to user {owner}"))),
         }
@@ -174,7 +174,7 @@ mod tests {
         folder.allow("open", 0o755);
         assert_eq!(folder.resolve("safe/p"), folder.resolve("bin/p"));
         assert_eq!(folder.resolve("safe/../bin/p"), folder.resolve("bin/p"));
-        // Others could make the second link lead elsewhere.
+        // Others could redirect the second link.
         folder.allow("open", 0o777);
         let refused = folder.resolve("safe/p").unwrap_err();
         assert!(refused.contains("/open "), "{refused}");

@@ -1,8 +1,8 @@
-//! Plans as documents, and plans as the structs of `Deployment.idl`.
+//! Conversion of plans between documents and the structs of `Deployment.idl`.
 //!
-//! The structs have no ids but indices, no options, and one form of resources: what is missing is empty there, ids are the
-//! names, `provider` follows the kind of the port where nothing is said, and an older `resourceValue` is a property of that
-//! name. So a plan that came from the wire survives every further passage.
+//! The structs have indices instead of ids, no optional members, and one form of resources: absent members are empty
+//! there, ids are names, a missing `provider` follows the kind of the port, and an older `resourceValue` is a property
+//! of that name. A plan read from the structs therefore survives every further conversion.
 
 mod read;
 mod value;
@@ -19,11 +19,11 @@ use std::fmt;
 /// Property that holds the value of an older `resourceValue`.
 const RESOURCE_VALUE: &str = "resourceValue";
 
-/// Why a plan has no form on the wire, or what came has none as a plan.
+/// Error of a conversion in either direction.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{element}: {reason}")]
 pub struct WireError {
-    /// Element of the plan, by name.
+    /// Name of the element of the plan.
     pub element: String,
     /// Description of the mistake.
     pub reason: String,

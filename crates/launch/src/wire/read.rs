@@ -12,22 +12,22 @@ use crate::idl::deployment as idl;
 
 type Result<T> = std::result::Result<T, WireError>;
 
-/// Implementations, instances, artifacts, connections or constraints of a plan at most: what is beyond is refused before
-/// anything is converted, which takes several times the memory of the message.
+/// Maximum number of implementations, instances, artifacts, connections or constraints of a plan. More are refused
+/// before the conversion, which takes several times the memory of the message.
 const MOST_ELEMENTS: usize = 100_000;
 
-/// References from elements of a plan to others at most, all together, as many as a document has elements. On the wire one takes
-/// four octets, and here a hundred and more.
+/// Maximum number of references between elements of a plan, the same as the elements of a document. A reference takes
+/// four octets on the wire, and more than a hundred here.
 const MOST_REFERENCES: usize = 500_000;
 
-/// Octets of the names of elements that are referred to at most, each counted as often as it is referred to, as it is copied.
+/// Maximum octets of the names of referenced elements, counted once per reference, since each is copied.
 const MOST_REFERRED: usize = 64 << 20;
 
-/// Returns the plan of a struct. Ids are names, with a number behind them where two elements have one name.
+/// Returns the plan in a struct. Ids are names, with a number appended if several elements have the same name.
 ///
 /// # Errors
-/// Indices out of range, values of types that plans do not have, more than 100,000 elements of a kind, more than 500,000
-/// references to others, and more than 64 MiB of names that these would be copied to.
+/// Indices out of range, values of types that plans do not have, more than 100,000 elements of a kind, more than
+/// 500,000 references between elements, and more than 64 MiB of names to be copied for these.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     check_counts(plan)?;
     let mut taken = Taken::default();
@@ -136,7 +136,7 @@ fn check_counts(plan: &idl::DeploymentPlan) -> Result<()> {
     Ok(())
 }
 
-/// Returns how often elements of a plan refer to others, and how many octets the names of these have, each counted as often.
+/// Returns the number of references between elements of a plan, and the total octets of the referenced names.
 fn references(plan: &idl::DeploymentPlan) -> (usize, usize) {
     let instance = |at: u32| plan.instance.get(at as usize).map_or(0, |one| one.name.len());
     let artifact = |at: u32| plan.artifact.get(at as usize).map_or(0, |one| one.name.len());
@@ -162,7 +162,7 @@ fn references(plan: &idl::DeploymentPlan) -> (usize, usize) {
 #[derive(Default)]
 struct Taken<'p> {
     ids: HashSet<String>,
-    /// Next number of each name, so that elements of one name do not try the numbers of those before them.
+    /// Next number of each name, so that elements with the same name do not try earlier numbers again.
     next: HashMap<&'p str, usize>,
 }
 
@@ -234,7 +234,7 @@ fn port_kind(kind: idl::CcmComponentPortKind) -> PortKind {
     }
 }
 
-/// An interface that says nothing is none.
+/// Reads an interface; an empty one counts as absent.
 fn interface(
     one: &idl::ComponentInterfaceDescription,
 ) -> Result<Option<basic::ComponentInterfaceDescription>> {
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_plan_of_too_many_elements_is_refused_before_its_elements_are_read() {
-        // Its implementation is out of range, which is found when it is read.
+        // Its implementation is out of range, which is detected later.
         let instance = idl::InstanceDeploymentDescription {
             implementation_ref: 7,
             ..idl::InstanceDeploymentDescription::default()
@@ -394,12 +394,12 @@ mod tests {
             ..idl::InstanceDeploymentDescription::default()
         };
         let constraint = |count: usize| idl::PlanLocality {
-            // Out of range, which is found when it is read.
+            // Out of range, which is detected later.
             constrained_instance_ref: vec![7; count],
             ..idl::PlanLocality::default()
         };
         let mut plan = idl::DeploymentPlan {
-            // Its implementation is a reference as well.
+            // Its implementation counts as a reference, too.
             instance: vec![named("a".to_owned())],
             locality_constraint: vec![constraint(100); MOST_REFERENCES / 100],
             ..idl::DeploymentPlan::default()
@@ -413,7 +413,7 @@ mod tests {
         let read = from_wire(&plan).unwrap_err().to_string();
         assert!(read.contains("out of range"), "{read}");
 
-        // Two hundred references to a name of 1 MiB are a small message, and would be a large plan.
+        // Two hundred references to a name of 1 MiB are a small message, but would be a large plan.
         plan.implementation = vec![idl::MonolithicDeploymentDescription::default()];
         plan.instance = vec![named("x".repeat(1 << 20))];
         let mut constraint = constraint(200);

@@ -1,27 +1,28 @@
-//! Values of properties as anys, and back.
+//! Conversion of values of properties to and from anys.
 
 use std::sync::Arc;
 
 use oxorb_cdr::{Any, Dynamic, Field, LongDouble, Shape, TcKind, TypeCode};
 use oxorb_deploy::value::{self, Basic, Data, Type};
 
-/// References are text in plans, and may be URLs: on the wire they are strings under a name of their own.
+/// Type of references, which are text in plans and may be URLs: on the wire they are strings with this
+/// alias.
 const REFERENCE: (&str, &str) = ("IDL:oxorb.org/OxDeployment/ReferenceText:1.0", "ReferenceText");
 
-/// Depth of types of properties, as of documents.
+/// Maximum depth of types of properties, as in documents.
 const MOST_DEPTH: usize = 48;
 
-/// Returns an any with the value of a property.
+/// Converts the value of a property to an any.
 ///
 /// # Errors
-/// Data that does not fit its type; documents that were read have none.
+/// Data that does not fit its type; a document that was read has none.
 pub fn to_any(value: &value::Any) -> Result<Any, String> {
     let ty = type_code(&value.kind);
     let data = dynamic(&value.kind, &value.data)?;
     Any::with_type(ty, data).map_err(|error| error.to_string())
 }
 
-/// Returns the value of a property from an any.
+/// Converts an any to the value of a property.
 ///
 /// # Errors
 /// Types that plans do not have: unions, valuetypes, `any` and the like.
@@ -76,7 +77,7 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
     }
 }
 
-/// Returns data of a type as a tree.
+/// Converts data of a type to a tree.
 ///
 /// # Errors
 /// Data that does not fit the type.
@@ -156,7 +157,7 @@ pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
     })
 }
 
-/// Returns elements as `make` holds them; octets have a form of their own.
+/// Returns the elements as a sequence or array; octets have a separate form.
 fn sequence(
     element: &Type,
     items: &[Data],
@@ -174,7 +175,7 @@ fn sequence(
     Ok(Dynamic::Octets(octets.collect::<Result<_, _>>()?))
 }
 
-/// Returns the type of a type code. Types that contain themselves end at the limit of the depth.
+/// Returns the type of a type code. Recursive types are refused by the limit of the depth.
 pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
     if depth > MOST_DEPTH {
         return Err(format!("a type is more than {MOST_DEPTH} deep, the limit"));
@@ -251,7 +252,7 @@ fn refused(ty: &TypeCode) -> String {
     format!("properties of plans have no values of the type {ty}")
 }
 
-/// Returns a tree as data of a type.
+/// Converts a tree to data of a type.
 fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
     Ok(match (kind, tree) {
         (Type::Null, _) => Data::Null,

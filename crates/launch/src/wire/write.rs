@@ -13,10 +13,10 @@ use crate::idl::deployment as idl;
 
 type Result<T> = std::result::Result<T, WireError>;
 
-/// Returns the struct of a plan.
+/// Converts a plan to a struct.
 ///
 /// # Errors
-/// References to what the plan does not have, and values that do not fit their types.
+/// References to missing elements of the plan, and values that do not fit their types.
 pub fn to_wire(plan: &Plan) -> Result<idl::DeploymentPlan> {
     let writer = Writer {
         implementations: indices(plan.implementation.iter().map(|one| &*one.id.0)),

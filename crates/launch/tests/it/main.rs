@@ -1,4 +1,4 @@
-//! Plans launched, a module for each subject.
+//! Launched plans, a module for each subject.
 
 mod locality;
 mod wire;

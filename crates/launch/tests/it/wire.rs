@@ -1,4 +1,4 @@
-//! Plans pass to the structs of `Deployment.idl` and back.
+//! Conversion of plans to the structs of `Deployment.idl` and back.
 
 #[path = "../../../deploy/tests/it/any_plan/mod.rs"]
 mod any_plan;
@@ -18,10 +18,10 @@ fn read(name: &str) -> Plan {
     document.into_plan().unwrap()
 }
 
-/// What two ORBs of ours agree on.
+/// Dialect negotiated by two OxORB ORBs.
 const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
-/// Through the octets of a message.
+/// Sends a plan through the octets of a message.
 fn sent(plan: &DeploymentPlan) -> DeploymentPlan {
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, DIALECT);
     plan.encode(&mut encoder).unwrap();

@@ -23,7 +23,7 @@ use crate::cos_naming::{
 use crate::store::{Bound, Change, ContextId, Mode, Refusal};
 use crate::{Problem, name, text};
 
-/// The servant of one context.
+/// Servant of one context.
 pub(super) struct Context {
     service: Arc<Service>,
     id: ContextId,
@@ -34,12 +34,12 @@ impl Context {
         Context { service: Arc::clone(service), id }
     }
 
-    /// Wraps the context as a servant that every client can list.
+    /// Wraps the context as a servant with names escaped for the client's code set.
     pub(super) fn servant(self) -> Arc<dyn Servant> {
         escape::servant(NamingContextExtRef::servant(self))
     }
 
-    /// Makes a change at the end of a name, or lets another server do so.
+    /// Makes a change at the end of a name, here or by a call to another server.
     fn change<R, E: Into<Problem>>(
         &self,
         n: &[NameComponent],
@@ -130,7 +130,7 @@ impl Context {
                 }
             }
             Followed::There(context, rest, _share) => {
-                // Not with our time limit: it is for the caller.
+                // Without this server's time limit: the reference is for the caller.
                 drop(snapshot);
                 let found = context.resolve(rest);
                 found.map_err(|error| forwarded(&context, rest, error))
@@ -205,7 +205,7 @@ impl NamingContext for Context {
         match self.service.change(Change::Destroy(self.id))? {
             Ok(_) => {
                 let id = self.service.object_id(self.id);
-                // Nobody else does.
+                // No other code deactivates it.
                 let _ = self.service.contexts.deactivate_id(id);
                 Ok(())
             }
@@ -256,7 +256,7 @@ impl NamingContextExt for Context {
     fn to_url(&self, addr: &str, sn: &str) -> Result<UrlString, ToUrlError> {
         let sn = escape::incoming(sn);
         self.service.parse(&sn)?;
-        // The address as it was given, if it is one; only the name is escaped.
+        // The address as it was passed, if valid; only the name is escaped.
         let context = match format!("corbaname:{addr}").parse::<Corbaname>() {
             Ok(url) if !addr.is_empty() && url.name.is_empty() && !addr.contains('#') => {
                 url.context

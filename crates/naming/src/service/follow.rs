@@ -1,4 +1,4 @@
-//! Following a name from context to context, here and on other servers.
+//! Resolution of a name from context to context, here and on other servers.
 
 use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
 
@@ -8,16 +8,16 @@ use crate::cos_naming::{NameComponent, NamingContextRef};
 use crate::store::{Bound, ContextId, Snapshot};
 use crate::{InvalidName, Name, Problem};
 
-/// Place to which all components but the last one lead.
+/// Context to which all components but the last one lead.
 pub(super) enum Followed<'n, 's> {
-    /// Context of this store, in which the last component means something.
+    /// Context of this store, and the last component.
     Here(ContextId, &'n NameComponent),
-    /// Context of another server, which follows the rest while this one waits.
+    /// Context of another server, which resolves the rest in a call.
     There(NamingContextRef, &'n [NameComponent], Forward<'s>),
 }
 
 impl Service {
-    /// Follows a name as far as this store leads.
+    /// Follows a name through the contexts of this store.
     pub(super) fn follow<'n, 's>(
         &'s self,
         from: ContextId,
@@ -62,7 +62,8 @@ impl Service {
         }
     }
 
-    /// Follows a name to another server, if the rules allow it and not too many calls are under way.
+    /// Prepares to follow a name to another server, if the rules and the number of pending calls
+    /// permit it.
     fn follow_there<'n, 's>(
         &'s self,
         next: NamingContextRef,
@@ -83,7 +84,7 @@ impl Service {
         }
     }
 
-    /// Why `rest` is not found in `context`, which was reached from `from`.
+    /// Returns the reason for which `rest` is not found in `context`, which was reached from `from`.
     pub(super) fn missing(
         &self,
         snapshot: &Snapshot,
@@ -98,7 +99,7 @@ impl Service {
         }
     }
 
-    /// Returns the problem of a context that was destroyed but is bound somewhere still.
+    /// Returns the problem of a context that was destroyed but is still bound somewhere.
     pub(super) fn destroyed(
         &self,
         from: ContextId,
@@ -122,9 +123,9 @@ impl Service {
         Ok(())
     }
 
-    /// A name from its text, if it is not too long.
+    /// Parses a name, if its text is not too long.
     pub(super) fn parse(&self, text: &str) -> Result<Name, Problem> {
-        // A backslash before every octet, a dot and a slash in every component.
+        // At most a backslash before every octet, and a dot and a slash in every component.
         if text.len() > 2 * (self.limits.name_octets + self.limits.components) {
             return Err(NAME_TOO_LONG.into());
         }
@@ -134,8 +135,8 @@ impl Service {
     }
 }
 
-/// Returns the problem of a call that another server did not answer as it should. A change that may
-/// have happened there must not look as if it had not.
+/// Returns the problem of a call that another server did not answer properly. A change that may have
+/// happened there must not be reported as not done.
 pub(super) fn forwarded<E: Into<Problem>>(
     context: &NamingContextRef,
     rest: &[NameComponent],

@@ -1,5 +1,5 @@
-//! Binding iterators. Each knows which binding it gave last, and reads on from there: bindings that are made or removed
-//! meanwhile show if they come later in the order of names. A context that was destroyed has no more bindings.
+//! Binding iterators. Each stores the binding that it returned last, and continues after it: bindings that are added or
+//! removed meanwhile show if they come later in the order of names. A destroyed context has no more bindings.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use crate::cos_naming::{
 };
 use crate::store::{ContextId, Page};
 
-/// The iterators that are open.
+/// Open iterators.
 pub(super) struct Iterators {
     poa: Poa,
     open: Mutex<Open>,
@@ -52,7 +52,7 @@ impl Iterators {
     }
 
     fn deactivate(&self, entry: &Entry) {
-        // It may be gone with the POA.
+        // The object may be gone with the POA.
         let _ = self.poa.deactivate(&entry.reference);
     }
 
@@ -62,8 +62,8 @@ impl Iterators {
 }
 
 impl Service {
-    /// Opens an iterator over the bindings behind `after`. Those that were idle for too long are closed first, and the
-    /// one that was idle for longest if there would be too many.
+    /// Opens an iterator over the bindings after `after`. First closes those that were idle for too long, and the one
+    /// that was idle longest if there would be too many.
     pub(super) fn iterate(
         self: &Arc<Self>,
         context: ContextId,
@@ -100,7 +100,7 @@ impl Service {
         Ok(reference)
     }
 
-    /// Notes that an iterator is used, unless it was idle for too long.
+    /// Records that an iterator is used; closes it if it was idle for too long.
     fn touch(&self, number: u64) -> Result<(), SystemException> {
         let mut open = self.iterators.lock();
         let entry = open.by_number.get_mut(&number).ok_or(GONE)?;
@@ -114,12 +114,12 @@ impl Service {
     }
 }
 
-/// The servant of one iterator.
+/// Servant of one iterator.
 struct Iterator {
     service: Arc<Service>,
     number: u64,
     context: ContextId,
-    /// The last binding that was given.
+    /// Binding that was returned last.
     after: Mutex<Option<NameComponent>>,
 }
 
@@ -162,7 +162,7 @@ impl BindingIterator for Iterator {
     }
 }
 
-/// Something must be sent where there is no binding.
+/// Value that must be sent if there is no binding.
 const NOTHING: Binding = Binding { binding_name: Vec::new(), binding_type: BindingType::Nobject };
 
 /// Naming Service 1.3, 2.3.2.

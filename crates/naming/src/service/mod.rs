@@ -1,4 +1,4 @@
-//! The service as CORBA objects: a servant for each context, one for each open iterator.
+//! The service as CORBA objects: a servant for each context, and one for each open iterator.
 
 mod context;
 mod follow;
@@ -21,10 +21,10 @@ use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Rules, Store};
 use context::Context;
 use iterator::Iterators;
 
-/// The POA that contexts live in. It is persistent: given the same port, references outlive the process.
+/// Name of the POA of contexts. It is persistent: given the same port, references outlive the process.
 pub const POA_NAME: &str = "NameService";
 
-/// A naming service that an ORB serves.
+/// A naming service of an ORB.
 ///
 /// ```
 /// use oxorb::{Interface as _, Orb};
@@ -52,27 +52,27 @@ impl NameService {
     /// Serves the names of a store with an ORB: the root context answers at the key `NameService`, and is the ORB's
     /// initial reference of this name.
     ///
-    /// References to contexts are good again after a restart if the ORB listens at the same port. So that no client is
-    /// told meanwhile that there is no such object, let the ORB `listen_late`.
+    /// References to contexts remain valid after a restart if the ORB listens at the same port. Use the ORB's
+    /// `listen_late`, so that no client gets OBJECT_NOT_EXIST meanwhile.
     ///
     /// # Errors
-    /// [`Error::Poa`], when the ORB serves names already, or was shut down; [`Error::Store`].
+    /// [`Error::Poa`], if the ORB already serves names, or was shut down; [`Error::Store`].
     pub fn start(orb: &Orb, store: Store) -> Result<NameService, Error> {
         NameService::start_with(orb, store, Limits::default())
     }
 
-    /// [`start`](Self::start) with limits of one's own.
+    /// Starts the service like [`start`](Self::start), with the given limits.
     ///
     /// # Errors
-    /// The same.
+    /// As [`start`](Self::start).
     pub fn start_with(orb: &Orb, store: Store, limits: Limits) -> Result<NameService, Error> {
         NameService::start_under(orb, store, limits, Rules::default())
     }
 
-    /// [`start`](Self::start) with limits and rules of one's own.
+    /// Starts the service like [`start`](Self::start), with the given limits and rules.
     ///
     /// # Errors
-    /// The same.
+    /// As [`start`](Self::start).
     pub fn start_under(
         orb: &Orb,
         mut store: Store,
@@ -100,10 +100,10 @@ impl NameService {
             forwards: AtomicUsize::new(0),
         });
         service.contexts.set_servant_activator(Activator(Arc::downgrade(&service)))?;
-        // Requests for it wait from now on, should this ORB listen already or begin to as soon as it has a reference.
+        // Requests for it wait from now on, if this ORB already listens or begins to with its first reference.
         let root = service.object_id(ContextId::ROOT);
         service.contexts.bind_name_to_id(INITIAL_NAME, root);
-        // The root keeps the service; other contexts get their servants when they are first called.
+        // The root's servant keeps the service alive; other contexts get their servants at their first call.
         let root = Context::new(&service, ContextId::ROOT).servant();
         let id = service.object_id(ContextId::ROOT);
         let root = service.contexts.activate_servant_with_id(&id, root)?;
@@ -113,12 +113,12 @@ impl NameService {
         Ok(NameService { root, service })
     }
 
-    /// The root context.
+    /// Returns the root context.
     pub fn root(&self) -> &NamingContextExtRef {
         &self.root
     }
 
-    /// Returns a client of the service, for an application that serves names and uses them, too.
+    /// Returns a client of the service, for an application that also uses the names it serves.
     pub fn names(&self) -> Names {
         Names::new(self.root.clone())
     }
@@ -128,7 +128,7 @@ impl NameService {
         &self.service.store
     }
 
-    /// Takes the last failure of the store, of which clients only hear PERSIST_STORE; for a log.
+    /// Returns and clears the latest failure of the store, for a log; clients only get PERSIST_STORE.
     pub fn take_failure(&self) -> Option<String> {
         self.service.store.take_failure()
     }
@@ -143,14 +143,14 @@ struct Service {
     store: Store,
     limits: Arc<Limits>,
     rules: Rules,
-    /// Calls to other name servers that are waited for.
+    /// Number of pending calls to other name servers.
     forwards: AtomicUsize,
     contexts: Poa,
     iterators: Iterators,
 }
 
 impl Service {
-    /// The reference of one of our contexts.
+    /// Returns the reference of a context of this store.
     fn reference(&self, context: ContextId) -> Result<NamingContextRef, oxorb::PoaError> {
         let reference = self
             .contexts
@@ -158,13 +158,13 @@ impl Service {
         Ok(reference.into())
     }
 
-    /// Returns which of our contexts a reference leads to: one that we made, or the root by a `corbaloc:` at an address
-    /// that we publish.
+    /// Returns the context of this store that a reference leads to: one created here, or the root by a `corbaloc:` with
+    /// a published address.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
         self.made(context).or_else(|| self.is_root(context).then_some(ContextId::ROOT))
     }
 
-    /// Returns which of our contexts a reference leads to, if it is one that we made.
+    /// Returns the context of this store that a reference leads to, if it was created here.
     fn made(&self, context: &NamingContextRef) -> Option<ContextId> {
         let id = self.contexts.reference_to_id(context).ok()?;
         self.context_of(&id)
@@ -190,7 +190,7 @@ impl Service {
             && named.iter().all(ours)
     }
 
-    /// Takes a share of the calls to other name servers that may be waited for; `None` when all are taken.
+    /// Reserves one of the permitted calls to other name servers; `None` if all are in use.
     fn forward(&self) -> Option<Forward<'_>> {
         let most = self.limits.forwards;
         let taken = self.forwards.fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
@@ -199,7 +199,7 @@ impl Service {
         taken.ok().map(|_| Forward(&self.forwards))
     }
 
-    /// The context of an object id, if that is one that we made.
+    /// Returns the context of an object id, if it belongs to this store.
     fn context_of(&self, id: &ObjectId) -> Option<ContextId> {
         let (store, number) = id.as_bytes().split_first_chunk()?;
         let ours = u64::from_be_bytes(*store) == self.store.number();
@@ -244,7 +244,7 @@ impl Service {
         SystemException::persist_store(minor::persist_store::NOT_READ, CompletionStatus::No)
     }
 
-    /// A reference that was bound; `None` for nil.
+    /// Decodes a bound reference; `None` for nil.
     fn decode(&self, octets: &[u8]) -> Result<Option<ObjectRef>, SystemException> {
         if octets.is_empty() {
             return Ok(None);
@@ -256,7 +256,7 @@ impl Service {
         Ok(Some(ObjectRef::from_ref(Ref::new(&orb, ior))))
     }
 
-    /// A reference to be bound; empty for nil.
+    /// Encodes a reference to be bound; empty for nil.
     fn encode(&self, object: Option<&Ref>) -> Result<Vec<u8>, SystemException> {
         let octets = object.map_or_else(Vec::new, |object| object.ior().to_octets());
         if octets.len() > self.limits.reference_octets {
@@ -267,7 +267,7 @@ impl Service {
     }
 }
 
-/// Share of the calls to other name servers; given back when it is dropped.
+/// Permit for a call to another name server; released when dropped.
 struct Forward<'a>(&'a AtomicUsize);
 
 impl Drop for Forward<'_> {
@@ -276,7 +276,7 @@ impl Drop for Forward<'_> {
     }
 }
 
-/// Gives contexts their servants. Does not keep the service: it would keep itself.
+/// Creates the servants of contexts. Its reference to the service is weak, to avoid a cycle.
 struct Activator(Weak<Service>);
 
 impl ServantActivator for Activator {
@@ -299,12 +299,12 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// The context of a request that comes while, or after, it is destroyed.
+/// Exception for a request to a context that is being, or was, destroyed.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
 impl From<oxorb::PoaError> for Problem {
-    /// References are only made while the ORB serves.
+    /// References are created only while the ORB serves.
     fn from(_: oxorb::PoaError) -> Self {
         Problem::System(GONE)
     }

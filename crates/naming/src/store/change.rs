@@ -1,4 +1,4 @@
-//! Changes of the store, and the reasons to refuse them.
+//! Changes of the store, and reasons to refuse them.
 
 use redb::{ReadableTable as _, ReadableTableMetadata as _, Table, WriteTransaction};
 
@@ -19,7 +19,7 @@ pub(crate) enum Change {
         context: ContextId,
         name: NameComponent,
     },
-    /// A context that no name leads to.
+    /// Creates a context without a name.
     NewContext,
     BindNewContext {
         context: ContextId,
@@ -28,14 +28,14 @@ pub(crate) enum Change {
     Destroy(ContextId),
 }
 
-/// Whether there may be a binding of the name before.
+/// Mode of a binding: whether it may, or must, replace one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Bind,
     Rebind,
 }
 
-/// Why a change was not made.
+/// Reason for which a change was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The context was destroyed.
@@ -43,16 +43,16 @@ pub(crate) enum Refusal {
     /// The name is free.
     Missing,
     AlreadyBound,
-    /// The name is that of a context, and an object would take its place.
+    /// The name is bound to a context, and an object would replace it.
     NotObject,
-    /// The other way round.
+    /// The name is bound to an object, and a context would replace it.
     NotContext,
     NotEmpty,
     ManyBindings,
     ManyContexts,
 }
 
-/// The tables while changes are being made.
+/// Tables of a write transaction.
 pub(super) struct Tables<'txn> {
     meta: Table<'txn, &'static str, u64>,
     contexts: Table<'txn, u64, u64>,
@@ -68,7 +68,8 @@ impl<'txn> Tables<'txn> {
         })
     }
 
-    /// Makes one change, or none at all. Gives the context that it made, or else the one that it changed.
+    /// Makes one change completely or not at all. Returns the context that it created, otherwise the one
+    /// that it changed.
     pub(super) fn apply(
         &mut self,
         change: &Change,
@@ -81,7 +82,7 @@ impl<'txn> Tables<'txn> {
             Change::Unbind { context, name } => self.unbind(*context, name),
             Change::NewContext => self.new_context(limits),
             Change::BindNewContext { context, name } => {
-                // The name first: a context that is made and refused would remain.
+                // The name is checked first: a context that is created and then refused would remain.
                 if let Some(refusal) = self.taken(*context, name, limits)? {
                     return Ok(Err(refusal));
                 }
@@ -164,7 +165,7 @@ impl<'txn> Tables<'txn> {
         })
     }
 
-    /// Why a binding of this name cannot be added.
+    /// Returns the reason for which a binding of this name cannot be added.
     fn taken(
         &self,
         context: ContextId,

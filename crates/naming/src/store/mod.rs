@@ -6,8 +6,8 @@
 //! | contexts | context | how many bindings it holds |
 //! | bindings | context, id, kind | object, context or foreign context; number of the context; reference |
 //!
-//! A context that was made here is stored by number, not by reference: a server may come back at another address.
-//! Numbers are given once. What is read was written to disk before: a reader never sees what a crash could take back.
+//! A context of this store is stored by number, not by reference, since a server may return at another address.
+//! Numbers are never reused. Readers see only data on disk, which a crash cannot undo.
 
 mod change;
 mod writer;
@@ -66,7 +66,7 @@ impl Bound {
         }
     }
 
-    /// Returns the target as a row of the table holds it.
+    /// Returns the target as a row of the table.
     fn as_row(&self) -> (u8, u64, &[u8]) {
         match self {
             Bound::Object(reference) => (OBJECT, 0, reference),
@@ -88,10 +88,10 @@ const OBJECT: u8 = 0;
 const CONTEXT: u8 = 1;
 const FOREIGN: u8 = 2;
 
-/// Names in a file. Each change is on disk before it is acknowledged, completely or not at all, whatever happens to
-/// the process or the machine.
+/// Names in a file. Each change is on disk before it is acknowledged, completely or not at all, even if the process
+/// or the machine crashes.
 ///
-/// One process at a time has it open.
+/// Only one process at a time can have it open.
 ///
 /// ```
 /// use oxorb_naming::Store;
@@ -107,20 +107,20 @@ const FOREIGN: u8 = 2;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    /// Differs from that of every other store.
+    /// Number that differs from that of every other store.
     number: u64,
     database: Arc<Database>,
     /// `None` until the store is served.
     writer: Option<Writer>,
-    /// Last failure of the database.
+    /// Latest failure of the database.
     failure: Mutex<Option<Arc<redb::Error>>>,
 }
 
 impl Store {
-    /// Opens a store, or makes one that holds an empty root.
+    /// Opens a store, or creates one with an empty root.
     ///
     /// # Errors
-    /// [`Error::Store`], when another process has it open, too, and when it was written by a later version.
+    /// [`Error::Store`], also if another process has it open, or a later version wrote it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
@@ -132,7 +132,7 @@ impl Store {
         Store::with(path, database)
     }
 
-    /// Names that end with the process: for tests, and where servers bind anew whenever they start.
+    /// Creates a store that ends with the process: for tests, and if servers bind their names at each start.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -153,7 +153,7 @@ impl Store {
         Ok(Store { path, number, database, writer: None, failure: Mutex::default() })
     }
 
-    /// Starts the thread that makes changes, as one of those of `orb`.
+    /// Starts the writing thread, as a thread of `orb`.
     pub(crate) fn serve(&mut self, orb: &Orb) -> Result<(), Error> {
         let started = Writer::start(orb, Arc::clone(&self.database));
         self.writer = Some(started.map_err(|error| failed(&self.path, error))?);
@@ -178,7 +178,7 @@ impl Store {
         self.attempt(|read| Ok(read.open_table(BINDINGS)?.len()?))
     }
 
-    /// Returns the path of the store's file; empty for one in memory.
+    /// Returns the path of the store's file; empty for a store in memory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -187,7 +187,7 @@ impl Store {
         self.number
     }
 
-    /// Returns the present content of the store. Later changes do not show in it.
+    /// Returns a snapshot of the store, which does not show later changes.
     pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>, redb::Error> {
         let access = self.database.access()?;
         let read = access.begin_read()?;
@@ -195,7 +195,7 @@ impl Store {
         Ok(Snapshot { bindings, read, _access: access })
     }
 
-    /// Makes a change; it is on disk when this returns. Waits for the disk, together with other changes.
+    /// Makes a change and returns when it is on disk. Waits for the disk, together with other changes.
     pub(crate) fn change(
         &self,
         change: Change,
@@ -206,7 +206,7 @@ impl Store {
         writer.change(change, limits, patience)
     }
 
-    /// Keeps an error for [`take_failure`](Self::take_failure).
+    /// Records an error for [`take_failure`](Self::take_failure).
     pub(crate) fn note(&self, error: Arc<redb::Error>) {
         self.database.note(&error);
         if let Ok(mut failure) = self.failure.lock() {
@@ -228,7 +228,7 @@ impl Store {
     }
 }
 
-/// Makes what every store has; gives its number and format.
+/// Creates the tables of a new store; returns its number and format.
 fn prepare(database: &redb::Database) -> Result<(u64, u64), redb::Error> {
     let write = database.begin_write()?;
     let found = {
@@ -255,7 +255,8 @@ fn prepare(database: &redb::Database) -> Result<(u64, u64), redb::Error> {
     Ok(found)
 }
 
-/// The store at one moment. The file is not reopened while it lives: a thread must not wait for another one with it.
+/// Snapshot of the store. The file is not reopened while it lives, so a thread that has one must not wait for another
+/// one.
 pub(crate) struct Snapshot<'store> {
     bindings: ReadOnlyTable<Key, Row>,
     read: ReadTransaction,
@@ -285,8 +286,8 @@ impl Snapshot<'_> {
         Ok(found.map(|row| Bound::from_row(row.value())))
     }
 
-    /// Reads at most `count` bindings in the order of their names, from the first or from behind
-    /// `after`. Reads no more than these and one.
+    /// Reads at most `count` bindings in the order of their names, from the first or after `after`. Reads at most one
+    /// more.
     pub(crate) fn page(
         &self,
         context: ContextId,

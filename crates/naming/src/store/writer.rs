@@ -1,5 +1,5 @@
-//! Thread that makes all changes. Changes that wait while the disk is busy go to it together: one
-//! `fsync` for all of them.
+//! Thread that makes all changes. Changes that wait while the disk is busy are written together,
+//! with one `fsync`.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -12,22 +12,22 @@ use super::ContextId;
 use super::change::{Change, Refusal, Tables};
 use crate::Limits;
 
-/// Changes that may wait for the disk. Each is that of a client which waits.
+/// Maximum number of changes that wait for the disk, each with a waiting client.
 const QUEUE: usize = 1024;
 
-/// Changes that go to disk together.
+/// Maximum number of changes that are written together.
 const TOGETHER: usize = 256;
 
 type Verdict = Result<ContextId, Refusal>;
 
-/// Why it is not known to be on disk.
+/// Reason for which a change may not be on disk.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
     /// The queue of changes is full.
     QueueFull,
     /// The database failed, and nothing was changed.
     Failed(Arc<redb::Error>),
-    /// The disk takes long; the change may still happen.
+    /// The time limit has passed; the change may still happen.
     Late,
 }
 
@@ -46,14 +46,14 @@ struct Job {
 }
 
 impl Writer {
-    /// Starts the thread, as one of those of the ORB.
+    /// Starts the thread, as a thread of the ORB.
     pub(super) fn start(orb: &Orb, database: Arc<Database>) -> Result<Writer, std::io::Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let (running, ended) = sync_channel(0);
         orb.start_thread(ThreadPurpose::Storage, "oxorb-names", move || {
             let _running: SyncSender<()> = running;
             write(&database, &jobs);
-            // The file is closed before the end is known.
+            // The file is closed before the end is signalled.
             drop(database);
         })?;
         Ok(Writer { queue: Some(queue), ended: Mutex::new(ended) })
@@ -83,10 +83,11 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Lets the thread finish what waits, so that the file is closed when the store is gone.
+    /// Waits until the thread has finished its changes, so that the file is closed when the store
+    /// is gone.
     fn drop(&mut self) {
         drop(self.queue.take());
-        // Nothing is ever sent.
+        // Nothing is ever sent on this channel.
         if let Ok(ended) = self.ended.get_mut() {
             let _ = ended.recv();
         }
@@ -100,7 +101,7 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
         match database.write(|open| commit(open, &batch)) {
             Ok(verdicts) => {
                 for (job, verdict) in batch.iter().zip(verdicts) {
-                    // Who does not wait any more does not want to know.
+                    // A caller that has stopped waiting ignores the result.
                     let _ = job.answer.try_send(Ok(verdict));
                 }
             }
@@ -114,7 +115,8 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
     }
 }
 
-/// Makes the changes in order. They are on disk when this returns, or none of them happened.
+/// Makes the changes in order. They are on disk when this returns `Ok`, otherwise none of them was
+/// made.
 fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb::Error> {
     let write = database.begin_write()?;
     let mut verdicts = Vec::with_capacity(batch.len());

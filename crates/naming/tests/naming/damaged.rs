@@ -1,4 +1,4 @@
-//! Stores whose file says what it should not.
+//! Stores whose file is damaged.
 
 use oxorb_naming::Store;
 
@@ -17,7 +17,7 @@ fn a_damaged_store_is_an_error() {
     drop(served);
     let whole = std::fs::read(folder.store()).unwrap();
     let mut refused = 0;
-    // Each damage in a copy: cut off, zeroed, turned round.
+    // Each damage in a copy: cut off, zeroed, inverted.
     for step in 0..48 {
         let mut octets = whole.clone();
         let at = whole.len() / 48 * step;

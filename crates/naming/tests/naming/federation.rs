@@ -9,7 +9,7 @@ use oxorb_naming::{Limits, Problem};
 
 use super::{Served, listed, n};
 
-/// The root of one server, as a client of another knows it.
+/// Returns the root of one server, as a client of another knows it.
 fn elsewhere(other: &Served, here: &Served) -> NamingContextRef {
     here.client.resolve(&other.service.root().to_ior()).unwrap()
 }
@@ -37,7 +37,7 @@ fn every_operation_goes_on_where_the_name_leads() {
     root.unbind(&n("a/there/c/p")).unwrap();
     assert_eq!(listed(&made), ["made/"]);
 
-    // Its exceptions come through; the rest of the name is what is left there.
+    // Its exceptions are passed on; `rest_of_name` is relative to that server.
     let missing = NotFound { why: NotFoundReason::MissingNode, rest_of_name: n("x/y") };
     assert_eq!(root.resolve(&n("a/there/c/x/y")), Err(ResolveError::NotFound(missing)));
     let taken = root.bind(&n("a/there/o"), Some(&object));
@@ -105,7 +105,7 @@ fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
     let url = format!("corbaname::{}#there/a/b", here.address());
     let failed = here.client.string_to_object(&url).unwrap_err().to_string();
     assert!(failed.contains("CannotProceed"), "{failed}");
-    // What is here is not affected.
+    // Names here are not affected.
     here.root.unbind(&n("there")).unwrap();
 }
 
@@ -115,7 +115,7 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
         forward_timeout: std::time::Duration::from_millis(300),
         ..Limits::default()
     });
-    // It accepts connections, and never answers.
+    // This server accepts connections, and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("corbaloc::{}/NameService", silent.local_addr().unwrap());
     let foreign = here.client.string_to_object(&url).unwrap();
@@ -135,7 +135,7 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
 fn an_object_that_is_no_context_is_told_apart_when_it_is_used() {
     let (here, there) =
         (Served::federated(Limits::default()), Served::federated(Limits::default()));
-    // An iterator, bound as if it were a context.
+    // Binds an iterator as if it were a context.
     there.root.bind(&n("o"), None).unwrap();
     there.root.bind(&n("p"), None).unwrap();
     let iterator = there.root.list(1).unwrap().1.unwrap();

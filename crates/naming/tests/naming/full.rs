@@ -1,4 +1,4 @@
-//! A disk that is full, and has room again (S3); files as they are made (S9).
+//! A disk that is full, and has space again; modes of new files.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn binds_succeed_again_once_a_full_disk_has_room() {
     let bind = |name: String| served.root.bind(&n(&name), Some(&object));
     bind("first".to_owned()).unwrap();
     let ballast = disk.fill();
-    // Names as long as may be, so that the file must grow.
+    // Names of the maximum length, so that the file must grow.
     let mut bound = Vec::new();
     let refused = (0..2_000).find_map(|number| {
         let name = format!("{number}-{}", "x".repeat(4_000));
@@ -59,7 +59,7 @@ fn a_store_of_no_octets_is_refused_with_the_cure() {
     assert!(refused.contains("names.redb"), "{refused}");
     assert!(refused.contains("0 octets"), "{refused}");
     assert!(refused.contains("backup"), "{refused}");
-    // The file is left for whoever looks into the matter.
+    // The file is left for a later analysis.
     assert_eq!(std::fs::metadata(folder.store()).unwrap().len(), 0);
 }
 

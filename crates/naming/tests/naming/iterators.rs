@@ -1,4 +1,4 @@
-//! What is open is bounded, and nothing is copied.
+//! The number of open iterators is limited, and they copy nothing.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn nothing_may_be_asked_for_at_first() {
 fn what_changes_behind_shows_and_what_was_given_is_not_given_again() {
     let served = filled(Limits::default(), 5);
     let (_, iterator) = served.root.list(2).unwrap();
-    // Given already, the one it stands at, one to come, and a new one.
+    // Unbinds a returned name, the last returned one, and one still to come; binds a new one.
     for name in ["n000", "n001", "n003"] {
         served.root.unbind(&n(name)).unwrap();
     }
@@ -97,7 +97,7 @@ fn an_answer_has_a_size() {
     let iterator = iterator.unwrap();
     assert_eq!(iterator.next_n(u32::MAX).unwrap().1.len(), 2);
     assert_eq!(iterator.next_n(u32::MAX).unwrap().1.len(), 1);
-    // A client that goes on gets everything.
+    // A client that continues gets everything.
     assert_eq!(served.names().list().unwrap().count(), 5);
     assert_eq!(served.service.open_iterators(), 1);
 }
@@ -123,7 +123,7 @@ fn idle_ones_are_closed() {
     let iterator = served.root.list(1).unwrap().1.unwrap();
     assert!(gone(iterator.next_one().unwrap_err()));
     assert_eq!(served.service.open_iterators(), 0);
-    // Those that nobody asks again go when another one comes.
+    // Abandoned iterators are closed when another one is opened.
     for _ in 0..3 {
         served.root.list(1).unwrap();
     }

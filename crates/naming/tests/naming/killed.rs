@@ -1,4 +1,4 @@
-//! kill -9 at any moment loses no binding that was acknowledged, and leaves no change half made.
+//! kill -9 at any time loses no acknowledged binding, and leaves no change half done.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::{Folder, address, listed, n};
 
 const START: Duration = Duration::from_secs(60);
 
-/// Where the server finds its store.
+/// Variable with the path of the server's store.
 const STORE: &str = "OXORB_TEST_STORE";
 
-/// Not a test of its own: the server that is killed.
+/// Runs the server that is killed; not a separate test.
 #[test]
 #[ignore = "the server of the other test"]
 fn server() {
@@ -47,13 +47,13 @@ fn acknowledged_bindings_are_there_after_a_kill() {
     let folder = Folder::new("killed");
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
     let mut rounds = 0;
-    // What the server said is bound, by client; and what was under way when it died.
+    // Acknowledged names, by client, and those that were pending when the server died.
     let mut known: Vec<BTreeSet<String>> = vec![BTreeSet::new(); 3];
     while rounds < 8 {
         rounds += 1;
         let (mut server, url) = start(&folder.store());
         check(&url, &known);
-        // xorshift: different moments, the same in every run as far as that is possible.
+        // xorshift: varying times, reproducible as far as possible.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -77,8 +77,8 @@ fn acknowledged_bindings_are_there_after_a_kill() {
     assert!(all > 50, "only {all} changes were acknowledged");
 }
 
-/// Binds and unbinds until the server is gone, noting what it acknowledged. Before a change is sent its name is taken
-/// out: until the answer comes, it may be there or not.
+/// Binds and unbinds until the server is gone, recording what it acknowledged. The name of a pending change is
+/// removed from the record, since it may be bound or not.
 fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTreeSet<String>>>) {
     let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let Ok(root) = orb.resolve::<NamingContextExtRef>(url) else {
@@ -114,7 +114,7 @@ fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTre
     let _ = orb.shutdown(true);
 }
 
-/// Every acknowledged binding is there, every acknowledged removal is not, and contexts that names lead to exist.
+/// Checks that every acknowledged binding exists, every acknowledged removal holds, and bound contexts exist.
 fn check(url: &str, known: &[BTreeSet<String>]) {
     let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let root: NamingContextExtRef = orb.resolve(url).unwrap();

@@ -1,4 +1,4 @@
-//! What is too much is refused, and the answer says which limit it was.
+//! Requests beyond a limit are refused, and the answer names the limit.
 
 use oxorb::minor;
 use oxorb_naming::cos_naming::naming_context::{BindError, BindNewContextError, ResolveError};
@@ -20,7 +20,7 @@ fn bindings_of_a_context() {
         Err(BindNewContextError::System(e)) => assert_eq!(e.minor, minor::imp_limit::BINDINGS),
         other => panic!("{other:?}"),
     }
-    // No context without a name was left behind.
+    // No unnamed context was left behind.
     assert_eq!(served.service.store().contexts().unwrap(), 1);
     root.rebind(&n("b"), None).unwrap();
     root.unbind(&n("a")).unwrap();

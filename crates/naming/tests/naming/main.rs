@@ -1,4 +1,4 @@
-//! The service over the wire: what names mean, what is kept, what is refused.
+//! The service, called remotely: the meaning of names, what is stored, what is refused.
 
 mod damaged;
 mod federation;
@@ -19,7 +19,7 @@ use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_naming::cos_naming::{NameComponent, NamingContextExtRef, NamingContextRef};
 use oxorb_naming::{Federation, Limits, Name, NameService, Names, Rules, Store};
 
-/// A name server behind TCP, and an ORB that asks it.
+/// A name server behind TCP, and an ORB of its clients.
 struct Served {
     server: Orb,
     client: Orb,
@@ -50,7 +50,7 @@ impl Served {
         Served::at(&format!("iiop://127.0.0.1:{port}"), store, limits, rules)
     }
 
-    /// Returns a service at these endpoints, the first of them one of IIOP.
+    /// Returns a service at these endpoints, the first of which is of IIOP.
     fn at(endpoints: &str, store: Store, limits: Limits, rules: Rules) -> Self {
         let server = Orb::builder().listen(endpoints).build().unwrap();
         let service = NameService::start_under(&server, store, limits, rules).unwrap();
@@ -64,12 +64,12 @@ impl Served {
         Names::new(self.root.clone())
     }
 
-    /// Host and port.
+    /// Returns host and port.
     fn address(&self) -> String {
         address(self.service.root())
     }
 
-    /// A reference to an object that need not exist.
+    /// Returns a reference to an object that need not exist.
     fn object(&self, key: &str) -> ObjectRef {
         let url = format!("corbaloc::192.0.2.1:4711/{key}");
         self.client.string_to_object(&url).unwrap()
@@ -89,12 +89,12 @@ fn address(root: &NamingContextExtRef) -> String {
     profile.endpoints()[0].to_string()
 }
 
-/// The components of a name.
+/// Returns the components of a name.
 fn n(text: &str) -> Vec<NameComponent> {
     text.parse::<Name>().unwrap().components().to_vec()
 }
 
-/// What a context holds, contexts with a slash behind them.
+/// Returns the names in a context, those of contexts with a trailing slash.
 fn listed(context: &NamingContextRef) -> Vec<String> {
     let entries = Names::new(context.clone()).list().unwrap();
     let entries = entries.map(|entry| {
@@ -108,7 +108,7 @@ fn listed(context: &NamingContextRef) -> Vec<String> {
     entries
 }
 
-/// A folder of its own for a test, gone after it.
+/// A folder for one test, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {

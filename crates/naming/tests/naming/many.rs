@@ -1,5 +1,4 @@
-//! Hundreds of thousands of names in one context: bound, listed, found again after a kill, in memory that does not grow
-//! with them.
+//! Hundreds of thousands of names in one context: bound, listed, and found again after a kill, in constant memory.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,10 +11,10 @@ use oxorb_testkit::process::Process;
 
 use super::{Folder, killed, n};
 
-/// Clients at a time: what they bind meanwhile goes to disk together.
+/// Number of concurrent clients, whose changes are written together.
 const CLIENTS: usize = 64;
 
-/// What the server may take besides what it took when it held nothing (KiB): the store's cache, and a thread for each
+/// Memory that the server may use in addition to that of an empty store (KiB): the store's cache, and a thread for each
 /// client.
 const ROOM: u64 = 160 << 10;
 
@@ -56,7 +55,7 @@ fn come_and_stay(test: &str, names: usize) {
         let to = bound.reference().to_corbaloc().unwrap();
         assert!(to.ends_with(&format!("/{at}")), "{to}");
     }
-    // The context takes another one, and gives one back.
+    // The context accepts another binding, and removes one.
     let object = orb.string_to_object("corbaloc::192.0.2.1:1/new").unwrap();
     root.bind(&n("new"), Some(&object)).unwrap();
     root.unbind(&n("new")).unwrap();
@@ -90,7 +89,7 @@ fn bind(url: &str, names: usize) {
     orb.shutdown(true).unwrap();
 }
 
-/// All of them are there, each once: in portions, from the server's iterator.
+/// Checks that all names are listed exactly once: in portions, from the server's iterator.
 fn list(url: &str, names: usize) {
     let orb = Orb::builder().build().unwrap();
     let entries = Names::at(&orb, url).unwrap().list().unwrap();
@@ -104,7 +103,7 @@ fn list(url: &str, names: usize) {
     orb.shutdown(true).unwrap();
 }
 
-/// What the process takes, in KiB.
+/// Returns the memory of the process, in KiB.
 fn memory(process: &Process) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();

@@ -12,7 +12,7 @@ fn a_registered_name_ends_with_its_orb() {
     let names = Names::at(&orb, &served.root.to_ior()).unwrap();
     names.register(&orb, "account", &served.object("a")).unwrap();
     names.register(&orb, "till", &served.object("b")).unwrap();
-    // Somebody else has the name by now.
+    // The name is bound to another object by now.
     let other = served.object("c");
     served.names().rebind("till", &other).unwrap();
     assert_eq!(listed(&served.names().root().clone()), ["account", "till"]);

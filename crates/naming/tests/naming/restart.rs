@@ -1,4 +1,4 @@
-//! What is kept when the server ends and starts again.
+//! State that is kept when the server ends and starts again.
 
 use oxorb::{Interface as _, Orb};
 use oxorb_naming::cos_naming::NamingContextRef;
@@ -27,7 +27,7 @@ fn names_and_references_outlive_the_server() {
     assert_eq!(listed(&again), ["o"]);
     let gone = served.client.string_to_object(&destroyed).unwrap();
     assert_eq!(gone.non_existent(), Ok(true));
-    // Numbers are given once: a new context does not answer in the place of an old one.
+    // Numbers are never reused: a new context does not answer for an old one.
     served.root.new_context().unwrap().unwrap();
     assert_eq!(gone.non_existent(), Ok(true));
 }
@@ -86,7 +86,7 @@ fn who_calls_while_the_server_starts_is_not_told_that_it_is_gone() {
                 let root = client.string_to_object(&url).unwrap();
                 let first = loop {
                     match root.non_existent() {
-                        // Nobody listens yet.
+                        // The server does not listen yet.
                         Err(_) => std::thread::yield_now(),
                         Ok(gone) => break gone,
                     }

@@ -1,4 +1,4 @@
-//! Rules for changes of names and for connections of the server (S12).
+//! Rules for changes of names and for connections of the server.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     let foreign: NamingContextRef = foreign.unchecked_narrow();
     here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
     match here.root.resolve(&n("there/a/b")) {
-        // The caller may go there.
+        // The caller may continue there.
         Err(ResolveError::CannotProceed(stopped)) => {
             assert_eq!(stopped.cxt, Some(foreign));
             assert_eq!(stopped.rest_of_name, n("a/b"));
@@ -34,7 +34,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     }
     assert!(matches!(here.root.bind(&n("there/a"), None), Err(BindError::CannotProceed(_))));
     assert_eq!(trap.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
-    // By rule it goes there, and there only.
+    // A rule permits this server, and no other.
     for (rule, goes) in [
         (address.to_string(), true),
         ("127.0.0.1".to_owned(), true),
@@ -53,7 +53,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     }
 }
 
-/// A reference may tell of a UNIX socket of this machine beside an address that is allowed.
+/// A reference may contain a UNIX socket of this machine in addition to a permitted address.
 #[test]
 fn no_rule_of_addresses_allows_a_socket_beside_one() {
     let path = oxorb_testkit::net::socket_folder()
@@ -68,7 +68,7 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
         (&socket, "any".to_owned(), true),
         (&socket, format!("127.0.0.1,{}", path.display()), true),
         (&socket, format!("127.0.0.1,{}x", path.display()), false),
-        // The reference does not say whose socket it is.
+        // The reference does not name the owner of the socket.
         (&socket, format!("127.0.0.1,uid:{uid}"), false),
         (&known, "127.0.0.1".to_owned(), false),
         (&known, format!("127.0.0.1,uid:{uid}"), true),
@@ -109,7 +109,7 @@ fn user_of(socket: &Address) -> u32 {
     identity.uid
 }
 
-/// Rules name the addresses of every protocol that the server speaks.
+/// Rules cover the addresses of every protocol that the server uses.
 #[test]
 fn names_are_followed_over_every_protocol_as_rules_say() {
     let path = oxorb_testkit::net::socket_folder()
@@ -155,7 +155,7 @@ fn names_are_followed_over_every_protocol_as_rules_say() {
 fn a_context_bound_to_itself_costs_no_thread() {
     let limits = Limits { forwards: 0, ..Limits::default() };
     let here = Served::federated(limits);
-    // As it published itself, and as `corbaloc:` says it.
+    // By its published address, and by `corbaloc:`.
     here.root.bind_context(&n("a"), Some(&here.root.clone().into())).unwrap();
     here.root.bind(&n("x"), None).unwrap();
     let name = format!("{}x", "a/".repeat(63));
@@ -198,7 +198,7 @@ fn the_root_is_known_by_its_addresses_of_every_protocol() {
 #[test]
 fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
     let here = Served::federated(Limits { forwards: 5, ..Limits::default() });
-    // The same server under another name.
+    // The same server under another host name.
     let alias = here.address().replace("127.0.0.1", "localhost");
     let url = format!("corbaloc::{alias}/NameService");
     let foreign = here.client.string_to_object(&url).unwrap();
@@ -211,7 +211,7 @@ fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
         }
         other => panic!("{other:?}"),
     }
-    // All shares were given back.
+    // All permits were released.
     here.root.bind(&n("x"), None).unwrap();
     assert_eq!(here.root.resolve(&n("a/a/a/a/a/x")), Ok(None));
 }
@@ -247,7 +247,7 @@ fn a_client_goes_on_where_the_server_may_not() {
     assert_eq!(found, here.object("o"));
     names.unbind("there/a/o").unwrap();
     assert_eq!(super::listed(made.root()), Vec::<String>::new());
-    // Two that send a client to and fro lose it at the end of the name.
+    // Two servers that send a client back and forth end at the end of the name.
     let back = there.client.resolve(&here.service.root().to_ior()).unwrap();
     there.root.bind_context(&n("here"), Some(&back)).unwrap();
     let name = format!("{}x", "there/here/".repeat(20));

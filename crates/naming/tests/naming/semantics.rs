@@ -148,7 +148,7 @@ fn only_empty_contexts_are_destroyed() {
     assert_eq!(context.non_existent(), Ok(true));
     let gone = context.list(1).unwrap_err();
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
-    // Its name is still there, and leads to a context that does not answer.
+    // Its name is still bound, to a context that does not answer.
     let found = root.resolve(&n("c")).unwrap().unwrap();
     assert_eq!(found.non_existent(), Ok(true));
     match root.resolve(&n("c/o")) {
@@ -256,7 +256,7 @@ fn the_typed_client_says_what_is_wrong() {
     }
 }
 
-/// R2: the thread that writes is one of the ORB's, scheduled as that says.
+/// The writing thread is a thread of the ORB, with its schedule.
 #[test]
 fn the_writer_is_listed_among_the_threads_of_the_orb() {
     let served = Served::new();

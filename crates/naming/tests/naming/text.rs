@@ -77,14 +77,14 @@ fn a_corbaname_that_leads_nowhere_says_where_it_ends() {
     );
 }
 
-/// S2: one name that a client's code set cannot carry hid all others from it, for ever.
+/// A name that a client's code set cannot represent once hid all others from it.
 #[test]
 fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let served = Served::new();
-    // A `corbaloc:` says nothing of code sets: ISO 8859-1. An IOR does: UTF-8.
+    // A `corbaloc:` has no code sets: ISO 8859-1. An IOR has them: UTF-8.
     let latin = &served.root;
     let ior = served.service.root().to_ior();
-    // One client: each reference has a connection with its own code sets.
+    // One client: each reference has a connection with separate code sets.
     let unicode: oxorb_naming::cos_naming::NamingContextExtRef =
         served.client.resolve(&ior).unwrap();
     let object = served.object("o");
@@ -98,11 +98,11 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let mut expected = ["жук.😀", "Grüße", "{U+0436}", "plain"].map(str::to_owned);
     expected.sort();
     assert_eq!(super::listed(&unicode.clone().into()), expected);
-    // An iterator as well; its reference says UTF-8.
+    // The same for an iterator, whose reference has UTF-8.
     let (first, rest) = latin.list(1).unwrap();
     let (_, rest) = rest.unwrap().next_n(10).unwrap();
     assert_eq!(first.len() + rest.len(), 4);
-    // What was listed leads back, as components and as text, to be resolved, bound anew and taken away.
+    // Listed names can be used again, as components and as text, to resolve, rebind and unbind.
     for name in sent {
         assert_eq!(latin.resolve(&n(name)).unwrap(), Some(object.clone()));
         assert_eq!(latin.resolve_str(name).unwrap(), Some(object.clone()));
@@ -122,7 +122,7 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
         latin.unbind(&n(name)).unwrap();
     }
     assert_eq!(unicode.list(10).unwrap().0, []);
-    // A client without the characters may also make such a name.
+    // A client without the characters may also bind such a name.
     latin.bind(&n("{U+0436}"), Some(&object)).unwrap();
     assert_eq!(unicode.list(10).unwrap().0[0].binding_name, n("ж"));
 }

@@ -1,4 +1,4 @@
-//! Operations of an admin of consumers.
+//! Operations of a consumer admin.
 
 use std::borrow::Cow;
 

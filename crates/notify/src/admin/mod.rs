@@ -1,4 +1,4 @@
-//! Admins: groups of proxies with filters and properties of their own.
+//! Admins: groups of proxies with their own filters and properties.
 
 mod consumers;
 mod suppliers;
@@ -46,10 +46,10 @@ pub(crate) struct Admin<P> {
     pub(crate) filters: Attached,
     pub(crate) priority_filter: MappingSlot,
     pub(crate) lifetime_filter: MappingSlot,
-    /// Subscription or offer with which new proxies begin.
+    /// Initial subscription or offer of new proxies.
     pub(crate) types: Types,
     proxies: Mutex<Proxies<P>>,
-    /// Count among the admins of its client.
+    /// Share of the client that created the admin.
     share: Mutex<Option<Share>>,
 }
 
@@ -58,7 +58,7 @@ struct Proxies<P> {
     by_id: BTreeMap<i32, Arc<P>>,
 }
 
-/// Admin that can be served.
+/// Admin that can be served as an object.
 pub(crate) trait Serve {
     const SIDE: Side;
 
@@ -103,7 +103,7 @@ where
         Ok(admin)
     }
 
-    /// Takes over what the store says.
+    /// Restores the state from the store.
     pub(crate) fn restore(
         &self,
         orb: &Orb,
@@ -133,7 +133,7 @@ impl<P> Admin<P> {
         self.me.upgrade().ok_or(GONE)
     }
 
-    /// Counts the admin among those of a client, until it ends.
+    /// Counts the admin towards a client's share, until it ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
@@ -162,13 +162,13 @@ impl<P> Admin<P> {
         self.proxies.lock().by_id.values().cloned().collect()
     }
 
-    /// Takes no more proxies; returns those that there are.
+    /// Refuses further proxies; returns the present ones.
     fn close(&self) -> Vec<Arc<P>> {
         self.proxies.lock().ended = true;
         self.all()
     }
 
-    /// Takes the admin out of its channel.
+    /// Removes the admin from its channel.
     fn leave(&self) {
         drop(self.share.lock().take());
         if let Some(channel) = self.channel.upgrade() {
@@ -229,7 +229,7 @@ impl Serve for SupplierAdmin {
 }
 
 impl<P> Admin<P> {
-    /// Whether the admin is made anew after a restart: it, and its channel, are to be.
+    /// Reports whether the admin and its channel are persistent, so that a restart restores them.
     pub(crate) fn is_persistent(&self) -> bool {
         let channel = self.channel.upgrade();
         self.quality.is_persistent() && channel.is_some_and(|channel| channel.is_persistent())

@@ -1,4 +1,4 @@
-//! Operations of an admin of suppliers.
+//! Operations of a supplier admin.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Channels: admins, the ways events take, and what the two sides know of each other.
+//! Channels: admins, the routes of events, and notifications between the two sides.
 
 mod persistent;
 mod servant;
@@ -38,7 +38,7 @@ pub(crate) struct Channel {
     pub(crate) quality: Quality,
     /// Administrative properties.
     pub(super) administration: Quality,
-    /// Key that the application bound it to.
+    /// Key to which the application bound the channel.
     name: OnceLock<String>,
     saved: Saved,
     admins: Mutex<Admins>,
@@ -47,18 +47,18 @@ pub(crate) struct Channel {
     proxy_shares: Arc<Shares>,
     connected_consumers: AtomicUsize,
     connected_suppliers: AtomicUsize,
-    /// Connected proxies to which consumers are connected.
+    /// Connected proxies of consumers.
     routes: RwLock<Arc<[Arc<ProxySupplier>]>>,
-    /// Connected proxies to which suppliers are connected.
+    /// Connected proxies of suppliers.
     sources: RwLock<Arc<[Arc<ProxyConsumer>]>>,
     pub(crate) dispatcher: Dispatcher<Item>,
     population: Population,
     offered: Census,
     subscribed: Census,
-    /// Pulls that wait.
+    /// Number of waiting pulls.
     pub(crate) pulls: AtomicUsize,
     pub(crate) pull_shares: Arc<Shares>,
-    /// Count among the channels of its client.
+    /// Share of the client that created the channel.
     share: Mutex<Option<Share>>,
 }
 
@@ -72,7 +72,7 @@ struct Admins {
 }
 
 impl Channel {
-    /// Makes a channel, starts its threads and serves it. It has room for the proxies that it had in the store.
+    /// Creates a channel, starts its threads and serves it. Reserves capacity for its stored proxies.
     pub(crate) fn create(
         service: &Arc<Service>,
         id: i32,
@@ -125,12 +125,12 @@ impl Channel {
         self.service.upgrade().ok_or(GONE)
     }
 
-    /// Counts the channel among those of a client, until it ends.
+    /// Counts the channel towards a client's share, until it ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
 
-    /// Refuses another admin if there are as many as may be, or the client has its share of them.
+    /// Refuses another admin if the limit, or the client's share, is reached.
     fn check_admins(&self, admins: &Admins) -> Result<Share, SystemException> {
         let service = self.service()?;
         let limits = service.limits();
@@ -142,7 +142,7 @@ impl Channel {
         }
     }
 
-    /// Makes an admin of one side, with the list of admins locked.
+    /// Creates an admin of one side, while the list of admins is locked.
     fn make_admin<P>(
         &self,
         admins: &Admins,
@@ -175,14 +175,14 @@ impl Channel {
         Ok(admin)
     }
 
-    /// Returns the default admin of consumers, made when it is first asked for.
+    /// Returns the default consumer admin, created on the first call.
     pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
         let mut admins = self.admins.lock();
         let id = admins.default_consumers;
         if let Some(admin) = id.and_then(|id| admins.consumers.get(&id)) {
             return Ok(Arc::clone(admin));
         }
-        // It always finds a place.
+        // The default admin is not limited.
         let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_consumers = Some(admin.id);
         admins.consumers.insert(admin.id, Arc::clone(&admin));
@@ -205,14 +205,14 @@ impl Channel {
         Ok(admin)
     }
 
-    /// Returns the default admin of suppliers, made when it is first asked for.
+    /// Returns the default supplier admin, created on the first call.
     pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
         let mut admins = self.admins.lock();
         let id = admins.default_suppliers;
         if let Some(admin) = id.and_then(|id| admins.suppliers.get(&id)) {
             return Ok(Arc::clone(admin));
         }
-        // It always finds a place.
+        // The default admin is not limited.
         let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_suppliers = Some(admin.id);
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
@@ -234,7 +234,7 @@ impl Channel {
         admins.suppliers.remove(&id);
     }
 
-    /// Counts another proxy, unless there are as many as may be, or the client has its share of them.
+    /// Counts another proxy, unless the limit, or the client's share, is reached.
     pub(crate) fn add_proxy(&self, maker: &Maker) -> Result<Share, SystemException> {
         let service = self.service()?;
         let limits = service.limits();
@@ -245,7 +245,7 @@ impl Channel {
         }
     }
 
-    /// Counts a proxy of the store, whatever the limit is now.
+    /// Counts a stored proxy, regardless of the present limit.
     pub(crate) fn count_proxy(&self) {
         self.proxies.fetch_add(1, Ordering::Relaxed);
     }
@@ -261,7 +261,7 @@ impl Channel {
         }
     }
 
-    /// Refuses another proxy while as many peers are connected as the channel admits.
+    /// Refuses to connect another peer while the channel's maximum number is connected.
     pub(crate) fn check_peers(&self, side: Side) -> Result<(), AdminLimitExceeded> {
         let (connected, name) = self.connections(side);
         let most = self.administration(name);
@@ -276,8 +276,8 @@ impl Channel {
         })
     }
 
-    /// Counts another connected peer, unless as many are connected as the channel admits. One of the store is admitted
-    /// whatever the limit is now.
+    /// Counts another connected peer, unless the channel's maximum number is connected. A stored peer is counted
+    /// regardless of the present limit.
     pub(crate) fn admit(&self, side: Side) -> Result<(), SystemException> {
         let (connected, name) = self.connections(side);
         let restoring = self.service()?.is_restoring();
@@ -300,7 +300,7 @@ impl Channel {
         self.administration.values().get(name)
     }
 
-    /// Most events that wait for one consumer; 0: as its own properties say.
+    /// Returns the maximum number of events that wait for one consumer; 0: determined by its own properties.
     pub(crate) fn queue_length(&self) -> usize {
         self.administration(Name::MaxQueueLength) as usize
     }
@@ -308,7 +308,7 @@ impl Channel {
     /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_route(&self, proxy: Arc<ProxySupplier>) {
         let mut routes = self.routes.write();
-        // Who ends it removes it later, with the same lock.
+        // Code that ends it later removes it under the same lock.
         if !proxy.is_connected() {
             return;
         }
@@ -329,7 +329,7 @@ impl Channel {
     /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_source(&self, proxy: Arc<ProxyConsumer>) {
         let mut sources = self.sources.write();
-        // Who ends it removes it later, with the same lock.
+        // Code that ends it later removes it under the same lock.
         if !proxy.is_connected() {
             return;
         }
@@ -355,26 +355,26 @@ impl Channel {
         Arc::clone(&self.sources.read())
     }
 
-    /// Follows a changed subscription.
+    /// Updates the channel after a changed subscription.
     pub(crate) fn subscription_changed(&self, proxy: &ProxySupplier) {
         let changed = self.subscribed.update(proxy.id, &proxy.types);
         self.tell_suppliers(changed);
     }
 
-    /// Follows a changed offer.
+    /// Updates the channel after a changed offer.
     pub(crate) fn offer_changed(&self, proxy: &ProxyConsumer) {
         let changed = self.offered.update(proxy.id, &proxy.types);
         self.tell_consumers(changed);
     }
 
-    /// Tells suppliers of types that are subscribed to now, or not any more.
+    /// Notifies suppliers of added and removed subscriptions.
     fn tell_suppliers(&self, changed: bool) {
         if changed {
             self.sources().iter().for_each(|source| source.tell());
         }
     }
 
-    /// Tells consumers of types that are offered now, or not any more.
+    /// Notifies consumers of added and removed offers.
     fn tell_consumers(&self, changed: bool) {
         if changed {
             self.routes().iter().for_each(|route| route.tell());
@@ -389,7 +389,7 @@ impl Channel {
         self.subscribed.types()
     }
 
-    /// Refuses events while the channel holds as many as it may and rejects more.
+    /// Refuses events while the channel is full and RejectNewEvents is set.
     pub(crate) fn check_room(&self) -> Result<(), SystemException> {
         let administration = self.administration.values();
         let most = administration.get(Name::MaxQueueLength);
@@ -417,13 +417,14 @@ impl Channel {
         event.answers.clear();
     }
 
-    /// Returns how long filters of other processes may be asked about an event; `None`: there are none.
+    /// Returns the time limit of calls to remote filters for one event; `None` if there are no remote filters.
     pub(crate) fn time_to_ask(&self) -> Option<Duration> {
         let service = self.service.upgrade()?;
         (!service.abroad.is_empty()).then_some(service.settings.call_timeout)
     }
 
-    /// Asks the filters of other processes about an event: who wants it, and then with which priority and lifetime.
+    /// Calls the remote filters for an event: first those that decide who wants it, then those that map its priority
+    /// and lifetime.
     pub(super) fn ask(&self, event: &Event, routes: &[Arc<ProxySupplier>]) {
         let Some(limit) = self.time_to_ask() else {
             return;
@@ -435,7 +436,7 @@ impl Channel {
         }
     }
 
-    /// Ends the channel and all that belongs to it. Returns the peers that were connected.
+    /// Ends the channel and all its objects. Returns the peers that were connected.
     pub(crate) fn end(&self) -> Result<Vec<Peer>, SystemException> {
         let mut admins = self.admins.lock();
         if std::mem::replace(&mut admins.ended, true) {
@@ -444,7 +445,7 @@ impl Channel {
         let consumers: Vec<_> = admins.consumers.values().cloned().collect();
         let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
         drop(admins);
-        // Suppliers first: nothing new comes while the consumers go.
+        // Suppliers first, so that no event arrives while the consumers are disconnected.
         let mut peers: Vec<Peer> = suppliers.iter().flat_map(|admin| admin.end()).collect();
         peers.extend(consumers.iter().flat_map(|admin| admin.end()));
         drop(self.share.lock().take());

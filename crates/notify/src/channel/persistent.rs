@@ -1,4 +1,4 @@
-//! Persistence: the channel itself, and events on their way through it, outlive the process.
+//! Persistence of the channel and of events in transit.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use crate::store::{Keeper, Slip};
 struct Routed {
     event: Arc<Event>,
     wanted: Vec<(Arc<ProxySupplier>, Attributes)>,
-    /// Consumers among them that get the event after a restart, too.
+    /// Ids of those proxies whose consumers also get the event after a restart.
     owing: Vec<i32>,
 }
 
 impl Channel {
-    /// Whether the channel is made anew after a restart.
+    /// Reports whether a restart restores the channel.
     pub(crate) fn is_persistent(&self) -> bool {
         self.quality.is_persistent()
     }
 
-    /// Binds the channel to a key for good.
+    /// Binds the channel to a key permanently.
     pub(crate) fn set_name(&self, name: &str) -> Result<(), SystemException> {
         let _ = self.name.set(name.to_owned());
         self.changed()
@@ -48,7 +48,7 @@ impl Channel {
         })
     }
 
-    /// Makes an admin of the store anew.
+    /// Restores a stored admin.
     pub(crate) fn restore_admin(
         self: &Arc<Self>,
         service: &Arc<Service>,
@@ -94,7 +94,7 @@ impl Channel {
         service.is_some_and(|service| service.keeper.is_some())
     }
 
-    /// Returns the store if it is to have some of these events.
+    /// Returns the store if some of these events must be stored.
     pub(crate) fn keeper_of(&self, events: &[Arc<Event>]) -> Option<Arc<Keeper>> {
         let service = self.service.upgrade()?;
         let keeper = service.keeper.as_ref()?;
@@ -103,8 +103,7 @@ impl Channel {
         events.iter().any(keeps).then(|| Arc::clone(keeper))
     }
 
-    /// Offers events to all consumers that want them, persistent ones after they were written for consumers that are
-    /// connected for good. Nobody gets any of them if that fails.
+    /// Stores the events that persistent consumers must get, then offers all of them; offers none if storing fails.
     pub(crate) fn publish_kept(
         &self,
         keeper: &Keeper,
@@ -158,8 +157,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Offers an event that the store can never hold, however empty it is, to the consumers that are there, and says so in
-    /// the log; reports whether it is one.
+    /// Offers an event that does not fit even an empty store to the present consumers, and logs that; reports whether
+    /// it is such an event.
     pub(crate) fn publish_outgrown(&self, event: &Arc<Event>) -> bool {
         let Some(keeper) = self.keeper_of(std::slice::from_ref(event)) else {
             return false;
@@ -179,7 +178,7 @@ impl Channel {
         outgrown
     }
 
-    /// Makes an event of the store again.
+    /// Restores a stored event.
     pub(crate) fn event_of(&self, any: &Any) -> Option<Arc<Event>> {
         Some(self.event(crate::event::Body::of(any)?))
     }

@@ -95,7 +95,7 @@ impl EventChannel for Channel {
         &self,
         id: AdminId,
     ) -> Result<Option<ConsumerAdminRef>, GetConsumeradminError> {
-        // TAO's name of the default admin.
+        // TAO's id of the default admin.
         if id == 0 {
             return Ok(self.default_consumer_admin()?);
         }

@@ -1,7 +1,8 @@
-//! Comparing and computing.
+//! Comparison and arithmetic.
 //!
-//! Numbers are integers or doubles; a double makes its partner a double. A boolean beside a number is 0 or 1. A
-//! character or an enumerator is a number beside a number, and a string beside a string.
+//! Numbers are integers or doubles; with a double operand, the other one is converted to a double. A boolean
+//! combined with a number is 0 or 1. A character or an enumerator is a number if combined with a number, and a
+//! string if combined with a string.
 
 use std::cmp::Ordering;
 
@@ -39,7 +40,7 @@ impl Operator {
 
 impl Comparison {
     fn holds(self, ordering: Option<Ordering>) -> bool {
-        // Not-a-number is unequal to everything, itself included.
+        // Not-a-number is unequal to every value, itself included.
         match self {
             Self::Equal => ordering == Some(Ordering::Equal),
             Self::NotEqual => ordering != Some(Ordering::Equal),
@@ -80,7 +81,7 @@ enum Pair {
 fn pair(left: Number, right: Number, dialect: Dialect) -> Pair {
     match (left, right, dialect) {
         (Number::Integer(left), Number::Integer(right), _) => Pair::Integers(left, right),
-        // Doubles rank below integers there, and lose their fraction.
+        // In TAO, doubles rank below integers, and lose their fraction.
         (Number::Integer(left), Number::Double(right), Dialect::Tao) => {
             Pair::Integers(left, right as i128)
         }
@@ -136,7 +137,7 @@ pub(crate) fn compute(
     }
 }
 
-/// The quotient of integers is an integer, rounded towards zero.
+/// Computes with integers; a quotient is rounded towards zero.
 fn integers(
     left: i128,
     operator: Operator,
@@ -163,7 +164,7 @@ fn doubles(left: f64, operator: Operator, right: f64, dialect: Dialect) -> Resul
     })
 }
 
-/// Decides about a division by zero, whose quotient is 0 in TAO.
+/// Returns whether a division by zero is an error; in TAO the quotient is 0.
 fn division_by_zero(dialect: Dialect) -> Result<(), Mismatch> {
     match dialect {
         Dialect::Standard => Err(Mismatch::DivisionByZero),

@@ -1,4 +1,4 @@
-//! Constraints: what decides whether an event passes a filter.
+//! Constraints, which determine whether an event passes a filter.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use crate::etcl::value::Value;
 use crate::etcl::{Grammar, Mismatch, Options, ParseError, Subject};
 use crate::memory::block;
 
-/// Constraint, parsed and checked: what decides whether an event passes a filter.
+/// A parsed and checked constraint, which determines whether an event passes a filter.
 ///
-/// An event that lacks what the constraint names, or has it of another kind, is not matched, also under `not`; only
-/// `exist` tells whether something is there. Equal strings are equal octets; numbers are compared as integers of 64
-/// bits and more, or as doubles if one is a double.
+/// An event does not match if a part named by the constraint is missing or of another kind, even under `not`; only
+/// `exist` tests whether a part exists. Equal strings are equal octets; numbers are compared as integers of at
+/// least 64 bits, or as doubles if one is a double.
 #[derive(Clone)]
 pub struct Constraint {
     text: Box<str>,
-    /// `None` if there is nothing to ask: always true.
+    /// `None`: always true.
     node: Option<Node>,
     options: Options,
 }
 
 impl Constraint {
-    /// Parses and checks a constraint. The empty one, and one of blanks only, is true of every event.
+    /// Parses and checks a constraint. An empty or blank one is true of every event.
     pub fn parse(text: &str, grammar: Grammar) -> Result<Self, ParseError> {
         Self::parse_with(text, grammar, Options::default())
     }
 
-    /// Parses like [`parse`](Self::parse), by other rules and within other limits.
+    /// Parses like [`parse`](Self::parse), with other rules and limits.
     pub fn parse_with(text: &str, grammar: Grammar, options: Options) -> Result<Self, ParseError> {
         Ok(Self { node: parse(text, grammar, &options)?, text: text.into(), options })
     }
@@ -39,7 +39,7 @@ impl Constraint {
         &self.text
     }
 
-    /// Returns the octets of the heap that the constraint holds: its text, and the tree made of it.
+    /// Returns the octets of heap memory of the constraint: its text, and its tree.
     ///
     /// ```
     /// use oxorb_notify::etcl::{Constraint, Grammar};
@@ -53,18 +53,18 @@ impl Constraint {
         block(self.text.len()) + self.node.as_ref().map_or(0, Node::octets)
     }
 
-    /// Reports whether the constraint is true of an event. One that cannot be evaluated is not matched.
+    /// Reports whether the constraint is true of an event. If it cannot be evaluated, the event does not match.
     pub fn matches(&self, event: Subject<'_>) -> bool {
         self.evaluate(event).unwrap_or(false)
     }
 
-    /// Evaluates like [`matches`](Self::matches), with the reason why an event cannot be evaluated.
+    /// Evaluates like [`matches`](Self::matches), and returns the reason if an event cannot be evaluated.
     pub fn evaluate(&self, event: Subject<'_>) -> Result<bool, Mismatch> {
         self.run(event, Clock::System)
     }
 
-    /// Evaluates like [`evaluate`](Self::evaluate), at another time than now: `$curtime` is `now`,
-    /// in 100 ns since 15 October 1582 (`TimeBase::TimeT`).
+    /// Evaluates like [`evaluate`](Self::evaluate), at a given time: `$curtime` is `now`, in 100 ns since 15
+    /// October 1582 (`TimeBase::TimeT`).
     pub fn evaluate_at(&self, event: Subject<'_>, now: u64) -> Result<bool, Mismatch> {
         self.run(event, Clock::At(now))
     }

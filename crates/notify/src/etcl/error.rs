@@ -1,13 +1,13 @@
-//! Errors of parsing, and reasons why an event is not matched.
+//! Errors of parsing, and reasons for which an event does not match.
 
 use std::fmt;
 
-/// Constraint that is not one, with the place and the reason.
+/// Syntax error of a constraint, with position and reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
-    /// Octets of the text before the place.
+    /// Position of the error, in octets.
     pub at: usize,
-    /// Text at the place, shortened; empty at the end.
+    /// Text at that position, shortened; empty at the end.
     pub near: String,
     /// The fault.
     pub reason: Reason,
@@ -17,35 +17,35 @@ pub struct ParseError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A piece of the grammar is missing.
+    /// An element of the grammar is missing.
     Expected {
-        /// The piece.
+        /// Missing element.
         wanted: &'static str,
-        /// Instructions for the writer of the constraint; may be empty.
+        /// Hint for the author of the constraint; may be empty.
         hint: &'static str,
     },
-    /// A character that starts no word of the language.
+    /// A character that starts no token of the language.
     UnknownCharacter(char),
-    /// A string without its closing quote.
+    /// A string without a closing quote.
     OpenString,
     /// A number beyond 64 bits, or beyond the range of a position.
     NumberTooLarge,
     /// A preference of the trader (`min`, `max`, `with`, `first`, `random`).
     Preference,
-    /// A component (`$`) in the trader's own language.
+    /// A component (`$`) in the trader's language.
     ComponentInTcl,
     /// An operand that an operator never accepts.
     Operand {
-        /// The operator.
+        /// Operator.
         operator: &'static str,
         /// Kind of operand that the operator accepts.
         wanted: &'static str,
-        /// Kind of operand that is there.
+        /// Kind of the operand.
         found: &'static str,
     },
     /// A division by the literal zero.
     DivisionByZero,
-    /// A constraint whose result is no boolean.
+    /// A constraint whose result is not a boolean.
     NotBoolean(&'static str),
     /// More octets than [`Limits::length`](crate::etcl::Limits::length).
     TooLong {
@@ -119,7 +119,7 @@ impl fmt::Debug for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reason why an event cannot be evaluated, and so is not matched.
+/// Reason for which an event cannot be evaluated, and so does not match.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
@@ -129,13 +129,13 @@ pub enum Mismatch {
     /// A whole struct, union or sequence where a number, string or boolean is needed.
     #[error("a whole struct, union or sequence stands where a simple value is needed")]
     NotSimple,
-    /// A value that is no sequence or array where one is needed.
+    /// A value that is not a sequence or array, where one is needed.
     #[error("a value that is no sequence or array stands where one is needed")]
     NoSequence,
-    /// A value that is no union where one is needed.
+    /// A value that is not a union, where one is needed.
     #[error("a value that is no union stands where one is needed")]
     NoUnion,
-    /// Operands that cannot be compared or computed with each other.
+    /// Operands that cannot be compared or combined with each other.
     #[error("operands of these kinds cannot be compared or computed with each other")]
     Kinds,
     /// A division by zero.
@@ -144,13 +144,13 @@ pub enum Mismatch {
     /// A result beyond the range of numbers.
     #[error("a number beyond the range of numbers")]
     Overflow,
-    /// A result that is no boolean.
+    /// A result that is not a boolean.
     #[error("the result is no boolean")]
     NotBoolean,
-    /// The event has two properties of one name (TAO refuses such events).
+    /// The event has two properties with the same name (TAO refuses such events).
     #[error("two properties of the event have the same name")]
     Duplicate,
-    /// Evaluation took more steps than [`Limits::work`](crate::etcl::Limits::work).
+    /// Evaluation needs more steps than [`Limits::work`](crate::etcl::Limits::work).
     #[error(
         "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
     )]

@@ -1,4 +1,4 @@
-//! Evaluating the tree of a constraint over an event.
+//! Evaluation of a constraint's tree for an event.
 
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ pub(crate) enum Clock {
     At(u64),
 }
 
-/// Evaluation over an event.
+/// Evaluation for an event.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluation<'e> {
     pub(crate) subject: Subject<'e>,
@@ -73,7 +73,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Whether each operand is `wanted`. Operands behind one that is not are not looked at.
+    /// Reports whether each operand is `wanted`. Evaluates up to the first one that is not.
     fn all(&self, operands: &'e [Node], wanted: bool) -> Result<bool, Mismatch> {
         for operand in operands {
             if self.boolean(operand)? != wanted {
@@ -94,7 +94,7 @@ impl<'e> Evaluation<'e> {
         })
     }
 
-    /// Whether there is such a part, whatever it is.
+    /// Reports whether a part exists, of any kind.
     fn exists(&self, path: &'e Path) -> Result<bool, Mismatch> {
         match self.part(path) {
             Ok(_) => Ok(true),
@@ -125,7 +125,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// A variable of the language, or else a property or member of this name.
+    /// Returns a variable of the language, otherwise a property or member with this name.
     fn variable(&self, name: &str) -> Result<Part<'e>, Mismatch> {
         if name == "curtime" && self.dialect == Dialect::Standard {
             return Ok(Part::Time(self.now()));

@@ -1,7 +1,7 @@
-//! Types of events: the rules for wildcards, and for changes of subscriptions and offers.
+//! Event types: rules for wildcards, and for changes of subscriptions and offers.
 //!
-//! A type is a domain and a name. In a subscription, an offer or a constraint either may hold `*`, which stands for any
-//! characters; one that is empty stands for any at all, as does the name `%ALL` (Notification Service 1.1, 2.3 and 2.6.5).
+//! A type is a domain and a name. In a subscription, an offer or a constraint either may contain `*`, which stands for
+//! any characters; an empty one matches anything, as does the name `%ALL` (Notification Service 1.1, 2.3 and 2.6.5).
 //!
 //! ```
 //! use oxorb_notify::etcl::event_type::EventType;
@@ -12,32 +12,32 @@
 //! assert!(!EventType::new("Telecom", "Alarm").covers(alarm));
 //! ```
 //!
-//! Real-time cost: nothing allocates but [`change`]; comparing takes time in proportion to the lengths of the names.
+//! Real-time cost: only [`change`] allocates; a comparison takes time in proportion to the lengths of the names.
 
 /// Type of an event, or a pattern of types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EventType<'t> {
-    /// The domain, such as `Telecom`.
+    /// Domain, such as `Telecom`.
     pub domain: &'t str,
-    /// The name within the domain.
+    /// Name within the domain.
     pub name: &'t str,
 }
 
 impl<'t> EventType<'t> {
-    /// The pattern of all types.
+    /// Pattern of all types.
     pub const ALL: EventType<'static> = EventType::new("*", "%ALL");
 
-    /// Returns a type or pattern of a domain and a name.
+    /// Creates a type or pattern from a domain and a name.
     pub const fn new(domain: &'t str, name: &'t str) -> Self {
         Self { domain, name }
     }
 
-    /// Reports whether this is a pattern of all types, however it is written.
+    /// Reports whether this is a pattern of all types, in any spelling.
     pub fn is_all(self) -> bool {
         self.has_any_domain() && self.has_any_name()
     }
 
-    /// Reports whether a pattern is of this one type only.
+    /// Reports whether a pattern covers exactly one type.
     pub fn is_exact(self) -> bool {
         !self.has_any_domain()
             && !self.has_any_name()
@@ -45,14 +45,14 @@ impl<'t> EventType<'t> {
             && !self.name.contains('*')
     }
 
-    /// Reports whether this pattern covers the type of an event. A `*` in the type of the event is a character.
+    /// Reports whether this pattern covers the type of an event. A `*` in the event's type is an ordinary character.
     pub fn covers(self, event: EventType<'_>) -> bool {
         (self.has_any_domain() || covers(self.domain, event.domain))
             && (self.has_any_name() || covers(self.name, event.name))
     }
 
-    /// Reports whether either of two patterns covers the other, field by field: whether an offer and a subscription may have
-    /// events in common.
+    /// Reports whether either of two patterns covers the other, field by field, so that an offer and a subscription may
+    /// have events in common.
     pub fn meets(self, other: EventType<'_>) -> bool {
         let domains = self.has_any_domain()
             || other.has_any_domain()
@@ -65,7 +65,7 @@ impl<'t> EventType<'t> {
         domains && names
     }
 
-    /// Reports whether two patterns are written alike. All patterns of all types are.
+    /// Reports whether two patterns are spelled alike. All patterns of all types count as alike.
     pub fn is(self, other: EventType<'_>) -> bool {
         self == other || self.is_all() && other.is_all()
     }
@@ -79,8 +79,8 @@ impl<'t> EventType<'t> {
     }
 }
 
-/// Reports whether a pattern covers an event, where an empty list of patterns covers all: the rule for the types of a
-/// constraint. (An empty list of *subscriptions* covers nothing.)
+/// Reports whether one of the patterns covers an event; an empty list covers all events. This is the rule for the types
+/// of a constraint. (An empty list of *subscriptions* covers nothing.)
 pub fn constraint_covers<'t>(
     patterns: impl IntoIterator<Item = EventType<'t>>,
     event: EventType<'_>,
@@ -89,7 +89,7 @@ pub fn constraint_covers<'t>(
     patterns.peek().is_none() || patterns.any(|pattern| pattern.covers(event))
 }
 
-/// Reports whether a name has the form of a pattern, in which each `*` stands for any characters.
+/// Reports whether a name matches a pattern, in which each `*` stands for any characters.
 fn covers(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -99,7 +99,7 @@ fn covers(pattern: &str, name: &str) -> bool {
     };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     for piece in middle.split('*') {
-        // The first place is as good as any: what is left only becomes shorter.
+        // The first match suffices: any other leaves a shorter rest.
         let Some(at) = left.find(piece) else {
             return false;
         };
@@ -111,20 +111,21 @@ fn covers(pattern: &str, name: &str) -> bool {
 /// Effect of a change on a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed<T> {
-    /// Types that were not in the list before.
+    /// Types that were added.
     pub added: Vec<T>,
-    /// Types that are not in it any more.
+    /// Types that were removed.
     pub removed: Vec<T>,
 }
 
-/// Changes a list of subscriptions or offers, by the rules of `subscription_change` and `offer_change`; returns what became
-/// different. `of` tells the type of an entry.
+/// Changes a list of subscriptions or offers, by the rules of `subscription_change` and `offer_change`; returns the
+/// difference. `of` returns the type of an entry.
 ///
-/// - Asking for all types replaces what the list had, unless all types are removed by the same call.
-/// - A list of all types that gets other types has only those from then on. Without any, removing all types empties it.
-/// - What is both added and removed stays as it was. Removing what the list does not have changes nothing.
+/// - Adding all types replaces the list, unless the same call removes all types.
+/// - Adding other types to a list of all types replaces it by them. If nothing is added, removing all types empties the
+///   list.
+/// - A type that is both added and removed stays unchanged. Removing a type that is not in the list has no effect.
 ///
-/// Takes time in proportion to the square of the number of types; a caller bounds how many a peer may send.
+/// Takes time in proportion to the square of the number of types, which the caller must bound.
 pub fn change<T: Clone>(
     list: &mut Vec<T>,
     added: &[T],
@@ -217,7 +218,7 @@ mod tests {
         }
 
         type Types = &'static [&'static str];
-        // The list, added, removed; the list, added and removed afterwards. `%ALL` is all types.
+        // List, added, removed; then the list, added and removed afterwards. `%ALL` is all types.
         let table: [(Types, Types, Types, Types, Types, Types); 12] = [
             (&["%ALL"], &["%ALL"], &[], &["%ALL"], &[], &[]),
             (&["%ALL"], &["a", "b"], &[], &["a", "b"], &["a", "b"], &["%ALL"]),

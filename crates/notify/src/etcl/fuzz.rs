@@ -1,10 +1,11 @@
-//! Entry points of the fuzz targets: whatever the octets are, nothing may panic, hang, or exceed the limits.
+//! Entry points of the fuzz targets: no octets may cause a panic, a hang, or an excess over the limits.
 
 use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect as Cdr, Limits as CdrLimits};
 
 use crate::etcl::{Constraint, Dialect, Grammar, Limits, Mismatch, Options, Subject};
 
-/// Reads the octets up to the first zero as a constraint, by both dialects, and the rest as an any that it is evaluated over.
+/// Reads the octets up to the first zero as a constraint, in both dialects, and the rest as an any for which it is
+/// evaluated.
 pub fn filter(data: &[u8]) {
     let mut parts = data.splitn(2, |octet| *octet == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
@@ -21,7 +22,7 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-/// Evaluates a constraint over an any as it was received, as a tree, and as a typed event: the same any means the same.
+/// Evaluates a constraint for an any as received, as a tree, and as a typed event, with the same result.
 fn over(constraint: &Constraint, data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         let d = Decoder::new(data, order, Cdr::GIOP_1_2).with_limits(CdrLimits::default());
@@ -30,7 +31,7 @@ fn over(constraint: &Constraint, data: &[u8]) {
         };
         let received = constraint.evaluate_at(Subject::Any(&any), 5);
         let _ = constraint.evaluate_at(Subject::Properties(&vec![("x", any.clone())]), 5);
-        // What turns out to be wrong somewhere can only be read in part.
+        // An any with a malformed part can only be read in part.
         if let Ok(value) = any.dynamic()
             && let Ok(tree) = Any::with_type(any.type_code().clone(), value)
         {

@@ -1,6 +1,6 @@
 //! Filters of the Notification Service: the extended trader constraint language (Notification Service 1.1, section 2.4).
 //!
-//! A [`Constraint`] is parsed and checked once, and then evaluated over events: structured events ([`Event`]), anys, and
+//! A [`Constraint`] is parsed and checked once, and then evaluated for events: structured events ([`Event`]), anys, and
 //! lists of properties ([`Properties`]). [`event_type`] holds the rules for the wildcards of event types.
 //!
 //! ```
@@ -40,10 +40,10 @@
 //! # Ok::<(), oxorb_notify::etcl::ParseError>(())
 //! ```
 //!
-//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing for
-//! simple values, nor for values that lie in an any as received; it allocates for wide strings there, for anys within
-//! anys, for valuetypes, and for structs, unions and sequences that were put into an any and never sent. Time is in
-//! proportion to the length of the constraint times the octets of the event, and never more than [`Limits::work`] steps.
+//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing
+//! for simple values, nor for values in an any as received; there it allocates for wide strings, nested anys,
+//! valuetypes, and for structs, unions and sequences that were inserted into an any and never sent. Time is at most in
+//! proportion to the length of the constraint times the octets of the event, and limited to [`Limits::work`] steps.
 
 mod arithmetic;
 mod constraint;

@@ -17,14 +17,14 @@ pub(crate) enum Node {
     Compare(Comparison, Box<[Node; 2]>),
     Compute(Box<Node>, Vec<(Operator, Node)>),
     In(Box<Node>, Path),
-    /// Whether the first is a part of the second.
+    /// Whether the first is an element of the second.
     Within(Box<[Node; 2]>),
-    /// A preference: never true.
+    /// A preference, which is never true.
     Never,
 }
 
 impl Node {
-    /// Octets of the heap below the node. Nests as deeply as the parser did.
+    /// Returns the octets of heap memory below the node. Recurses as deeply as the parser did.
     pub(crate) fn octets(&self) -> usize {
         match self {
             Self::Literal(Value::Text(text)) => block(text.len()),

@@ -1,4 +1,4 @@
-//! Values read where they lie, in the octets of an any as it was received.
+//! Values read in place, from the octets of an any as received.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use crate::etcl::scratch::Scratch;
 use crate::etcl::tree::Tree;
 use crate::etcl::value::Value;
 
-/// Type, and a decoder at a value of it.
+/// Type, and a decoder positioned at a value of it.
 #[derive(Clone)]
 pub(crate) struct Octets<'e> {
     pub(crate) ty: TypeRef<'e>,
     pub(crate) d: Decoder<'e>,
 }
 
-/// A value as it can be looked into.
+/// A value that can be inspected.
 pub(crate) enum Opened<'e> {
     Octets(Octets<'e>),
-    /// A valuetype or exception, which is read whole.
+    /// A valuetype or exception, which is decoded as a whole.
     Tree(Tree<'e>),
 }
 
 impl<'e> Octets<'e> {
-    /// Goes into an any, and through typedefs.
+    /// Resolves anys and typedefs.
     pub(crate) fn open(mut self, scratch: &'e Scratch) -> Result<Opened<'e>, Mismatch> {
         loop {
             self.ty = self.ty.resolved();
@@ -98,7 +98,7 @@ impl<'e> Octets<'e> {
         self.position(at.ok_or(Mismatch::Missing)?, scratch)
     }
 
-    /// A member of a struct by its number.
+    /// Returns a member of a struct by its position.
     pub(crate) fn position(mut self, at: usize, scratch: &Scratch) -> Result<Self, Mismatch> {
         if !matches!(self.ty.shape(), Shape::Struct) {
             return Err(Mismatch::Missing);
@@ -111,7 +111,7 @@ impl<'e> Octets<'e> {
         Ok(self)
     }
 
-    /// Number of elements of a sequence or array; what follows are the elements, of the type that comes with it.
+    /// Returns the number of elements of a sequence or array, positioned at the elements, with their type.
     pub(crate) fn elements(mut self) -> Result<(usize, Self), Mismatch> {
         let (n, element) = match self.ty.shape() {
             Shape::Sequence { element, bound } => {
@@ -135,14 +135,14 @@ impl<'e> Octets<'e> {
         Ok(elements)
     }
 
-    /// Goes past a value of a type that stands here.
+    /// Skips a value of a type at the present position.
     pub(crate) fn skip(&mut self, ty: TypeRef<'_>, scratch: &Scratch) -> Result<(), Mismatch> {
         let start = self.d.position();
         ty.skip(&mut self.d)?;
         scratch.spend(1 + self.d.position() - start)
     }
 
-    /// The discriminant of a union, and the member that it selects.
+    /// Returns the discriminant of a union, and the member that it selects.
     #[allow(clippy::type_complexity, reason = "a pair of what belongs together, used twice")]
     pub(crate) fn selected(
         mut self,
@@ -163,7 +163,7 @@ impl<'e> Octets<'e> {
     }
 }
 
-/// A type that its kind says all about, for as long as the program runs.
+/// Returns the static type code of a kind without parameters.
 fn simple_type(ty: &TypeCode) -> Option<&'static TypeCode> {
     static SIMPLE: [TypeCode; 20] = [
         TypeCode::SHORT,

@@ -24,7 +24,7 @@ use crate::etcl::{Dialect, Grammar, Options, ParseError, Reason};
 const KEYWORDS: [&str; 11] =
     ["and", "or", "not", "in", "exist", "default", "min", "max", "with", "first", "random"];
 
-/// Words that begin a preference.
+/// Keywords of preferences.
 const PREFERENCES: [&str; 5] = ["min", "max", "with", "first", "random"];
 
 const COMPARISONS: [(&str, Comparison); 6] = [
@@ -41,7 +41,7 @@ const A_VALUE: Reason = Reason::Expected {
     hint: "write a number, a string in '...', TRUE, FALSE, a name or a component such as $.header",
 };
 
-/// Parses a constraint; `None` is one that says nothing.
+/// Parses a constraint; `None` for an empty one.
 pub(crate) fn parse(
     text: &str,
     grammar: Grammar,
@@ -69,7 +69,7 @@ struct Parser<'t> {
     scanner: Scanner<'t>,
     dialect: Dialect,
     has_components: bool,
-    /// Parentheses that are open.
+    /// Number of open parentheses.
     depth: usize,
     limit: usize,
 }
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A preference: in TAO's grammar a constraint, which is never true.
+    /// Parses a preference; in TAO's grammar it is a constraint that is never true.
     fn preference(&mut self) -> Result<Option<Node>, ParseError> {
         let at = self.scanner.place();
         match self.peek()? {
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
         self.list("and", Self::comparison, Node::All)
     }
 
-    /// Operands of `and` or of `or`, however many: they make no deeper tree.
+    /// Parses operands of `and` or of `or`; their number does not deepen the tree.
     fn list(
         &mut self,
         operator: &'static str,
@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
         self.chain([Operator::Multiply, Operator::Divide], Self::negation)
     }
 
-    /// Operands of operators of one precedence, however many.
+    /// Parses operands of operators of one precedence, in any number.
     fn chain(
         &mut self,
         operators: [Operator; 2],
@@ -333,7 +333,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Literal(value))
     }
 
-    /// A name on its own, or `$` and a component.
+    /// Parses a name, or `$` and a component.
     fn path(&mut self, wanted: &'static str) -> Result<Path, ParseError> {
         let at = self.scanner.place();
         match self.peek()? {
@@ -350,7 +350,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A component of which `default` asks whether its default member is selected: a union, or its discriminant.
+    /// Parses the component of `default`: a union, or its discriminant.
     fn union_path(&mut self) -> Result<Path, ParseError> {
         let mut path = self.path("a component")?;
         if path.steps.last() == Some(&Step::Discriminator) {
@@ -395,14 +395,14 @@ impl<'t> Parser<'t> {
         self.error(Reason::Expected { wanted, hint })
     }
 
-    /// An error about the next word.
+    /// Returns an error at the next token.
     fn error(&mut self, reason: Reason) -> ParseError {
         let at = self.scanner.place();
         self.scanner.error_at(at, reason)
     }
 }
 
-/// Whether a word is no name unless it is escaped.
+/// Reports whether a word must be escaped to be a name.
 fn is_reserved(word: &str) -> bool {
     KEYWORDS.contains(&word) || ["TRUE", "FALSE"].contains(&word) || word.starts_with('_')
 }

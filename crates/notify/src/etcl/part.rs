@@ -1,4 +1,4 @@
-//! Parts of an event, and the steps from one to the next.
+//! Parts of an event, and the steps between them.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::etcl::tree::{Tree, is_under, selects_default};
 use crate::etcl::value::Value;
 use crate::etcl::{Dialect, Event, Mismatch};
 
-/// Part of an event that a component leads to.
+/// Part of an event, selected by a component.
 #[derive(Clone)]
 pub(crate) enum Part<'e> {
     /// A whole structured event.
@@ -36,8 +36,8 @@ impl<'e> Part<'e> {
         Self::Simple(Value::Text(Cow::Borrowed(text)))
     }
 
-    /// The value of an any: where it lies if it was received, else as what it is. Allocates only for a whole struct, union
-    /// or sequence that was never sent.
+    /// Returns the value of an any: in place if it was received, otherwise converted. Allocates only for a whole
+    /// struct, union or sequence that was never sent.
     pub(crate) fn of_any(any: &'e Any, scratch: &'e Scratch) -> Result<Self, Mismatch> {
         let ty = any.type_code().as_ref();
         if let Some(d) = any.decoder() {
@@ -54,7 +54,7 @@ impl<'e> Part<'e> {
         Self::Tree(Tree { ty, value }).opened(scratch)
     }
 
-    /// Goes into anys and through typedefs.
+    /// Resolves anys and typedefs.
     fn opened(self, scratch: &'e Scratch) -> Result<Self, Mismatch> {
         match self {
             Self::Octets(octets) => match octets.open(scratch)? {
@@ -145,7 +145,7 @@ impl<'e> Part<'e> {
         }
     }
 
-    /// The names of the members, where the type is one of the Notification Service's own.
+    /// Returns the names of the members, if the type is one of the Notification Service's own.
     fn member_names(&self) -> &'static [&'static str] {
         match self {
             Self::Event(_) => &["header", "filterable_data", "remainder_of_body"],
@@ -176,7 +176,7 @@ impl<'e> Part<'e> {
             (Self::Property(name, _), 0) => Self::text(name),
             (Self::Property(_, value), 1) => Self::of_any(value, scratch)?,
             (Self::Time(time), 0) => Self::Simple(Value::Integer(time.into())),
-            // No clock is that exact, and it is read in UTC.
+            // Inaccuracy and time zone are zero: the clock is read in UTC.
             (Self::Time(_), 1..=3) => Self::Simple(Value::Integer(0)),
             _ => return Err(Mismatch::Missing),
         })
@@ -218,8 +218,8 @@ impl<'e> Part<'e> {
         }
     }
 
-    /// The value of a name in a list of names and values: properties of an event, or a sequence of structs of a string and a
-    /// value.
+    /// Returns the value for a name in a list of names and values: properties of an event, or a sequence of structs of
+    /// a string and a value.
     pub(crate) fn named(
         self,
         name: &str,
@@ -281,13 +281,13 @@ impl<'e> Part<'e> {
         }
     }
 
-    /// Whether the discriminant of a union selects its default member.
+    /// Reports whether the discriminant of a union selects its default member.
     pub(crate) fn selects_default(self, scratch: &'e Scratch) -> Result<bool, Mismatch> {
         let (ty, found) = self.discriminator(scratch)?;
         Ok(selects_default(ty, &found))
     }
 
-    /// Calls `is_it` with each element of a sequence or array until it is true.
+    /// Calls `is_it` with the elements of a sequence or array until it returns `true`.
     pub(crate) fn any_element(
         self,
         scratch: &'e Scratch,
@@ -328,7 +328,7 @@ impl<'e> Part<'e> {
             Self::Properties(_) => return Some("PropertySeq"),
             Self::Property(..) => return Some("Property"),
             Self::Time(_) => return Some("UtcT"),
-            // Names of the event itself.
+            // Names that the event itself has.
             Self::Simple(Value::Text(_)) => return Some("string"),
             Self::Simple(_) => return None,
         };
@@ -354,13 +354,13 @@ impl<'e> Part<'e> {
 }
 
 impl<'e> Octets<'e> {
-    /// The simple value here, also in an any.
+    /// Returns the simple value here, also within an any.
     fn opened_simple(self, scratch: &'e Scratch) -> Result<Value<'e>, Mismatch> {
         Part::Octets(self).opened(scratch)?.simple()
     }
 }
 
-/// The first property of a name. TAO refuses events in which two have the same name.
+/// Returns the first property with a name. TAO refuses events with two of the same name.
 pub(crate) fn find<'e>(
     list: List<'e>,
     name: &str,
@@ -386,7 +386,7 @@ pub(crate) fn find<'e>(
     Ok(found)
 }
 
-/// TAO knows the words of a structured event's members at any depth.
+/// Returns a member of a structured event by a word that TAO knows at any depth.
 fn known_word<'e>(
     event: &'e dyn Event,
     word: &str,
@@ -406,7 +406,7 @@ fn known_word<'e>(
     })
 }
 
-/// Whether it is a struct of a string and something else.
+/// Checks that a type is a struct of a string and one other member.
 fn check_pair(ty: TypeRef<'_>) -> Result<(), Mismatch> {
     let mut members = ty.members();
     let is_text = |ty: TypeRef<'_>| matches!(ty.resolved().shape(), Shape::String { .. });
@@ -417,7 +417,7 @@ fn check_pair(ty: TypeRef<'_>) -> Result<(), Mismatch> {
     }
 }
 
-/// A simple value that was put in here, and never sent.
+/// Returns a simple value that was inserted in this process and never sent.
 fn put_in(any: &Any) -> Option<Value<'_>> {
     macro_rules! one_of {
         ($($type:ty => $make:expr;)*) => {$(

@@ -1,6 +1,6 @@
-//! Components: the way from an event to a part of it.
+//! Components, which lead from an event to a part of it.
 
-/// Variable or whole event, and the steps from there.
+/// Start of a component, and the steps from there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Path {
     pub(crate) root: Root,
@@ -11,7 +11,7 @@ pub(crate) struct Path {
 pub(crate) enum Root {
     /// `$`
     Whole,
-    /// `$name`, or a name on its own.
+    /// `$name`, or a name alone.
     Variable(Box<str>),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Step {
     Position(u32),
     /// `[3]`
     Element(u32),
-    /// `(name)`: the value of this name in a list of names and values.
+    /// `(name)`: the value for this name in a list of names and values.
     Named(Box<str>),
     /// `.(3)`, `.('name')`, `.()`: the member of a union under a label.
     Label(UnionLabel),

@@ -1,11 +1,11 @@
-//! Words of a constraint.
+//! Tokens of a constraint.
 
 use crate::etcl::{Dialect, ParseError, Reason};
 
-/// Word, or piece of punctuation.
+/// Token.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Token<'t> {
-    /// A name, a keyword unless it is escaped.
+    /// A name, or a keyword unless it is escaped.
     Word {
         text: &'t str,
         escaped: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Scanner<'t> {
     dialect: Dialect,
 }
 
-/// Meaning of a point and digits: within a component, `.0` is a position.
+/// Context that decides the meaning of a point and digits: within a component, `.0` is a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
     Expression,
@@ -42,25 +42,25 @@ impl<'t> Scanner<'t> {
         Self { text, at: 0, dialect }
     }
 
-    /// Returns the place of the next word.
+    /// Returns the position of the next token.
     pub(crate) fn place(&mut self) -> usize {
         self.skip_blanks();
         self.at
     }
 
-    /// Returns an error about a place.
+    /// Returns an error at a position.
     pub(crate) fn error_at(&self, at: usize, reason: Reason) -> ParseError {
-        /// Characters of the text that an error shows.
+        /// Maximum number of characters of the text in an error.
         const SHOWN: usize = 20;
         ParseError { at, near: self.text[at..].chars().take(SHOWN).collect(), reason }
     }
 
-    /// Looks at the next word.
+    /// Returns the next token without consuming it.
     pub(crate) fn peek(&self, within: Within) -> Result<Token<'t>, ParseError> {
         self.clone().next(within)
     }
 
-    /// Takes the next word.
+    /// Consumes and returns the next token.
     pub(crate) fn next(&mut self, within: Within) -> Result<Token<'t>, ParseError> {
         self.skip_blanks();
         let rest = &self.text[self.at..];
@@ -106,7 +106,7 @@ impl<'t> Scanner<'t> {
             return Err(self.error_at(start, Reason::Expected { wanted: "a name", hint }));
         }
         self.at = start + usize::from(escaped) + length;
-        // TAO looks for the name with its backslash, and never finds it.
+        // TAO searches for the name with its backslash, and never finds it.
         let text = match self.dialect {
             Dialect::Standard => &name[..length],
             Dialect::Tao => &self.text[start..self.at],
@@ -147,13 +147,14 @@ impl<'t> Scanner<'t> {
         token.ok_or_else(|| self.error_at(start, Reason::NumberTooLarge))
     }
 
-    /// Length of a number that begins with so many digits, and whether it is one with a fraction or exponent.
+    /// Returns the length of a number that begins with `whole` digits, and whether it has a fraction or
+    /// exponent.
     fn float(&self, rest: &str, whole: usize) -> (usize, bool) {
         let mut length = whole;
         let mut is_float = false;
         if let Some(fraction) = rest[length..].strip_prefix('.') {
             let digits = digits(fraction);
-            // `5.` is a number in the standard grammar only.
+            // `5.` is a number only in the standard grammar.
             if digits > 0 || self.dialect == Dialect::Standard {
                 length += 1 + digits;
                 is_float = true;
@@ -182,7 +183,7 @@ fn starts_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_\\'=!<>()[]+-*/~$.".contains(c)
 }
 
-/// Returns a string without its escapes.
+/// Returns a string with its escapes resolved.
 pub(crate) fn unescaped(written: &str) -> Box<str> {
     let mut text = String::with_capacity(written.len());
     let mut characters = written.chars();

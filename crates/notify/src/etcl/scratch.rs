@@ -6,14 +6,14 @@ use oxorb_cdr::{Dynamic, TypeCode};
 
 use crate::etcl::Mismatch;
 
-/// Trees of values that cannot be read where they lie, types read within an event, and the steps left of
+/// Values that cannot be read in place, types read within an event, and the remaining steps of
 /// [`Limits::work`](crate::etcl::Limits::work).
 pub(crate) struct Scratch {
     kept: Kept,
     work: Cell<usize>,
 }
 
-/// A list to which a shared reference can append: a reference to what is in it stays good.
+/// A list to which a shared reference can append, while references to its items stay valid.
 #[derive(Default)]
 struct Kept(OnceCell<Box<(Item, Kept)>>);
 
@@ -27,7 +27,7 @@ impl Scratch {
         Self { kept: Kept::default(), work: Cell::new(work) }
     }
 
-    /// Keeps a tree. Allocates; takes a step for each item kept before, which the work counts.
+    /// Stores a tree. Allocates; takes a step for each stored item, counted as work.
     pub(crate) fn keep(&self, tree: Dynamic) -> Result<&Dynamic, Mismatch> {
         match self.append(Item::Tree(tree))? {
             Item::Tree(tree) => Ok(tree),
@@ -35,7 +35,7 @@ impl Scratch {
         }
     }
 
-    /// Keeps a type. As [`keep`](Self::keep).
+    /// Stores a type, as [`keep`](Self::keep) stores a tree.
     pub(crate) fn keep_type(&self, ty: TypeCode) -> Result<&TypeCode, Mismatch> {
         match self.append(Item::Type(ty))? {
             Item::Type(ty) => Ok(ty),
@@ -43,7 +43,7 @@ impl Scratch {
         }
     }
 
-    /// Takes so many steps.
+    /// Counts a number of steps.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Mismatch> {
         let left = self.work.get().checked_sub(steps);
         self.work.set(left.ok_or(Mismatch::TooMuchWork)?);
@@ -61,7 +61,7 @@ impl Scratch {
 }
 
 impl Drop for Kept {
-    /// Frees one after the other, not each within the one before.
+    /// Frees the items one after the other, without recursion.
     fn drop(&mut self) {
         let mut next = self.0.take();
         while let Some(mut kept) = next {

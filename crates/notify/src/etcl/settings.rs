@@ -1,4 +1,4 @@
-//! Settings of a constraint: its language, the rules to follow, and its bounds.
+//! Settings of a constraint: language, dialect, and limits.
 
 /// Language of a constraint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -11,7 +11,7 @@ pub enum Grammar {
 }
 
 impl Grammar {
-    /// Returns the grammar with a name that `create_filter` may be given: `EXTENDED_TCL`, `ETCL` or `TCL`.
+    /// Returns the grammar for a name passed to `create_filter`: `EXTENDED_TCL`, `ETCL` or `TCL`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "EXTENDED_TCL" | "ETCL" => Some(Self::Extended),
@@ -20,7 +20,7 @@ impl Grammar {
         }
     }
 
-    /// Returns the grammar's name, as the attribute `constraint_grammar` has it.
+    /// Returns the grammar's name, as in the attribute `constraint_grammar`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Extended => "EXTENDED_TCL",
@@ -29,35 +29,36 @@ impl Grammar {
     }
 }
 
-/// Rules by which constraints are read and evaluated.
+/// Rules for parsing and evaluating constraints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
     /// The Notification Service's specification.
     #[default]
     Standard,
-    /// TAO's notification service, its deviations included: unknown characters are skipped; `\` stays part of a name;
-    /// preferences are accepted and never match; `TCL` is `EXTENDED_TCL`; there is no `$curtime`; a name finds properties of the
-    /// filterable body only; `exist` of something missing is no match, also under `not`; an integer and a double compare as
-    /// integers; a division by zero is 0; `in`, `[i]` and union labels never match; operands are not checked when parsing.
+    /// TAO's notification service, including its deviations: unknown characters are skipped; `\` stays part of a name;
+    /// preferences are accepted and never match; `TCL` is `EXTENDED_TCL`; `$curtime` does not exist; a name finds only
+    /// properties of the filterable body; `exist` of a missing part is no match, even under `not`; an integer and a
+    /// double compare as integers; a division by zero is 0; `in`, `[i]` and union labels never match; operands are not
+    /// checked when parsing. Exception: 64-bit integers, which TAO reads as 0, are read correctly.
     /// Not so what never works there: 64-bit integers, which TAO reads as 0, are read as they are.
     Tao,
 }
 
-/// Bounds of a constraint and of its evaluation.
+/// Limits of a constraint and of its evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Octets of the text. Memory of the compiled constraint is at most about 100 octets for each, see
+    /// Octets of the text. The compiled constraint takes at most about 100 octets of memory for each, see
     /// [`Constraint::octets`](crate::etcl::Constraint::octets).
     pub length: usize,
-    /// Levels of parentheses, and of anything nested in another way. Each takes about a kilobyte of stack.
+    /// Nesting depth of parentheses and of other constructs. Each level takes about a kilobyte of stack.
     pub depth: usize,
-    /// Steps that one evaluation may take: about one for each node of the constraint, property looked at, and
-    /// octet of the event gone past. An event that takes more is not matched.
+    /// Steps of one evaluation: about one for each node of the constraint, property read, and octet of the event
+    /// skipped. An event that needs more does not match.
     pub work: usize,
 }
 
 impl Default for Limits {
-    /// 64 KiB of text, 64 levels, 16 million steps.
+    /// Returns limits of 64 KiB of text, 64 levels, and 16 million steps.
     fn default() -> Self {
         Self { length: 1 << 16, depth: 64, work: 1 << 24 }
     }
@@ -66,8 +67,8 @@ impl Default for Limits {
 /// Settings of [`Constraint::parse_with`](crate::etcl::Constraint::parse_with).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// The rules to follow.
+    /// Rules for parsing and evaluation.
     pub dialect: Dialect,
-    /// The bounds.
+    /// Limits.
     pub limits: Limits,
 }

@@ -1,10 +1,10 @@
-//! Things that constraints are evaluated over.
+//! Subjects of the evaluation of constraints.
 
 use oxorb_cdr::Any;
 
-/// Structured event, as `CosNotification::StructuredEvent` has it.
+/// A structured event (`CosNotification::StructuredEvent`).
 ///
-/// An implementation lends what it has. Properties are asked for by number, from 0 until the answer is `None`.
+/// An implementation lends its contents. Properties are read by index, from 0 until the result is `None`.
 pub trait Event {
     /// Returns the domain of the event's type.
     fn domain_name(&self) -> &str;
@@ -12,17 +12,17 @@ pub trait Event {
     fn type_name(&self) -> &str;
     /// Returns the name of the event.
     fn event_name(&self) -> &str;
-    /// Returns a property of the variable header, by its number.
+    /// Returns a property of the variable header by its index.
     fn variable_header(&self, at: usize) -> Option<(&str, &Any)>;
-    /// Returns a property of the filterable body, by its number.
+    /// Returns a property of the filterable body by its index.
     fn filterable_data(&self, at: usize) -> Option<(&str, &Any)>;
     /// Returns the remainder of the body.
     fn remainder_of_body(&self) -> &Any;
 }
 
-/// List of names and values, as `CosNotification::PropertySeq` has it: a typed event.
+/// A list of names and values (`CosNotification::PropertySeq`), which a typed event consists of.
 pub trait Properties {
-    /// Returns a property by its number, from 0 until the answer is `None`.
+    /// Returns a property by its index, from 0 until the result is `None`.
     fn property(&self, at: usize) -> Option<(&str, &Any)>;
 }
 
@@ -32,7 +32,7 @@ impl<N: AsRef<str>> Properties for Vec<(N, Any)> {
     }
 }
 
-/// Event to evaluate a constraint over.
+/// Event for which a constraint is evaluated.
 #[derive(Clone, Copy)]
 pub enum Subject<'e> {
     /// A structured event.

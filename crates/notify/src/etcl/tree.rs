@@ -1,4 +1,4 @@
-//! Values that are trees: what was put in as one, and what cannot be read where it lies.
+//! Values as trees: those inserted as trees, and those that cannot be read in place.
 
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ impl<'e> Tree<'e> {
         }
     }
 
-    /// Number of elements of a sequence or array.
+    /// Returns the number of elements of a sequence or array.
     pub(crate) fn length(self) -> Result<usize, Mismatch> {
         match self.value {
             Dynamic::Sequence(elements) | Dynamic::Array(elements) => Ok(elements.len()),
@@ -89,7 +89,7 @@ impl<'e> Tree<'e> {
         }
     }
 
-    /// The member that the discriminant selects.
+    /// Returns the member that the discriminant selects.
     pub(crate) fn selected(self) -> Result<Self, Mismatch> {
         let label = self.discriminator()?.label().ok_or(Mismatch::NoUnion)?;
         let Dynamic::Union(selected) = self.value else {
@@ -105,7 +105,7 @@ impl<'e> Tree<'e> {
     }
 }
 
-/// The type of a state member of a valuetype, those of its bases first.
+/// Returns the type of a state member of a valuetype, with those of its bases first.
 fn state_member(ty: TypeRef<'_>, at: usize) -> Option<TypeRef<'_>> {
     match ty.shape() {
         Shape::ValueBox(content) => Some(content),
@@ -113,7 +113,7 @@ fn state_member(ty: TypeRef<'_>, at: usize) -> Option<TypeRef<'_>> {
     }
 }
 
-/// Whether a discriminant is, or falls under, a label of a constraint.
+/// Reports whether a discriminant equals or falls under a label of a constraint.
 pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &UnionLabel) -> bool {
     match label {
         UnionLabel::Default => selects_default(ty, discriminator),
@@ -125,7 +125,7 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
             _ if is_label(ty, text) => {
                 discriminator.with_text(|name| *name == **text).unwrap_or(false)
             }
-            // Otherwise it is a member's name, as other services document it.
+            // Otherwise the text is a member's name, as other services document it.
             _ => {
                 let member = discriminator.label().and_then(|label| ty.select(label));
                 member.is_some_and(|member| **member.name == **text)
@@ -134,7 +134,7 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
     }
 }
 
-/// Whether the discriminant of a union can have a value that is written so.
+/// Reports whether the text is a possible value of a union's discriminant.
 fn is_label(ty: TypeRef<'_>, text: &str) -> bool {
     let Shape::Union { discriminator, .. } = ty.shape() else {
         return false;
@@ -146,7 +146,7 @@ fn is_label(ty: TypeRef<'_>, text: &str) -> bool {
     }
 }
 
-/// Whether a discriminant selects the default member.
+/// Reports whether a discriminant selects the default member.
 pub(crate) fn selects_default(ty: TypeRef<'_>, discriminator: &Value<'_>) -> bool {
     let member = discriminator.label().and_then(|label| ty.select(label));
     member.is_some_and(|member| member.label == Some(Label::Default))

@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 
-/// Value that operators work with.
+/// Operand of an operator.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'e> {
     Boolean(bool),
     /// Integer of any size and sign: all integers of IDL, and octets.
     Integer(i128),
-    /// Floating point number, `float`, `long double` and `fixed` included, as near as a double is.
+    /// Floating point number, including `float`, `long double` and `fixed`, rounded to a double.
     Double(f64),
     Text(Cow<'e, str>),
     Char(char),
-    /// An enumerator by its number and its name.
+    /// An enumerator, by its number and its name.
     Enumerator(u32, &'e str),
 }
 
 /// Kind of a value that is known when a constraint is parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Type that the event alone tells.
+    /// Type that only the event determines.
     Unknown,
     Boolean,
     Number,
@@ -47,7 +47,8 @@ impl Value<'_> {
         }
     }
 
-    /// The discriminant of a union: a boolean is 0 or 1, a character its code point, an enumerator its number.
+    /// Returns the label of a union's discriminant: a boolean as 0 or 1, a character's code point, an
+    /// enumerator's number.
     pub(crate) fn label(&self) -> Option<i128> {
         match *self {
             Self::Boolean(value) => Some(value.into()),

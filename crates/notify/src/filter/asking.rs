@@ -1,4 +1,4 @@
-//! Questions to filters of other processes about one event: all at once, so that silent ones together take as long as one.
+//! Concurrent calls to remote filters for one event, so that several silent ones take no longer than one.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,34 +14,34 @@ use crate::answers::next_answer;
 use crate::cos_notify_filter::{FilterRef, MappingFilterRef, filter, mapping_filter};
 use crate::event::{Body, Event};
 
-/// Questions that are under way at a time.
+/// Maximum number of concurrent calls.
 const AT_A_TIME: usize = 256;
 
-/// Answer of a filter of another process.
+/// Result of a remote filter.
 #[derive(Clone)]
 pub(super) enum Answer {
     Matches(bool),
     /// Value of a mapping filter.
     Value(Any),
-    /// No answer: the filter was not asked, or is silent.
+    /// Missing result: the filter was not called, or did not answer.
     Nothing,
 }
 
-/// Answers about one event while it is published.
+/// Results for one event while it is published.
 #[derive(Default)]
 pub(crate) struct Answers(Mutex<BTreeMap<usize, (Arc<Foreign>, Answer)>>);
 
-/// Filters that are to be asked about an event, each once.
+/// Filters to be called for an event, each once.
 #[derive(Default)]
 pub(crate) struct Questions(BTreeMap<usize, (Arc<Foreign>, Asked)>);
 
-/// Filter that is asked.
+/// Filter to be called.
 pub(super) enum Asked {
     Filter(FilterRef),
     Mapping(MappingFilterRef),
 }
 
-/// Answer that is under way, and whether it reached the filter.
+/// Pending result, and whether the call reached the filter.
 type UnderWay = Pin<Box<dyn Future<Output = (Answer, bool)>>>;
 
 fn key(foreign: &Arc<Foreign>) -> usize {
@@ -55,11 +55,11 @@ impl Answers {
     }
 
     fn put(&self, foreign: Arc<Foreign>, answer: Answer) {
-        // It holds the filter's state, so that no other one has its address.
+        // The key keeps the filter's state alive, so that no other one has its address.
         self.0.lock().insert(key(&foreign), (foreign, answer));
     }
 
-    /// Forgets them: the event may wait for long.
+    /// Clears the results: the event may wait for long.
     pub(crate) fn clear(&self) {
         let answers = std::mem::take(&mut *self.0.lock());
         drop(answers);
@@ -72,13 +72,13 @@ impl Questions {
         entry.or_insert_with(|| (Arc::clone(foreign), asked()));
     }
 
-    /// Asks the filters, and notes their answers with the event. No question is asked later than `limit`, and each takes
-    /// as long at most.
+    /// Calls the filters, and stores their results with the event. No call begins later than `limit`, and each takes at
+    /// most that time.
     pub(crate) fn ask(self, event: &Event, limit: Duration) {
         let end = Instant::now().checked_add(limit);
         let in_time = || end.is_none_or(|end| Instant::now() < end);
         let mut questions: Vec<_> = self.0.into_values().collect();
-        // Those that did not answer last time keep no other one from being asked.
+        // Filters that failed before come last, so that they do not delay others.
         questions.sort_by_key(|(foreign, _)| foreign.failures());
         let mut questions = questions.into_iter();
         let mut calls = Vec::new();
@@ -149,7 +149,7 @@ impl Asked {
     }
 }
 
-/// Returns an answer, and whether the question reached the filter: what that raises itself is an answer.
+/// Returns a result, and whether the call reached the filter: a user exception counts as a result.
 fn answer(result: Result<Answer, Option<SystemException>>) -> (Answer, bool) {
     match result {
         Ok(answer) => (answer, true),

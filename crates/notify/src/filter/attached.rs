@@ -1,4 +1,4 @@
-//! Filters that are attached to a proxy or an admin.
+//! Filters attached to a proxy or an admin.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +20,7 @@ use crate::problem::{GONE, nil, too_many};
 use crate::quality::Owner;
 use crate::store::{own, reference_of};
 
-/// Filters of one object. Their results are combined by "or"; an empty list lets everything pass.
+/// Filters of one object. Their results are combined by "or"; an empty list passes everything.
 pub(crate) struct Attached {
     service: Weak<dyn Home>,
     owner: OnceLock<Weak<dyn Owner>>,
@@ -35,7 +35,7 @@ struct One {
     place: Place,
 }
 
-/// Process of a filter.
+/// Location of a filter.
 #[derive(Clone)]
 enum Place {
     Here(FilterUse),
@@ -73,7 +73,7 @@ impl Attached {
         }
     }
 
-    /// Names the object that keeps what it has in the store.
+    /// Sets the owner, which stores the filters.
     pub(crate) fn belongs_to(&self, owner: Weak<dyn Owner>) {
         let _ = self.owner.set(owner);
     }
@@ -83,14 +83,15 @@ impl Attached {
         owner.ok_or(GONE)?.changed()
     }
 
-    /// Reports whether one of the filters matches an event, or there is none. A filter that does not answer in time does
-    /// not match, and is not asked for a while once it failed several times in a row.
+    /// Reports whether one of the filters matches an event, or there are none. A filter that does not answer in time
+    /// does not match, and is not called for a while after several consecutive failures.
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))
     }
 
-    /// Returns the same as far as it is known without asking a filter of another process; `None`: one has to be asked.
+    /// Returns the result of [`passes`](Self::passes) if it is known without a call to a remote filter; `None`
+    /// otherwise.
     pub(crate) fn known(&self, event: &Event) -> Option<bool> {
         let list = self.list();
         let mut is_known = true;
@@ -104,7 +105,7 @@ impl Attached {
         is_known.then_some(list.is_empty())
     }
 
-    /// Adds the filters of other processes that have not been asked about an event.
+    /// Adds the remote filters that have not been called for an event.
     pub(crate) fn question(&self, event: &Event, questions: &mut Questions) {
         for one in self.list().iter() {
             if let Place::Elsewhere(foreign) = &one.place
@@ -115,7 +116,7 @@ impl Attached {
         }
     }
 
-    /// Returns what the store keeps, with own filters written before.
+    /// Returns the stored form; local filters are stored first.
     pub(crate) fn row(&self) -> Result<(FilterId, Vec<Attachment>), SystemException> {
         let last = self.last.lock();
         let list = self.list();
@@ -219,7 +220,7 @@ impl One {
         if let Some(known) = self.known(event) {
             return known;
         }
-        // Attached while the others were asked.
+        // Attached while the others were called.
         let Place::Elsewhere(foreign) = &self.place else {
             return false;
         };
@@ -243,7 +244,7 @@ impl One {
     }
 }
 
-/// Result of the filters of an admin and of one of its proxies.
+/// Combines the results of the filters of an admin and of one of its proxies.
 pub(crate) fn both(
     operator: InterFilterGroupOperator,
     admin: impl FnOnce() -> bool,
@@ -261,7 +262,7 @@ pub(crate) fn both_known(
     admin: Option<bool>,
     proxy: Option<bool>,
 ) -> Option<bool> {
-    // The result of one that decides for both.
+    // Result that decides alone.
     let decides = match operator {
         InterFilterGroupOperator::AndOp => false,
         InterFilterGroupOperator::OrOp => true,
@@ -273,7 +274,7 @@ pub(crate) fn both_known(
     }
 }
 
-/// A mapping filter that an object may have.
+/// Optional mapping filter of an object.
 #[derive(Default)]
 pub(crate) struct MappingSlot(RwLock<Option<Mapping>>);
 
@@ -292,7 +293,7 @@ impl MappingSlot {
         *self.0.write() = mapping;
     }
 
-    /// Returns what the store keeps, with an own filter written before.
+    /// Returns the stored form; a local filter is stored first.
     pub(crate) fn row(&self) -> Result<Vec<u8>, SystemException> {
         let slot = self.0.read();
         if let Some(mapping) = &*slot {
@@ -312,14 +313,14 @@ impl MappingSlot {
         slot.as_ref().map(|mapping| mapping.reference.clone())
     }
 
-    /// Adds the filter if it is another process's.
+    /// Adds the filter if it is remote.
     pub(crate) fn question(&self, questions: &mut Questions) {
         if let Some(Mapping { reference, place: Place::Elsewhere(foreign) }) = &*self.0.read() {
             questions.add(foreign, || Asked::Mapping(reference.clone()));
         }
     }
 
-    /// Returns the value that the filter has for an event; `None` without a filter, and if it does not answer.
+    /// Returns the value of the filter for an event; `None` without a filter, or if it does not answer.
     pub(crate) fn map(&self, event: &Event) -> Option<Any> {
         let mapping = self.0.read().clone()?;
         let foreign = match &mapping.place {
@@ -327,7 +328,7 @@ impl MappingSlot {
             Place::Elsewhere(foreign) => foreign,
         };
         match event.answers.of(foreign) {
-            // Set while the others were asked.
+            // Set while the others were called.
             None => {}
             Some(Answer::Value(value)) => return Some(value),
             Some(_) => return None,

@@ -1,4 +1,4 @@
-//! Filters of other processes: a dead one must not cost each event a call that times out.
+//! Remote filters: a dead one must not cost a call with a time-out for each event.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use oxorb::{SystemException, SystemExceptionKind};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
-/// Number of filters of other processes that objects of the service have.
+/// Number of remote filters attached to objects of the service.
 #[derive(Default)]
 pub(crate) struct Abroad(AtomicUsize);
 
@@ -17,13 +17,14 @@ impl Abroad {
     }
 }
 
-/// Calls to a filter of another process. After several in a row that reached nobody it is called no more for a while.
+/// State of calls to a remote filter. After several consecutive calls that did not reach it, it is not called for a
+/// while.
 pub(super) struct Foreign {
-    /// Unanswered calls in a row from which on there is a pause.
+    /// Number of consecutive unanswered calls that begins a pause.
     failures: u32,
     pause: Duration,
     state: Mutex<State>,
-    /// Count of all such filters.
+    /// Counter of all remote filters.
     abroad: Arc<Abroad>,
 }
 
@@ -40,12 +41,12 @@ impl Foreign {
         Foreign { failures: failures.max(1), pause, state: Mutex::default(), abroad }
     }
 
-    /// Unanswered calls in a row.
+    /// Returns the number of consecutive unanswered calls.
     pub(super) fn failures(&self) -> u32 {
         self.state().failures
     }
 
-    /// Calls the filter, unless it is left alone at present. `None` in place of an answer.
+    /// Calls the filter, unless it is paused. `None`: no result.
     pub(super) fn ask<R, E>(
         &self,
         call: impl FnOnce() -> Result<R, E>,
@@ -63,7 +64,8 @@ impl Foreign {
         answer.ok()
     }
 
-    /// Reports whether the filter may be called. At the end of a pause one caller may, and the others wait for its result.
+    /// Reports whether the filter may be called. At the end of a pause one caller may, and the others wait for its
+    /// result.
     pub(super) fn may_ask(&self) -> bool {
         let mut state = self.state();
         let Some(end) = state.not_before else {
@@ -100,7 +102,7 @@ impl Drop for Foreign {
     }
 }
 
-/// Reports whether nobody answered, or nobody is there to answer.
+/// Reports whether an exception means that the peer did not answer, or does not exist.
 pub(super) fn is_unreachable(exception: &SystemException) -> bool {
     use SystemExceptionKind::{
         CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
@@ -147,7 +149,7 @@ mod tests {
         let alive: Result<bool, SystemException> = Ok(true);
         assert_eq!(filter.ask(|| alive, Some), Some(true));
         assert_eq!(filter.state().failures, 0);
-        // What the filter itself raises is an answer.
+        // A user exception of the filter is an answer.
         let refused: Result<bool, ()> = Err(());
         assert_eq!(filter.ask(|| refused, |()| None), None);
         assert!(filter.state().not_before.is_none());

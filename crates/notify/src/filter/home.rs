@@ -7,27 +7,27 @@ use crate::Settings;
 use crate::memory::Memory;
 use crate::store::Keeper;
 
-/// Service that filters belong to, as they see it.
+/// Service, as seen by its filters.
 pub(crate) trait Home: Send + Sync {
     fn settings(&self) -> &Settings;
 
     /// Returns the reference with the time limit of calls to peers.
     fn bounded(&self, reference: &Ref) -> Ref;
 
-    /// Returns the filter of the service that a reference leads to.
+    /// Returns the local filter that a reference leads to.
     fn own_filter(&self, reference: &Ref) -> Option<FilterUse>;
 
-    /// Memory of all that clients make the service hold.
+    /// Returns the memory that clients make the service hold.
     fn memory(&self) -> &Arc<Memory>;
 
-    /// Whether what a store holds is being made anew.
+    /// Reports whether stored objects are being restored.
     fn is_restoring(&self) -> bool;
 
-    /// Returns the count of filters of other processes.
+    /// Returns the counter of remote filters.
     fn abroad(&self) -> &Arc<Abroad>;
 
     fn keeper(&self) -> Option<&Arc<Keeper>>;
 
-    /// Ends the filter object; with `unused` only if nothing has it.
+    /// Removes a filter object; with `unused`, only if no object uses it.
     fn remove_filter(&self, id: i32, unused: bool) -> Result<(), SystemException>;
 }

@@ -1,4 +1,4 @@
-//! Mapping filters: constraints with a value each.
+//! Mapping filters, whose constraints each have a value.
 
 use std::sync::Arc;
 

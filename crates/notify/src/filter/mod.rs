@@ -1,4 +1,4 @@
-//! Filters: objects of this service, and those of others that clients attach.
+//! Filters: local filter objects, and remote ones that clients attach.
 
 mod asking;
 mod attached;

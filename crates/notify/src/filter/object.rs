@@ -1,4 +1,4 @@
-//! Filter objects: constraints that clients add and change.
+//! Filter objects, whose constraints clients add and modify.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -36,26 +36,26 @@ pub(crate) struct FilterObject {
     grammar: Grammar,
     pub(super) default: Option<Any>,
     memory: Arc<Memory>,
-    /// Counts the default value.
+    /// Memory charge of the default value.
     _charge: Charge,
     held: RwLock<Arc<Held>>,
-    /// Held by who changes the constraints; events are looked at meanwhile.
+    /// Lock of changes to the constraints; events are matched meanwhile.
     changing: Mutex<()>,
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
-    /// Copy in the store while a persistent object has the filter.
+    /// State in the store, while a persistent object uses the filter.
     saved: Saved,
     pub(super) uses: Uses,
-    /// Count among the filters of its client.
+    /// Share of the client that created the filter.
     share: Mutex<Option<Share>>,
 }
 
-/// Number of places where a filter is attached.
+/// Number of attachments of a filter.
 #[derive(Default)]
 pub(super) struct Uses(AtomicUsize);
 
 impl Uses {
     pub(super) fn begin(&self) {
-        // They are begun with the list of filters locked, and looked at with it.
+        // Uses begin, and are checked, with the list of filters locked.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -64,7 +64,7 @@ impl Uses {
     }
 }
 
-/// Constraints at one moment.
+/// Constraints at one point in time.
 #[derive(Clone, Default)]
 pub(super) struct Held {
     last: ConstraintId,
@@ -76,7 +76,7 @@ pub(super) struct One {
     pub(super) id: ConstraintId,
     pub(super) written: ConstraintExp,
     constraint: Constraint,
-    /// Value of a mapping filter.
+    /// Value for a mapping filter.
     pub(super) value: Any,
     _charge: Charge,
 }
@@ -107,12 +107,12 @@ impl FilterObject {
         })
     }
 
-    /// Counts the filter among those of a client, until it ends.
+    /// Counts the filter towards a client's share, until it ends.
     pub(crate) fn counted(self, share: Share) -> FilterObject {
         FilterObject { share: Mutex::new(Some(share)), ..self }
     }
 
-    /// Makes a filter of the store anew; constraints that are no constraints any more are left out.
+    /// Restores a stored filter; constraints that no longer parse are omitted.
     pub(crate) fn restore(
         service: &Weak<dyn Home>,
         id: i32,
@@ -132,7 +132,7 @@ impl FilterObject {
         Some(filter)
     }
 
-    /// Writes the filter to the store, for a persistent object that has it.
+    /// Writes the filter to the store, for a persistent object that uses it.
     pub(crate) fn keep(&self) -> Result<(), SystemException> {
         match self.saved.is_on_disk() {
             true => Ok(()),
@@ -157,12 +157,13 @@ impl FilterObject {
         Ok(())
     }
 
-    /// Reports whether one of the constraints is true of an event. A filter without constraints matches nothing.
+    /// Reports whether one of the constraints is true of an event. A filter without constraints matches no
+    /// event.
     pub(crate) fn passes(&self, event: &event::Event) -> bool {
         event.with_subject(|subject| self.first(event.type_name(), subject).is_some())
     }
 
-    /// Returns the value of the first constraint that is true of an event, or the default.
+    /// Returns the value of the first constraint that is true of an event, or the default value.
     pub(crate) fn map(&self, event: &event::Event) -> Option<Any> {
         let found = event.with_subject(|subject| self.first(event.type_name(), subject));
         found.map_or_else(|| self.default.clone(), |one| Some(one.value.clone()))
@@ -190,7 +191,7 @@ impl FilterObject {
         self.grammar
     }
 
-    /// Makes a constraint of what is written. What it takes is counted before the next one of a list is made.
+    /// Parses a constraint. Its memory is charged before the next one of a list is parsed.
     pub(super) fn parse<E: From<InvalidConstraint> + From<SystemException>>(
         &self,
         id: ConstraintId,
@@ -220,7 +221,7 @@ impl FilterObject {
         Ok(One { id, written: written.clone(), constraint, value, _charge: charge })
     }
 
-    /// Refuses a list of more constraints than a filter has, before anything is done for it.
+    /// Refuses a list that exceeds the limit of constraints, before any of it is processed.
     pub(super) fn admit<T>(&self, list: &[T]) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         match list.len() > service.settings().limits.constraints {
@@ -229,7 +230,7 @@ impl FilterObject {
         }
     }
 
-    /// Changes the constraints, all at once or not at all, and tells the callbacks.
+    /// Changes the constraints atomically, and notifies the callbacks.
     pub(super) fn change<R, E: From<SystemException>>(
         &self,
         work: impl FnOnce(&mut Held) -> Result<R, E>,
@@ -258,7 +259,7 @@ impl FilterObject {
         Ok(done)
     }
 
-    /// Tells the callbacks of event types that constraints name now, and did not before, and the reverse.
+    /// Notifies the callbacks of event types that the change added to or removed from the constraints.
     fn tell(&self, before: &Held, after: &Held) {
         let callbacks = self.callbacks.lock();
         if callbacks.1.is_empty() {
@@ -282,7 +283,7 @@ impl FilterObject {
         self.end_if(false)
     }
 
-    /// Ends the filter; with `unused` only if nothing has it.
+    /// Ends the filter; with `unused`, only if no object uses it.
     fn end_if(&self, unused: bool) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         service.remove_filter(self.id, unused)?;
@@ -302,12 +303,12 @@ impl Usable for FilterObject {
     }
 
     fn expire(&self) {
-        // One that is used stays.
+        // A filter in use stays.
         let _ = self.end_if(true);
     }
 }
 
-/// Counts octets of a filter: those that a store kept were admitted before.
+/// Charges octets of a filter; those of a stored filter were admitted before.
 fn charge(
     service: &dyn Home,
     memory: &Arc<Memory>,
@@ -331,7 +332,7 @@ impl Held {
         found.ok_or(ConstraintNotFound { id })
     }
 
-    /// Removes constraints and replaces others, each of which must be there.
+    /// Removes constraints and replaces others, all of which must exist.
     pub(super) fn modify(
         &mut self,
         removed: &[ConstraintId],

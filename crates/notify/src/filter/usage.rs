@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::FilterObject;
 
-/// Use of a filter by a proxy or an admin, for as long as this lives.
+/// Use of a filter by a proxy or an admin, until dropped.
 pub(crate) struct FilterUse(Arc<FilterObject>);
 
 impl FilterUse {

@@ -42,7 +42,7 @@ pub(crate) struct ProxyConsumer {
     pub(super) pulling: Pulling,
 }
 
-/// Why an event was not accepted.
+/// Reason for which an event was not accepted.
 pub(super) enum PushFailure {
     Disconnected,
     System(SystemException),
@@ -167,7 +167,7 @@ impl ProxyConsumer {
         channel.admit(Side::Suppliers)?;
         match self.link.connect(peer, service.settings.reconnect) {
             Ok(false) => {}
-            // The one that it replaces was counted, and is in the channel's list.
+            // The replaced supplier was counted, and is in the channel's list.
             Ok(true) => {
                 channel.leave(Side::Suppliers);
                 self.link.inform(&service, &self.me);
@@ -187,11 +187,11 @@ impl ProxyConsumer {
         }
         channel.add_source(me);
         self.link.inform(&service, &self.me);
-        // Not connected for good, it is not connected at all.
+        // If the connection cannot be stored, the proxy is not connected at all.
         Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
-    /// Takes events from the supplier: those that pass the filters go on to the consumers.
+    /// Accepts events from the supplier, and publishes those that pass the filters.
     pub(super) fn accept(&self, events: impl IntoIterator<Item = Body>) -> Result<(), PushFailure> {
         if self.link.phase() != Phase::Connected {
             let service = self.service()?;
@@ -202,7 +202,7 @@ impl ProxyConsumer {
             };
         }
         let channel = self.channel()?;
-        // All events of a batch are accepted, or none.
+        // Events of a batch are accepted together, or not at all.
         channel.check_room()?;
         let admin = self.admin.upgrade().ok_or(GONE)?;
         let passing = self.passing(&channel, &admin, events);
@@ -214,7 +214,7 @@ impl ProxyConsumer {
         Ok(publish(&channel, &passing)?)
     }
 
-    /// Makes events of those that pass the filters.
+    /// Creates events of those that pass the filters.
     fn passing<'e>(
         &'e self,
         channel: &'e Channel,
@@ -233,7 +233,7 @@ impl ProxyConsumer {
         })
     }
 
-    /// Asks the filters of other processes whether an event passes.
+    /// Calls the remote filters that decide whether an event passes.
     fn ask(&self, event: &Event, channel: &Channel, admin: &SupplierAdmin) {
         let Some(limit) = channel.time_to_ask() else {
             return;
@@ -247,8 +247,8 @@ impl ProxyConsumer {
         }
     }
 
-    /// Waits before pulled events are published again; reports whether they may be. Holds neither the channel nor the
-    /// service meanwhile.
+    /// Waits before pulled events are published again; reports whether they may be. Keeps neither the channel nor the
+    /// service alive meanwhile.
     fn pause(&self) -> bool {
         let Some(service) = self.service.upgrade() else {
             return false;
@@ -275,7 +275,7 @@ impl ProxyConsumer {
         Ok(self.changed()?)
     }
 
-    /// The supplier's own disconnect. Of a proxy of the Event Service that is not connected: BAD_INV_ORDER.
+    /// Handles the supplier's own disconnect. Raises BAD_INV_ORDER for an unconnected proxy of the Event Service.
     pub(super) fn disconnect(&self) -> Result<(), SystemException> {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
@@ -288,12 +288,12 @@ impl ProxyConsumer {
         service.flush()
     }
 
-    /// Ends the proxy for good. Returns the peer that was connected, once.
+    /// Ends the proxy permanently. Returns the peer that was connected, once.
     pub(crate) fn end(&self) -> Option<Peer> {
         self.leave(self.link.end(|_| true)?)
     }
 
-    /// Takes a proxy that has ended out of its admin and channel.
+    /// Removes a proxy that has ended from its admin and channel.
     fn leave(&self, before: State) -> Option<Peer> {
         self.pulling.wake();
         if let Some(admin) = self.admin.upgrade() {
@@ -350,14 +350,15 @@ impl Pulls for ProxyConsumer {
     }
 
     fn take(&self, events: Vec<Body>) {
-        // Taken from the supplier: they go on though the proxy was disconnected or the channel filled up meanwhile.
+        // Already taken from the supplier: published even if the proxy was disconnected or the channel filled up
+        // meanwhile.
         let (Some(channel), Some(admin)) = (self.channel.upgrade(), self.admin.upgrade()) else {
             return;
         };
         let passing: Vec<_> = self.passing(&channel, &admin, events).collect();
         drop((channel, admin));
-        // The supplier does not have them any more: what the store refuses is tried again, in smaller parts, until the
-        // store has room, or there is no connection any more.
+        // The supplier no longer has these events: those that the store refuses are retried, in smaller parts, until
+        // the store has space, or the connection has ended.
         let (mut rest, mut part) = (&passing[..], passing.len());
         while !rest.is_empty() {
             let Some(channel) = self.channel.upgrade() else {
@@ -368,7 +369,7 @@ impl Pulls for ProxyConsumer {
             drop(channel);
             match published {
                 Ok(()) => rest = others,
-                // It never fits: consumers get it, and a restart loses it.
+                // Never fits the store: consumers get it, and a restart loses it.
                 Err(refused)
                     if first.len() == 1
                         && refused.kind == SystemExceptionKind::ImpLimit
@@ -376,7 +377,7 @@ impl Pulls for ProxyConsumer {
                 {
                     rest = others
                 }
-                // Its encoding is at fault, and would be again.
+                // It cannot be encoded, so a retry would fail, too.
                 Err(refused)
                     if first.len() == 1 && refused.kind == SystemExceptionKind::BadParam =>
                 {
@@ -397,13 +398,13 @@ impl Pulls for ProxyConsumer {
     }
 }
 
-/// Offers an event that is larger than the store without writing it; reports whether it is.
+/// Offers an event that is larger than the store without storing it; reports whether it is.
 fn outgrows_store(proxy: &ProxyConsumer, event: &Arc<Event>) -> bool {
     let channel = proxy.channel.upgrade();
     channel.is_some_and(|channel| channel.publish_outgrown(event))
 }
 
-/// Offers events to the consumers, after the store has those that it is to have.
+/// Offers events to the consumers, after storing those that must be stored.
 fn publish(channel: &Channel, events: &[Arc<Event>]) -> Result<(), SystemException> {
     match channel.keeper_of(events) {
         Some(keeper) => channel.publish_kept(&keeper, events),
@@ -441,7 +442,7 @@ impl Usable for ProxyConsumer {
     }
 
     fn expire(&self) {
-        // Who writes to the store looks at the state of the connection: not with that locked.
+        // Writers of the store read the state of the connection, so that it must not be locked here.
         if self.saved.is_on_disk() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Calls of peers' disconnect operations.
+//! Calls of the disconnect operations of peers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,17 +10,17 @@ use super::peer::Peer;
 use crate::answers::next_answer;
 use crate::service::Service;
 
-/// Call of a disconnect operation. Holds its own outlet until the call was made.
+/// Call of a disconnect operation. Keeps its own outlet alive until the call has been made.
 struct Farewell {
     peer: Peer,
     outlet: Mutex<Option<Outlet<()>>>,
 }
 
-/// Calls that are under way at a time.
+/// Maximum number of concurrent calls.
 const AT_A_TIME: usize = 64;
 
-/// Calls the disconnect operations of peers, before who ended their connections is answered. None is begun later than
-/// `call_timeout`, and each takes as long at most: those that are left then are called [beside](bid).
+/// Calls the disconnect operations of peers, before the operation that ended their connections returns. No call begins
+/// later than `call_timeout`, and each takes at most that time; the remaining ones are [queued](bid).
 pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
     let end = Instant::now().checked_add(service.settings.call_timeout);
     let in_time = || end.is_none_or(|end| Instant::now() < end);
@@ -33,7 +33,7 @@ pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
         {
             calls.push(((), peer.disconnect()));
         }
-        // What a peer answers changes nothing.
+        // The results are ignored.
         if next_answer(&mut calls).is_none() {
             break;
         }
@@ -41,12 +41,12 @@ pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
     peers.for_each(|peer| bid(service, peer));
 }
 
-/// Queues one call of the peer's disconnect operation. Its exceptions are ignored; without room for it no call is made.
+/// Queues a call of the peer's disconnect operation, and ignores its exceptions. If the queue is full, no call is made.
 pub(crate) fn bid(service: &Service, peer: Peer) {
     let farewell = Arc::new(Farewell { peer, outlet: Mutex::default() });
     let sink: Arc<dyn Sink<()>> = farewell.clone();
     let qos = Qos { events: 1, ..Qos::default() };
-    // Without a place for it, the peer finds out when it calls.
+    // Without a free outlet, the peer finds out on its next call.
     if let Ok(outlet) = service.updates.connect(sink, qos) {
         *farewell.outlet.lock() = Some(outlet.clone());
         outlet.offer(&(), &Attributes::default());

@@ -1,4 +1,4 @@
-//! Common part of the proxies of both sides: the peer, its state, and what it is told.
+//! Common part of the proxies of both sides: the peer, its state, and its notifications.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -23,7 +23,7 @@ use crate::types::Told;
 pub(crate) enum Phase {
     New,
     Connected,
-    /// Disconnected or destroyed; for good.
+    /// Disconnected or destroyed, permanently.
     Gone,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct Link {
     pub(crate) style: Style,
     state: Mutex<State>,
     pub(crate) told: Told,
-    /// Carries the signal that there may be news for the peer.
+    /// Outlet that signals possible news for the peer.
     news: Mutex<Option<Outlet<()>>>,
-    /// Count among the proxies of its client.
+    /// Share of the client that created the proxy.
     share: Mutex<Option<Share>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct State {
     pub(crate) peer: Option<Peer>,
 }
 
-/// Why a connection or a change of it was refused.
+/// Reason for which a connection, or a change of it, was refused.
 pub(crate) enum Refused {
     AlreadyConnected,
     AlreadyActive,
@@ -64,11 +64,11 @@ impl From<SystemException> for Refused {
     }
 }
 
-/// Proxies whose peers asked for news.
+/// Proxies whose peers are notified of changed types.
 pub(crate) trait Informed: Send + Sync {
     fn link(&self) -> &Link;
 
-    /// Types of the channel's other side.
+    /// Returns the types of the channel's other side.
     fn types_there(&self) -> Vec<EventType>;
 }
 
@@ -85,7 +85,7 @@ impl Link {
         }
     }
 
-    /// Counts the proxy among those of a client, until it ends.
+    /// Counts the proxy towards a client's share, until it ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
@@ -102,7 +102,7 @@ impl Link {
         self.state().phase
     }
 
-    /// Makes a peer of a reference.
+    /// Creates a peer from a reference.
     pub(crate) fn peer_of(
         &self,
         service: &Service,
@@ -117,7 +117,7 @@ impl Link {
         })
     }
 
-    /// Notes that a peer is connected; returns whether it replaces another one.
+    /// Connects a peer; returns whether it replaces another one.
     pub(crate) fn connect(&self, peer: Option<Peer>, reconnect: bool) -> Result<bool, Refused> {
         let mut state = self.state();
         match state.phase {
@@ -157,7 +157,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection for good, if it may; returns the state before, or `None` if it had ended.
+    /// Ends the connection permanently, if `may` permits; returns the state before, or `None` if it had ended.
     pub(crate) fn end(&self, may: impl FnOnce(Phase) -> bool) -> Option<State> {
         let mut state = self.state();
         if state.phase == Phase::Gone || !may(state.phase) {
@@ -173,7 +173,7 @@ impl Link {
         Some(before)
     }
 
-    /// Begins to tell the peer of changed types.
+    /// Begins to notify the peer of changed types.
     pub(crate) fn inform<P: Informed + 'static>(&self, service: &Service, proxy: &Weak<P>) {
         if self.form == Form::Event || !service.settings.updates {
             return;
@@ -185,20 +185,20 @@ impl Link {
             failures: AtomicU32::new(0),
         });
         let qos = Qos { events: 1, when_full: WhenFull::KeepLatest, ..Qos::default() };
-        // One that replaces another knows nothing yet.
+        // A peer that replaces another one has not been notified yet.
         self.told.knows(Vec::new());
-        // Without a place for it, the peer can still ask.
+        // Without a free outlet, the peer can still query.
         let outlet = service.updates.connect(sink, qos).ok();
         let before = std::mem::replace(&mut *self.news.lock(), outlet);
         drop(before);
         match self.phase() {
-            // It ended meanwhile, and found nothing to take.
+            // The proxy ended meanwhile, before this outlet could be removed.
             Phase::Gone => drop(self.news.lock().take()),
             _ => self.tell(),
         }
     }
 
-    /// Answers which types the other side has, and whether the peer is told of changes from now on.
+    /// Returns the types of the other side, and sets whether the peer is notified of changes.
     pub(crate) fn obtain(&self, mode: ObtainInfoMode, types: Vec<EventType>) -> Vec<EventType> {
         use ObtainInfoMode::{
             AllNowUpdatesOff, AllNowUpdatesOn, NoneNowUpdatesOff, NoneNowUpdatesOn,
@@ -213,7 +213,7 @@ impl Link {
         }
     }
 
-    /// Queues the call that tells the peer what it does not know, if the peer wants to know.
+    /// Queues a notification of the peer, if it wants notifications.
     pub(crate) fn tell(&self) {
         let news = self.news.lock().clone();
         if let Some(news) = news.filter(|_| self.told.is_wanted()) {
@@ -222,12 +222,13 @@ impl Link {
     }
 }
 
-/// Tells a peer of changed types. What did not reach it is told again a few times, and else with the next change.
+/// Sink that notifies a peer of changed types. A failed notification is retried a few times, later with the next
+/// change.
 struct News<P> {
     proxy: Weak<P>,
     retry: Duration,
     attempts: u32,
-    /// Calls in a row that did not reach the peer.
+    /// Number of consecutive calls that did not reach the peer.
     failures: AtomicU32,
 }
 
@@ -252,7 +253,7 @@ impl<P: Informed> Sink<()> for News<P> {
                 }
             }
             Err(exception) if exception.kind == SystemExceptionKind::BadOperation => {
-                // An object of the Event Service.
+                // The peer is an object of the Event Service only.
                 link.told.want(false);
             }
             Ok(()) | Err(_) => link.told.knows(types),

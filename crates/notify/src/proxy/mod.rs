@@ -1,4 +1,4 @@
-//! Proxies: what suppliers and consumers of a channel are connected to.
+//! Proxies, to which suppliers and consumers of a channel connect.
 
 mod consumer;
 mod consumer_servant;
@@ -17,7 +17,7 @@ pub(crate) use supplier::ProxySupplier;
 
 use crate::cos_notify_channel_admin::{ClientType, ProxyType};
 
-/// Form in which a peer sends or gets events.
+/// Form in which a peer sends or receives events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Anys, by the interfaces of the Event Service.
@@ -27,7 +27,7 @@ pub(crate) enum Form {
     Sequence,
 }
 
-/// Side that begins a transfer.
+/// Style of transfer: the side that initiates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Push,

@@ -29,13 +29,13 @@ pub(crate) struct Peer {
 /// Failure of a call to a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
-    /// The peer says that it is not connected any more.
+    /// The peer reports that it is no longer connected.
     Disconnected,
     System(SystemException),
 }
 
 impl Failure {
-    /// Whether the peer does not exist any more.
+    /// Reports whether the peer no longer exists.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
             Failure::Disconnected => true,
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// Whether the peer could not be reached, or did not answer.
+    /// Reports whether the peer could not be reached, or did not answer.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Failure::Disconnected => false,
@@ -62,7 +62,7 @@ impl Failure {
 }
 
 impl Peer {
-    /// Pushes events to a consumer: one, or to a consumer of sequences any number.
+    /// Pushes events to a consumer: one event, or any number to a consumer of sequences.
     pub(crate) fn push(&self, events: &[Item]) -> Result<(), Failure> {
         let reference = || self.reference.clone();
         match self.form {
@@ -101,7 +101,7 @@ impl Peer {
         }
     }
 
-    /// Begins to tell the peer that the channel has disconnected it.
+    /// Begins a call of the peer's disconnect operation.
     pub(crate) fn disconnect(&self) -> AsyncReply<(), SystemException> {
         let reference = self.reference.clone();
         match (self.side, self.style, self.form) {
@@ -152,7 +152,7 @@ impl Peer {
         }
     }
 
-    /// Tells the peer of changed types of the other side.
+    /// Notifies the peer of changed types of the other side.
     pub(crate) fn tell(
         &self,
         added: &[EventType],
@@ -164,7 +164,7 @@ impl Peer {
                 use notify_publish::OfferChangeError as Error;
                 let told = NotifyPublishRef::from_ref(reference).offer_change(added, removed);
                 match told {
-                    // The consumer's opinion of a type changes nothing here.
+                    // A consumer's opinion of a type has no effect here.
                     Ok(()) | Err(Error::InvalidEventType(_)) => Ok(()),
                     Err(Error::System(exception)) => Err(exception),
                 }

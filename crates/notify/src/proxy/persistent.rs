@@ -1,4 +1,4 @@
-//! Proxies that outlive the process.
+//! Persistent proxies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ fn form_and_style(row: &Proxy) -> Option<(Form, Style)> {
     Some((*FORMS.get(usize::from(row.form))?, style))
 }
 
-/// Exception of a connection that could not be made anew.
+/// Returns the exception for a connection that could not be restored.
 fn refusal(refused: Refused) -> SystemException {
     match refused {
         Refused::System(exception) => exception,
@@ -37,7 +37,7 @@ fn refusal(refused: Refused) -> SystemException {
 macro_rules! persistent {
     ($proxy:ty, $admin:ty, $consumers:literal, $row:ident) => {
         impl $proxy {
-            /// Whether the proxy is made anew after a restart: it, its admin and its channel are to be.
+            /// Reports whether the proxy, its admin and its channel are persistent, so that a restart restores it.
             pub(crate) fn is_persistent(&self) -> bool {
                 let of_admin = |admin: Arc<$admin>| admin.is_persistent();
                 self.quality.is_persistent() && self.admin.upgrade().is_some_and(of_admin)
@@ -79,7 +79,7 @@ macro_rules! persistent {
                 }))
             }
 
-            /// Makes a proxy of the store anew, and connects it as it was.
+            /// Restores a stored proxy, and its connection.
             pub(crate) fn restore(
                 service: &Arc<Service>,
                 admin: &Arc<$admin>,
@@ -125,8 +125,8 @@ impl ProxySupplier {
         lifetime.restore(orb, &row.lifetime_filter, &**service);
     }
 
-    /// Counts an event of the store, which the consumer wanted when it arrived, and returns its attributes. The queue has
-    /// room for it after [`apply`](Self::apply).
+    /// Counts a stored event, which the consumer wanted when it arrived, and returns its attributes. The queue has
+    /// space for it after [`apply`](Self::apply).
     pub(crate) fn owe(&self, event: &Event, times: &Times) -> Attributes {
         let attributes = self.attributes(event, times);
         self.owed.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Pulling from a supplier: a thread for each, so that a slow one delays no other.
+//! Pulling from suppliers, with a thread for each, so that a slow one delays no other.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,25 +20,25 @@ use crate::share::Maker;
 
 /// Proxy that pulls from its supplier.
 pub(super) trait Pulls: Send + Sync + 'static {
-    /// `None`: it has ended.
+    /// Returns the supplier; `None` after the end of the proxy.
     fn supplier(&self) -> Option<(Peer, Arc<Service>)>;
 
-    /// Whether it is not suspended, and the channel takes events.
+    /// Reports whether the proxy is not suspended, and the channel accepts events.
     fn may_pull(&self) -> bool;
 
-    /// Whether the supplier stays connected whatever happens to it.
+    /// Reports whether the supplier stays connected even if it fails.
     fn is_persistent(&self) -> bool;
 
-    /// Hands events over to the channel; returns when it has them, or takes no more.
+    /// Passes events to the channel; returns when it has accepted them, or accepts no more.
     fn take(&self, events: Vec<Body>);
 
-    /// Ends the proxy; the supplier is not called.
+    /// Ends the proxy without a call to the supplier.
     fn lose(&self);
 
     fn pulling(&self) -> &Pulling;
 }
 
-/// Wakes the thread that pulls.
+/// Signal that wakes the pulling thread.
 #[derive(Default)]
 pub(crate) struct Pulling {
     woken: Mutex<bool>,
@@ -68,13 +68,13 @@ impl Pulling {
         started.inspect_err(|_| service.end_pulling())
     }
 
-    /// Wakes the thread to look again.
+    /// Wakes the thread to check again.
     pub(super) fn wake(&self) {
         *self.woken.lock() = true;
         self.wake.notify_all();
     }
 
-    /// Waits for as long, or until the thread is woken.
+    /// Waits for a time, or until the thread is woken.
     pub(super) fn pause(&self, time: Duration) {
         let woken = self.woken.lock();
         let (mut woken, _) = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
@@ -91,7 +91,7 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
         };
         let (batch, most) = (service.limits().batch, service.settings.failures);
         let period = service.settings.pull_period;
-        // It may end while events wait for room.
+        // The service may end while events wait for space.
         drop(service);
         let mut idle = true;
         if proxy.may_pull() {
@@ -116,7 +116,7 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
     }
 }
 
-/// Asks a supplier for what it has.
+/// Pulls the available events from a supplier.
 fn pull(peer: &Peer, batch: usize) -> Result<Vec<Body>, Failure> {
     let reference = peer.reference.clone();
     match peer.form {

@@ -1,4 +1,4 @@
-//! Consumers to which events are pushed, as the dispatcher sees them.
+//! Sinks of the dispatcher that push events to consumers.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,26 +10,26 @@ use super::peer::{Failure, Peer};
 use crate::service::Service;
 use crate::store::Item;
 
-/// Proxy that events are pushed from.
+/// Proxy from which events are pushed.
 pub(super) trait Pushes: Send + Sync {
-    /// `None`: it has ended.
+    /// Returns the consumer; `None` after the end of the proxy.
     fn consumer(&self) -> Option<(Peer, Arc<Service>)>;
 
-    /// Whether the consumer stays connected whatever happens to it.
+    /// Reports whether the consumer stays connected even if it fails.
     fn is_persistent(&self) -> bool;
 
-    /// Ids of the channel and of the proxy, for the log.
+    /// Returns the ids of the channel and of the proxy, for the log.
     fn ids(&self) -> (i32, i32);
 
-    /// Ends the proxy; the consumer is not called.
+    /// Ends the proxy without a call to the consumer.
     fn lose(&self);
 }
 
 pub(super) struct PushSink<P> {
     proxy: Weak<P>,
-    /// Calls in a row that did not reach the consumer.
+    /// Number of consecutive calls that did not reach the consumer.
     unreachable: AtomicU32,
-    /// Events that the consumer did not take.
+    /// Number of events that the consumer did not accept.
     refused: AtomicU64,
 }
 
@@ -44,8 +44,8 @@ impl<P: Pushes> PushSink<P> {
 
     fn failed(&self, proxy: &P, service: &Service, failure: Failure, events: &[Item]) -> Outcome {
         let settings = &service.settings;
-        // A consumer that is connected for good may come back under the same reference, and gets persistent events whatever
-        // it answers.
+        // A persistent consumer may return under the same reference, and gets persistent events regardless of its
+        // answers.
         if proxy.is_persistent() {
             let kept = events.iter().any(|item| item.slip.is_some());
             if !failure.is_gone() && !failure.is_unreachable() {
@@ -78,7 +78,7 @@ impl<P: Pushes> PushSink<P> {
         }
     }
 
-    /// Writes to the log that events were not taken, when it begins and each time their number has doubled.
+    /// Logs that events were not accepted, for the first one and each time their number has doubled.
     fn report(&self, proxy: &P, service: &Service, failure: Failure, events: usize, kept: bool) {
         let Failure::System(exception) = failure else {
             return;

@@ -47,16 +47,16 @@ pub(crate) struct ProxySupplier {
     pub(super) saved: Saved,
     /// Outlet while a consumer is connected.
     outlet: RwLock<Option<Outlet<Item>>>,
-    /// Slips of what was pulled last: the consumer has it when it asks for more.
+    /// Slips of the events pulled last; a further pull confirms their receipt.
     pulled: Mutex<Vec<Arc<Slip>>>,
-    /// Priority and timeout of events that have none, as the properties say.
+    /// Priority and timeout of events that have none, from the properties.
     priority: AtomicI64,
     timeout: AtomicI64,
-    /// Whether the start and stop times of events count, as the properties say.
+    /// Whether the start and stop times of events apply, from the properties.
     starts: AtomicBool,
     stops: AtomicBool,
-    /// Events of the store that the consumer had not got, and their octets: the queue takes all of them, though some were
-    /// on their way to the consumer and not in the queue when the service ended.
+    /// Stored events that the consumer had not received, and their octets. The queue must accept all of them, though
+    /// some were in transit to the consumer, and not in the queue, when the service ended.
     pub(super) owed: AtomicUsize,
     pub(super) owed_octets: AtomicU64,
 }
@@ -180,7 +180,7 @@ impl ProxySupplier {
             return Err(nil().into());
         }
         let peer = self.link.peer_of(&service, consumer);
-        // One connect at a time.
+        // Serialises connects.
         let mut outlet = self.outlet.write();
         let reconnect = service.settings.reconnect;
         match self.link.phase() {
@@ -205,12 +205,12 @@ impl ProxySupplier {
                 self.link.connect(peer, reconnect)?;
                 drop(outlet);
                 self.link.inform(&service, &self.me);
-                // The proxy stays, with what it owes.
+                // The proxy stays, with its outstanding events.
                 return Ok(self.changed()?);
             }
         }
         self.link.inform(&service, &self.me);
-        // Not connected for good, it is not connected at all.
+        // If the connection cannot be stored, the proxy is not connected at all.
         Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
@@ -223,7 +223,7 @@ impl ProxySupplier {
         opened.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES).into())
     }
 
-    /// The queue as the properties describe it.
+    /// Returns the quality of the queue, from the properties.
     fn queue(&self, channel: &Channel) -> Qos {
         let values = self.quality.values().clone();
         self.priority.store(values.get(Name::Priority), Ordering::Relaxed);
@@ -283,7 +283,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Adds the filters of other processes that have to be asked whether this consumer wants an event.
+    /// Adds the remote filters that decide whether this consumer wants an event.
     pub(crate) fn question_filters(&self, event: &Event, questions: &mut Questions) {
         let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
             return;
@@ -295,7 +295,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Adds the mapping filters of other processes for an event that this consumer wants.
+    /// Adds the remote mapping filters for an event that this consumer wants.
     pub(crate) fn question_mappings(&self, event: &Event, questions: &mut Questions) {
         let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
             return;
@@ -308,7 +308,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Returns the attributes with which this consumer gets an event, if it wants it.
+    /// Returns the attributes of an event for this consumer, if it wants the event.
     pub(crate) fn wants(&self, event: &Event, times: &Times) -> Option<Attributes> {
         let admin = self.admin.upgrade()?;
         let wanted = self.types.cover(event)
@@ -316,7 +316,7 @@ impl ProxySupplier {
         wanted.then(|| self.attributes(event, times))
     }
 
-    /// Returns the attributes with which this consumer gets an event.
+    /// Returns the attributes of an event for this consumer.
     pub(crate) fn attributes(&self, event: &Event, times: &Times) -> Attributes {
         let admin = self.admin.upgrade();
         let mapped = |own: &MappingSlot, of_admin: fn(&ConsumerAdmin) -> &MappingSlot| {
@@ -335,7 +335,7 @@ impl ProxySupplier {
         event.attributes(&header, default, self.timeout.load(Ordering::Relaxed), times)
     }
 
-    /// Offers an event, with its slip if the store has it.
+    /// Offers an event, with its slip if it is stored.
     pub(crate) fn offer(
         &self,
         event: &Arc<Event>,
@@ -348,14 +348,14 @@ impl ProxySupplier {
         }
     }
 
-    /// Takes an event for a consumer that pulls, which thereby says that it has the ones before; `None` if none waits
-    /// within the time allowed.
+    /// Takes an event for a consumer that pulls, which confirms the receipt of earlier ones; `None` if none waits
+    /// within the permitted time.
     pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
         self.has_pulled();
         self.next_event(wait)
     }
 
-    /// Notes that the consumer has what it pulled before.
+    /// Records that the consumer has received the events pulled before.
     pub(super) fn has_pulled(&self) {
         let pulled = std::mem::take(&mut *self.pulled.lock());
         drop(pulled);
@@ -414,7 +414,7 @@ impl ProxySupplier {
         Ok(self.changed()?)
     }
 
-    /// The consumer's own disconnect. Of a proxy of the Event Service that is not connected: BAD_INV_ORDER.
+    /// Handles the consumer's own disconnect. Raises BAD_INV_ORDER for an unconnected proxy of the Event Service.
     pub(super) fn disconnect(&self) -> Result<(), SystemException> {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
@@ -427,12 +427,12 @@ impl ProxySupplier {
         service.flush()
     }
 
-    /// Ends the proxy for good. Returns the peer that was connected, once.
+    /// Ends the proxy permanently. Returns the peer that was connected, once.
     pub(crate) fn end(&self) -> Option<Peer> {
         self.leave(self.link.end(|_| true)?)
     }
 
-    /// Takes a proxy that has ended out of its admin and channel.
+    /// Removes a proxy that has ended from its admin and channel.
     fn leave(&self, before: State) -> Option<Peer> {
         let outlet = self.outlet.write().take();
         if let Some(outlet) = outlet {
@@ -477,10 +477,10 @@ impl ProxySupplier {
     }
 }
 
-/// Time between two looks whether a consumer still waits for its pull.
+/// Period of the checks that a consumer still waits for its pull.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Waits for an event, as long as somebody waits for it: the consumer may be gone.
+/// Waits for an event, while the consumer, which may be gone, waits for the answer.
 fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, PullError> {
     let end = Instant::now().checked_add(longest);
     loop {
@@ -492,7 +492,7 @@ fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, Pu
     }
 }
 
-/// Why nothing could be pulled.
+/// Reason for which no event could be pulled.
 pub(super) enum PullFailure {
     Disconnected,
     System(SystemException),
@@ -550,7 +550,7 @@ impl Usable for ProxySupplier {
     }
 
     fn expire(&self) {
-        // Who writes to the store looks at the state of the connection: not with that locked.
+        // Writers of the store read the state of the connection, so that it must not be locked here.
         if self.saved.is_on_disk() {
             return;
         }

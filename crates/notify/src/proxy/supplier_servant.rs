@@ -88,13 +88,13 @@ impl notify::ProxySupplier for ProxySupplier {
     }
 }
 
-/// Turns a refusal into the exceptions of an operation.
+/// Converts a refusal into the exceptions of an operation.
 macro_rules! raise {
     ($refused:expr => $($variant:ident: $exception:expr),*) => {
         $refused.map_err(|refused| match refused {
             $(Refused::$variant => $exception.into(),)*
             Refused::System(exception) => exception.into(),
-            // The operation cannot be refused in any other way.
+            // The operation cannot be refused for any other reason.
             _ => GONE.into(),
         })
     };
@@ -138,7 +138,7 @@ impl comm::PullSupplier for ProxySupplier {
     fn try_pull(&self) -> Result<(Any, bool), comm::pull_supplier::TryPullError> {
         Ok(match pulled!(self.take(false)) {
             Some(event) => (event.as_any().clone(), true),
-            // As TAO has it: something must be sent.
+            // As in TAO: some value must be sent.
             None => (Any::new(0_i32), false),
         })
     }
@@ -234,7 +234,7 @@ impl notify_comm::SequencePullSupplier for ProxySupplier {
 }
 
 impl ProxySupplier {
-    /// Takes events that wait, `most` at most; with `wait` the first may still have to come.
+    /// Takes up to `most` waiting events; with `wait`, waits for the first one.
     fn take_several(&self, wait: bool, most: i32) -> Result<Vec<StructuredEvent>, PullFailure> {
         let limit = self.service()?.limits().batch;
         let most = match usize::try_from(most) {
@@ -255,7 +255,7 @@ impl ProxySupplier {
     }
 }
 
-/// Something must be sent where there is no event.
+/// Returns the event that is sent if there is none.
 fn nothing() -> StructuredEvent {
     Event::new(Body::Any(Any::default()), &Default::default()).as_structured().clone()
 }

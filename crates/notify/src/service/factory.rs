@@ -1,4 +1,4 @@
-//! The factories: of channels, and of filters.
+//! Factories of channels and of filters.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
@@ -25,7 +25,8 @@ use crate::properties::{Level, Values};
 use crate::proxy::farewell;
 use crate::share::Maker;
 
-/// Servant of both factories. Does not keep the service: its POA would keep it.
+/// Servant of both factories. Its reference to the service is weak, since the service's POA keeps
+/// it alive.
 pub(crate) struct Factory(pub(crate) Weak<Service>);
 
 impl Service {
@@ -43,7 +44,7 @@ impl Service {
 }
 
 impl Service {
-    /// Returns the channel that was made for this name, or makes one.
+    /// Returns the channel with this name, or creates one.
     pub(crate) fn channel_named(
         self: &Arc<Self>,
         name: &str,
@@ -54,7 +55,7 @@ impl Service {
         if let Some(channel) = names.get(name).and_then(|id| self.channels().get(id).cloned()) {
             return channel.reference();
         }
-        // The application's own, whoever it works for.
+        // Created for the application itself, not for a client whose request it may serve.
         let (made, id) = Factory(Arc::downgrade(self))
             .create(qos, administration, &Maker::nobody())
             .map_err(|error| match error {
@@ -63,7 +64,7 @@ impl Service {
             })?;
         names.insert(name.to_owned(), id);
         drop(names);
-        // Not with the list locked: a channel that ends leaves it.
+        // Without the lock of the list, which a channel takes when it ends.
         let channel = self.channels().get(&id).cloned();
         if let Some(channel) = channel {
             let named = channel.set_name(name);
@@ -77,7 +78,7 @@ impl Service {
 }
 
 impl Service {
-    /// Returns the channels that the application named.
+    /// Returns the channels with names.
     pub(crate) fn named(&self) -> Vec<(String, EventChannelRef)> {
         let channels: Vec<_> = self.channels().values().cloned().collect();
         let named = channels.iter().filter_map(|channel| {
@@ -165,7 +166,7 @@ impl notify_ext::EventChannelFactory for Factory {
     fn destroy(&self) -> oxorb::Result<()> {
         let service = self.service()?;
         let channels: Vec<_> = service.channels().values().cloned().collect();
-        // One may end at the same time.
+        // A channel may end at the same time.
         let peers = channels.iter().filter_map(|channel| channel.end().ok()).flatten();
         farewell::bid_all(&service, peers.collect());
         service.flush()

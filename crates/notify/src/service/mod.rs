@@ -1,4 +1,4 @@
-//! The service as CORBA objects: the factories, and what all channels share.
+//! The service as CORBA objects: the factories, and the shared state of all channels.
 
 mod factory;
 mod objects;
@@ -35,10 +35,10 @@ use crate::{Error, Limits, Settings};
 pub(crate) use crate::kind::Kind;
 use registry::Registry;
 
-/// Timers of all channels together: one for each outlet that paces, retries or waits for a start time.
+/// Maximum number of timers of all channels: one for each outlet that paces, retries or waits for a start time.
 const TIMERS: usize = 65_536;
 
-/// A channel, as the service sees it.
+/// A channel, as seen by the service.
 pub(crate) trait Hosted: Send + Sync {
     fn reference(&self) -> Result<EventChannelRef, SystemException>;
 
@@ -48,17 +48,17 @@ pub(crate) trait Hosted: Send + Sync {
 
     fn name(&self) -> Option<&str>;
 
-    /// Ends the channel. Returns the peers that were connected, which nobody has told.
+    /// Ends the channel. Returns the peers that were connected; they have not been notified.
     fn end(&self) -> Result<Vec<Peer>, SystemException>;
 
-    /// Ends what runs for the channel, within this time, and calls nobody.
+    /// Stops the channel's threads within this time, without calls to peers.
     fn stop(&self, limit: Duration);
 }
 
-/// Writer of a line of the log.
+/// Function that writes a line of the log.
 pub(crate) type Log = dyn Fn(&str) + Send + Sync;
 
-/// State that all channels share.
+/// Shared state of all channels.
 pub(crate) struct Service {
     pub(crate) settings: Settings,
     poa: Poa,
@@ -66,29 +66,29 @@ pub(crate) struct Service {
     number: u64,
     last: AtomicI32,
     last_filter: AtomicI32,
-    /// `None`: what the service holds ends with the process.
+    /// Store; `None`: all objects end with the process.
     pub(crate) keeper: Option<Arc<Keeper>>,
     channels: Mutex<BTreeMap<i32, Arc<dyn Hosted>>>,
-    /// Held while a channel is made, so that no more are made than may be.
+    /// Held while a channel is created, to enforce the limit.
     creating: Mutex<()>,
-    /// Channels that the application named.
+    /// Ids of named channels.
     names: Mutex<BTreeMap<String, i32>>,
     pub(super) channel_shares: Arc<Shares>,
     filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
     filter_shares: Arc<Shares>,
     pub(crate) abroad: Arc<Abroad>,
-    /// Proxies and filters that clients have made.
+    /// Proxies and filters that clients have created.
     pub(crate) unused: Arc<Unused>,
     registry: Registry,
     factory: OnceLock<Ref>,
     filter_factory: OnceLock<Ref>,
     timers: Timers,
-    /// Suppliers that are pulled from.
+    /// Number of suppliers from which the service pulls.
     pulling: AtomicUsize,
     pub(crate) pulling_shares: Arc<Shares>,
     pub(crate) memory: Arc<Memory>,
     log: RwLock<Option<Arc<Log>>>,
-    /// Tells suppliers and consumers of changed types.
+    /// Dispatcher of notifications about changed types.
     pub(crate) updates: Dispatcher<()>,
 }
 
@@ -160,13 +160,13 @@ impl Service {
         orb.start_thread(purpose, name, work).map_err(|_| none)
     }
 
-    /// Whether what a store holds is being made anew: no limit ends what was admitted before.
+    /// Reports whether stored objects are being restored, regardless of the present limits.
     pub(crate) fn is_restoring(&self) -> bool {
         let keeper = self.keeper.as_ref();
         keeper.is_some_and(|keeper| keeper.is_restoring())
     }
 
-    /// Counts another supplier that is pulled from, unless there are as many as may be.
+    /// Counts another supplier to pull from, unless the limit is reached.
     pub(crate) fn begin_pulling(&self) -> bool {
         let most = match self.is_restoring() {
             true => usize::MAX,
@@ -183,14 +183,14 @@ impl Service {
 
     /// Writes a line to the log, if there is one.
     pub(crate) fn log(&self, line: &str) {
-        // Not called with the lock held.
+        // Called without the lock.
         let log = self.log.read().clone();
         if let Some(log) = log {
             log(line);
         }
     }
 
-    /// Makes a subscription or an offer; its memory is counted.
+    /// Creates a subscription or an offer, with its memory charged.
     pub(crate) fn types(&self, list: Vec<TypeName>) -> Result<Types, SystemException> {
         Types::of(list, &self.memory, self.is_restoring())
     }
@@ -209,7 +209,7 @@ impl Service {
         sum
     }
 
-    /// Ends all channels without a word to the peers: the service ends with its ORB.
+    /// Ends all channels without calls to peers: the service ends with its ORB.
     pub(crate) fn stop(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.close();
@@ -223,8 +223,8 @@ impl Service {
         }
     }
 
-    /// Returns when all that was removed from the store is, for an operation that ends something. PERSIST_STORE while the
-    /// service ends: nothing is removed any more.
+    /// Waits until all removals are on disk, for an operation that ends an object. Raises PERSIST_STORE while the
+    /// service ends, since nothing is removed then.
     pub(crate) fn flush(&self) -> Result<(), SystemException> {
         match &self.keeper {
             Some(keeper) => keeper.flush(),
@@ -232,7 +232,7 @@ impl Service {
         }
     }
 
-    /// Returns a number that no channel, admin or proxy had.
+    /// Returns an unused number for a channel, admin or proxy.
     pub(crate) fn next(&self) -> Result<i32, SystemException> {
         let next = |last: i32| last.checked_add(1);
         let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
@@ -248,7 +248,7 @@ impl Service {
         }
     }
 
-    /// Starts the threads of a channel, which had as many connected proxies in the store.
+    /// Creates the dispatcher of a channel, with capacity for its stored proxies.
     pub(crate) fn dispatcher<E: Clone + Send + 'static>(
         &self,
         stored_proxies: usize,
@@ -288,7 +288,7 @@ impl Service {
         self.names.lock()
     }
 
-    /// Makes a filter object, or a mapping filter with this default value.
+    /// Creates a filter object, or a mapping filter with this default value.
     fn make_filter(
         self: &Arc<Self>,
         grammar: Grammar,
@@ -316,7 +316,7 @@ impl Service {
         Ok(reference)
     }
 
-    /// Returns the id of the service's own filter that a reference leads to.
+    /// Returns the id of the local filter that a reference leads to.
     fn filter_id(&self, reference: &Ref) -> Option<i32> {
         let reference = ObjectRef::from_ref(reference.clone());
         let (kind, id) = self.object(&self.poa.reference_to_id(&reference).ok()?)?;
@@ -335,7 +335,7 @@ impl Service {
         }
     }
 
-    /// Returns the service as filters see it.
+    /// Returns the service, as seen by its filters.
     pub(crate) fn home(self: &Arc<Self>) -> Weak<dyn Home> {
         let service: Arc<dyn Home> = self.clone();
         Arc::downgrade(&service)

@@ -12,7 +12,7 @@ const KINDS: [Kind; 6] =
     [Kind::Factory, Kind::FilterFactory, Kind::Channel, Kind::Admin, Kind::Proxy, Kind::Filter];
 
 impl Service {
-    /// Serves an object.
+    /// Activates an object.
     pub(crate) fn activate<I: ServedBy<Arc<S>>, S>(
         &self,
         kind: Kind,
@@ -24,13 +24,14 @@ impl Service {
         activated.map_err(|_| GONE)
     }
 
-    /// Ends an object; calls that run end as usual.
+    /// Deactivates an object; calls in progress complete.
     pub(crate) fn deactivate(&self, kind: Kind, id: i32) {
-        // It may be gone with the POA.
+        // The object may be gone with the POA.
         let _ = self.poa.deactivate_id(self.object_id(kind, id));
     }
 
-    /// The id with the number of the service: another one's objects have the same POA and the same numbers.
+    /// Returns the id, which includes the number of the service: objects of other services have the same
+    /// POA and numbers.
     pub(super) fn object_id(&self, kind: Kind, id: i32) -> ObjectId {
         let mut octets = self.number.to_be_bytes().to_vec();
         octets.push(kind as u8);

@@ -1,4 +1,4 @@
-//! Making anew what a store holds.
+//! Restoring stored objects.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
@@ -20,7 +20,7 @@ use crate::store::{Change, Contents, Row, Slip, reference_of};
 struct Rows<R>(Vec<(i32, R)>);
 
 impl<R: Row> Rows<R> {
-    /// Reads rows; those that are something else are left out, and then removed.
+    /// Reads rows; those that cannot be read are omitted, and removed later.
     fn of(orb: &Orb, objects: &[((u8, i32), Vec<u8>)], kind: Kind) -> Rows<R> {
         let rows = objects.iter().filter(|((of, _), _)| *of == kind as u8);
         let rows = rows.filter_map(|((_, id), octets)| {
@@ -31,7 +31,7 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Objects that were made anew.
+/// Objects that were restored.
 #[derive(Default)]
 struct Made {
     objects: HashSet<(u8, i32)>,
@@ -40,11 +40,11 @@ struct Made {
 }
 
 impl Service {
-    /// Makes filters, channels, admins and proxies of the store anew, under the same ids, connects them as they were, and
-    /// offers again what was not delivered. What belongs to nothing any more is removed.
+    /// Restores filters, channels, admins and proxies from the store, under the same ids, connects them again, and
+    /// offers undelivered events. Rows whose parents no longer exist are removed.
     ///
     /// # Errors
-    /// What could not be made anew, and why. Nothing of it is removed.
+    /// Object that could not be restored, and the reason. Nothing is removed then.
     pub(crate) fn restore(
         self: &Arc<Self>,
         orb: &Orb,
@@ -107,7 +107,7 @@ impl Service {
         objects: &[((u8, i32), Vec<u8>)],
         made: &mut Made,
     ) -> Result<(), String> {
-        // Of all channels together: what one has is known with its admins only.
+        // Of all channels: the number of one channel's proxies is known only with its admins.
         let proxies = Rows::<rows::Proxy>::of(orb, objects, Kind::Proxy).0.len();
         for (id, row) in Rows::<rows::Channel>::of(orb, objects, Kind::Channel).0 {
             let values = self.values(Level::Channel, &row.qos);
@@ -124,7 +124,7 @@ impl Service {
         Ok(())
     }
 
-    /// Returns the values of properties; what this service does not support any more falls back to its default.
+    /// Returns the values of properties; those that the service no longer supports fall back to their defaults.
     fn values(&self, level: Level, properties: &[crate::cos_notification::Property]) -> Values {
         let mut values = Values::new(level);
         for property in properties {
@@ -150,7 +150,7 @@ impl Service {
         Ok(())
     }
 
-    /// Consumers first, with the events that they have not got; then suppliers, whose events come after these.
+    /// Restores consumers first, with their undelivered events, then suppliers, whose later events follow.
     fn restore_proxies(
         self: &Arc<Self>,
         orb: &Orb,
@@ -194,7 +194,7 @@ impl Service {
                 self.discard(Change::NoSlip(proxy, number));
                 continue;
             };
-            // Settled at the end of this turn, unless it gets into a queue.
+            // Settled at the end of this iteration, unless it is queued.
             let slip = Slip::new(&left.kept, proxy);
             let Some((channel, proxy)) = made.consumers.get(&proxy) else {
                 slip.settle();
@@ -214,7 +214,7 @@ impl Service {
             let attributes = proxy.owe(&event, &times);
             again.push((proxy, event, slip, attributes));
         }
-        // More may be owed than a queue usually takes.
+        // More events may be outstanding than a queue usually accepts.
         made.consumers.values().for_each(|(_, proxy)| proxy.apply());
         for (proxy, event, slip, attributes) in again {
             proxy.offer(&event, Some(slip), &attributes);
@@ -243,7 +243,7 @@ impl Service {
     }
 }
 
-/// Returns the reason for which a service does not start, for an object that was not made anew.
+/// Returns the error for an object that was not restored.
 fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     move |why| {
         format!(
@@ -252,7 +252,7 @@ fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     }
 }
 
-/// Returns the ids of the service's own filters that an admin or a proxy has.
+/// Returns the ids of the local filters that an admin or a proxy uses.
 fn used_filters(service: &Service, orb: &Orb, objects: &[((u8, i32), Vec<u8>)]) -> HashSet<i32> {
     let admins = Rows::<rows::Admin>::of(orb, objects, Kind::Admin).0;
     let proxies = Rows::<rows::Proxy>::of(orb, objects, Kind::Proxy).0;

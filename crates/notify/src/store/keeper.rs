@@ -1,4 +1,4 @@
-//! The store of a service that runs.
+//! The store of a running service.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,43 +16,42 @@ use super::writer::Writer;
 use super::{Change, EVENTS, META, OBJECTS, SLIPS, Store};
 use crate::problem::too_many;
 
-/// Ids that are reserved with one write, so that none is given twice although a service was killed.
+/// Number of ids reserved with one write, so that none is used twice even if the service is killed.
 const IDS: i32 = 1024;
 
-/// Octets that an event takes in the store besides its own: two keys, and what pages waste.
+/// Octets that an event takes in the store in addition to its own: two keys, and unused space in pages.
 const OVERHEAD: u64 = 104;
 
 /// Octets that a slip takes in the store.
 const SLIP: u64 = 24;
 
-/// Store of a service that runs.
+/// Store of a running service.
 pub(crate) struct Keeper {
-    /// Database until it was read: from then on the thread that writes has the file alone, and
-    /// closes it when it ends.
+    /// Database until it is read: afterwards only the writing thread has the file, and closes it when it ends.
     database: Mutex<Option<Arc<Database>>>,
     writer: Arc<Writer>,
-    /// Disconnected when the thread of the writer has ended.
+    /// Disconnected when the writing thread has ended.
     ended: Mutex<Option<Receiver<()>>>,
     me: Weak<Keeper>,
     patience: Duration,
-    /// Most octets of events, and those that there are.
+    /// Maximum octets of events, and the present octets.
     most: u64,
     octets: Arc<AtomicU64>,
     next: AtomicU64,
-    /// Last ids that are reserved, of objects and of filters. Held while a run of them is written: a later run is written
-    /// later.
+    /// Last reserved ids, of objects and of filters. Held while a run of them is written, so that runs are written in
+    /// order.
     reserved: Mutex<[i32; 2]>,
-    /// Whether stored objects are being made anew: nothing is written then.
+    /// Whether stored objects are being restored; nothing is written then.
     restoring: AtomicBool,
-    /// The service ends: what is left stays for the next one.
+    /// Whether the service ends; remaining events stay for the next one.
     closing: AtomicBool,
     failure: Arc<Mutex<Option<Arc<redb::Error>>>>,
 }
 
-/// An event that was not delivered to all yet.
+/// An event that was not yet delivered to all consumers.
 pub(crate) struct Left {
     pub(crate) kept: Arc<Kept>,
-    /// 100 ns since 15 October 1582.
+    /// Time of arrival, in 100 ns since 15 October 1582.
     pub(crate) arrival: i64,
     pub(crate) any: Any,
 }
@@ -61,14 +60,14 @@ pub(crate) struct Left {
 pub(crate) struct Contents {
     pub(crate) objects: Vec<((u8, i32), Vec<u8>)>,
     pub(crate) events: BTreeMap<u64, Left>,
-    /// Numbers of the events that each proxy owes, in order.
+    /// Numbers of the events that each proxy must deliver, in order.
     pub(crate) slips: Vec<(i32, u64)>,
-    /// Ids that may have been given: of objects, and of filters.
+    /// Highest ids that may have been used: of objects, and of filters.
     pub(crate) last: (i32, i32),
 }
 
 impl Keeper {
-    /// Starts the thread that writes, as one of those of the ORB.
+    /// Starts the writing thread, as a thread of the ORB.
     pub(crate) fn start(
         orb: &Orb,
         store: Store,
@@ -102,7 +101,7 @@ impl Keeper {
         }))
     }
 
-    /// Reads all that the store holds, once.
+    /// Reads the contents of the store, once.
     pub(crate) fn contents(&self, orb: &Orb) -> Result<Contents, redb::Error> {
         let database = self.database.lock().take();
         let Some(database) = database else {
@@ -134,7 +133,7 @@ impl Keeper {
                 let (arrival, octets) = event.value();
                 let number = number.value();
                 self.next.fetch_max(number + 1, Ordering::Relaxed);
-                // One that cannot be read, or that nobody is to get, is removed.
+                // An event that cannot be read, or has no consumer left, is removed.
                 let any = Codec::default().decode_in(octets, &**orb).ok();
                 let left = owed.get(&number).copied().unwrap_or(0);
                 let (Some(any), true) = (any, left > 0) else {
@@ -155,28 +154,28 @@ impl Keeper {
         })
     }
 
-    /// Begins to write, after what was stored was made anew.
+    /// Begins to write, after stored objects were restored.
     pub(crate) fn restored(&self) {
         self.restoring.store(false, Ordering::Release);
     }
 
-    /// Refuses all further changes but those of events that were delivered.
+    /// Refuses further changes, except those of delivered events.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Release);
     }
 
-    /// Ends the thread after it wrote what waits.
+    /// Ends the thread after it has written waiting changes.
     pub(crate) fn end(&self) {
         self.close();
         self.writer.end();
         let ended = self.ended.lock().take();
         if let Some(ended) = ended {
-            // Nothing is ever sent.
+            // Nothing is ever sent on this channel.
             let _ = ended.recv();
         }
     }
 
-    /// Whether what was stored is being made anew: it was admitted once, whatever the limits are now.
+    /// Reports whether stored objects are being restored: they were admitted once, regardless of the present limits.
     pub(crate) fn is_restoring(&self) -> bool {
         self.restoring.load(Ordering::Acquire)
     }
@@ -189,7 +188,7 @@ impl Keeper {
         self.is_restoring() || self.is_closing()
     }
 
-    /// Reserves an id together with the ones that follow, unless it is reserved already.
+    /// Reserves an id and a run of further ones, unless it is reserved already.
     pub(crate) fn reserve(&self, ids: Ids, id: i32) -> Result<(), SystemException> {
         let mut reserved = self.reserved.lock();
         let last = &mut reserved[ids as usize];
@@ -210,24 +209,24 @@ impl Keeper {
         self.make(vec![Change::Object(kind, id, octets)])
     }
 
-    /// Removes an object, and does not wait for the disk.
+    /// Removes an object without waiting for the disk.
     pub(crate) fn remove(&self, kind: u8, id: i32) {
         if !self.is_quiet() {
             self.writer.later(Change::NoObject(kind, id));
         }
     }
 
-    /// Removes, without waiting, what is left of an object that could not be made anew.
+    /// Removes, without waiting, the remains of an object that could not be restored.
     pub(crate) fn discard(&self, change: Change) {
         self.writer.later(change);
     }
 
-    /// Returns when all that was changed before is on disk.
+    /// Waits until all earlier changes are on disk.
     pub(crate) fn flush(&self) -> Result<(), SystemException> {
         self.make(Vec::new())
     }
 
-    /// Writes events with the proxies that owe them; returns when all of them are on disk.
+    /// Writes events with the proxies that must deliver them; returns when all of them are on disk.
     pub(crate) fn keep(
         &self,
         events: Vec<(Any, Vec<i32>)>,
@@ -264,7 +263,8 @@ impl Keeper {
         }
     }
 
-    /// Reports whether an event that so many proxies owe does not even fit into an empty store, and notes that for the log.
+    /// Reports whether an event for this number of proxies does not fit even an empty store, and records that for the
+    /// log.
     pub(crate) fn is_outgrown_by(&self, event: &Any, proxies: usize) -> bool {
         let Ok(encoded) = super::octets_of(event) else {
             return false;
@@ -281,8 +281,8 @@ impl Keeper {
         octets > most
     }
 
-    /// Removes events that may be written later, although their supplier was told that they are not: the changes are made
-    /// in order. Their octets count until then.
+    /// Removes events that may still be written, although an exception was returned to their supplier. Changes are made
+    /// in order. The octets count until then.
     fn undo(&self, kept: &[Arc<Kept>], owing: &[Vec<i32>], reserved: Reserved) {
         for (kept, proxies) in kept.iter().zip(owing) {
             for proxy in proxies {
@@ -301,7 +301,7 @@ impl Keeper {
         }
     }
 
-    /// Returns what last went wrong with the file; taken when read.
+    /// Returns and clears the latest failure of the file.
     pub(crate) fn take_failure(&self) -> Option<String> {
         let mut failure = self.failure.lock();
         failure.take().map(|error| error.to_string())
@@ -334,13 +334,13 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Ends the thread and closes the file, also after a start that failed.
+    /// Ends the thread and closes the file, also after a failed start.
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Ids that are given in runs, each run with one write.
+/// Ids that are reserved in runs, with one write each.
 #[derive(Clone, Copy)]
 pub(crate) enum Ids {
     /// Channels, admins and proxies.
@@ -349,7 +349,7 @@ pub(crate) enum Ids {
 }
 
 impl Ids {
-    /// Row of the last one that may have been given.
+    /// Returns the key of the row with the highest id that may have been used.
     fn key(self) -> &'static str {
         match self {
             Ids::Objects => "last",
@@ -358,7 +358,7 @@ impl Ids {
     }
 }
 
-/// Octets that count against the store until this is dropped.
+/// Octets that count against the store until dropped.
 pub(crate) struct Reserved {
     octets: u64,
     of: Arc<AtomicU64>,
@@ -370,7 +370,7 @@ impl Drop for Reserved {
     }
 }
 
-/// Returns the octets with which an event counts that so many proxies owe.
+/// Returns the octets of an event that this number of proxies must deliver.
 fn octets_with(own: usize, proxies: usize) -> u64 {
     own as u64 + OVERHEAD + proxies as u64 * SLIP
 }

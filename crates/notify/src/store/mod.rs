@@ -7,8 +7,8 @@
 //! | events | number | moment of arrival, the event as an any |
 //! | slips | proxy, number of the event | nothing: the proxy's consumer has yet to get the event |
 //!
-//! An event is written with its slips before its supplier is answered, and removed with its last slip. Slips are removed
-//! after delivery, a little later: a crash in between delivers an event again, and never loses one.
+//! An event is written with its slips before its supplier is answered, and removed with its last slip. Slips are
+//! removed shortly after delivery: a crash in between causes a second delivery, and never a loss.
 
 mod keeper;
 mod record;
@@ -39,10 +39,10 @@ const SLIPS: TableDefinition<'_, (i32, u64), ()> = TableDefinition::new("slips")
 
 const FORMAT: u64 = 1;
 
-/// File in which an event service keeps persistent connections and events: what CosNotification's properties
-/// ConnectionReliability and EventReliability ask for.
+/// File in which an event service stores persistent connections and events, as requested by CosNotification's
+/// properties ConnectionReliability and EventReliability.
 ///
-/// One process at a time has it open.
+/// Only one process at a time can have it open.
 ///
 /// ```
 /// use oxorb::Orb;
@@ -65,7 +65,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store, or makes an empty one, readable by its owner alone.
+    /// Opens a store, or creates an empty one, readable only by its owner.
     ///
     /// # Errors
     /// [`Error::Store`], also while another process has it open, and for a file of a later version.
@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-/// Makes the tables of a new store; returns its number and format.
+/// Creates the tables of a new store; returns its number and format.
 fn prepare(open: &redb::Database) -> Result<(u64, u64), redb::Error> {
     let read = open.begin_read()?;
     if let Ok(meta) = read.open_table(META)

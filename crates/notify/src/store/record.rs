@@ -4,9 +4,9 @@ use oxorb::{Any, Codec, Ior, Orb, Ref};
 
 use crate::notify_store as rows;
 
-/// A type of row.
+/// A row type.
 pub(crate) trait Row: Sized {
-    /// `None`: the octets are something else.
+    /// Reads a row; `None` if the value has another type.
     fn of(any: &Any) -> Option<Self>;
 }
 
@@ -22,7 +22,7 @@ macro_rules! rows {
 
 rows!(rows::Channel, rows::Admin, rows::Proxy, rows::Filter);
 
-/// Returns a value with its type as octets.
+/// Encodes a value with its type.
 pub(crate) fn octets_of(any: &Any) -> oxorb::Result<Vec<u8>> {
     let encoded = Codec::default().encode(any);
     encoded.map_err(|_| {
@@ -33,12 +33,12 @@ pub(crate) fn octets_of(any: &Any) -> oxorb::Result<Vec<u8>> {
     })
 }
 
-/// Returns a reference as octets.
+/// Encodes a reference.
 pub(crate) fn own(reference: Option<&Ref>) -> Vec<u8> {
     reference.map_or_else(Vec::new, |reference| reference.ior().to_octets())
 }
 
-/// Returns the reference of octets; `None` if there is none.
+/// Decodes a reference; `None` if there is none.
 pub(crate) fn reference_of(orb: &Orb, octets: &[u8]) -> Option<Ref> {
     match octets {
         [] => None,

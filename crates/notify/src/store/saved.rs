@@ -1,4 +1,4 @@
-//! Whether an object is in the store.
+//! State of an object in the store.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ enum Where {
     #[default]
     Memory,
     Disk,
-    /// The object has ended, and is never written again.
+    /// The object has ended, and is not written again.
     Nowhere,
 }
 
 impl Saved {
-    /// Writes the object if it is to be kept, and removes it if it is not any more; reports whether this is new. Its row is
-    /// made with the lock held: of two changes at once the last one stays.
+    /// Writes the object if `keeps`, and removes it otherwise; reports whether this changed. The row is created under
+    /// the lock, so that the later one of two concurrent changes stays.
     pub(crate) fn save(
         &self,
         keeper: Option<&Arc<Keeper>>,

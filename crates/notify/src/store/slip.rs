@@ -1,4 +1,4 @@
-//! Slips: what remains to be done with a persistent event.
+//! Slips: outstanding deliveries of persistent events.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ use crate::event::Event;
 #[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) event: Arc<Event>,
-    /// `None`: nothing of it is in the store.
+    /// Slip of a stored event; `None`: not stored.
     pub(crate) slip: Option<Arc<Slip>>,
 }
 
@@ -18,15 +18,15 @@ pub(crate) struct Item {
 pub(crate) struct Kept {
     pub(super) keeper: Weak<Keeper>,
     pub(super) number: u64,
-    /// Octets that it counts with.
+    /// Octets that it counts for.
     pub(super) octets: u64,
-    /// Slips that are left.
+    /// Number of remaining slips.
     pub(super) left: AtomicUsize,
 }
 
-/// Debt of a persistent event to one consumer. Settled when the consumer has got the event, or it was dropped and
-/// counted under a policy: when nobody holds the slip any more. What is left at the end of the service stays for the next
-/// one.
+/// Outstanding delivery of a persistent event to one consumer. Settled when the last reference to it is dropped: the
+/// consumer has received the event, or a policy has dropped and counted it. At the end of the service, remaining slips
+/// stay for the next one.
 pub(crate) struct Slip {
     kept: Arc<Kept>,
     proxy: i32,
@@ -38,7 +38,7 @@ impl Slip {
         Arc::new(Slip { kept: Arc::clone(kept), proxy, settled: AtomicBool::new(false) })
     }
 
-    /// Notes that the consumer has got the event.
+    /// Records that the consumer has received the event.
     pub(crate) fn settle(&self) {
         if self.settled.swap(true, Ordering::AcqRel) {
             return;

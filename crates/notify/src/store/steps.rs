@@ -1,5 +1,5 @@
-//! A kill after every step of the store's writes: each state of the storage is opened by a new service, whose consumer gets
-//! what was accepted and not delivered, and nothing that was never pushed.
+//! A kill after each step of the store's writes: a new service opens each state of the storage, and its consumer gets
+//! exactly the events that were accepted and not delivered, and none that was never pushed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,22 +27,22 @@ use crate::{NotifyService, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Events of the recording, and the one that follows all that a store still has.
+/// Number of events in the recording, and the number of the event that follows all remaining ones of a store.
 const EVENTS: i32 = 4;
 const LAST: i32 = 99;
 
-/// Batch size that the recording sets, in place of 1.
+/// Batch size that the recording sets, instead of 1.
 const BATCH: i32 = 7;
 
-/// Recorded step of the storage, or something that clients saw in between.
+/// Recorded step of the storage, or an observation of clients in between.
 #[derive(Clone)]
 enum Step {
     Write(u64, Vec<u8>),
     Length(u64),
     Sync,
-    /// A change of the service was called for.
+    /// A change was requested from the service.
     Asked(Change),
-    /// The change was answered.
+    /// The request was answered.
     Done(Change),
     /// The consumer got an event.
     Got(i32),
@@ -51,10 +51,10 @@ enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
     Channel,
-    /// The consumer that stays.
+    /// The permanent consumer connects.
     Connect,
     Guest,
-    /// The guest disconnects.
+    /// The temporary consumer disconnects.
     Leave,
     Batch,
     Push(i32),
@@ -76,7 +76,7 @@ impl Tape {
     }
 }
 
-/// Storage in memory that notes each of its steps.
+/// Storage in memory that records each of its steps.
 struct Recorder {
     image: Mutex<Vec<u8>>,
     tape: Tape,
@@ -132,7 +132,7 @@ fn apply(image: &mut Vec<u8>, step: &Step) {
     }
 }
 
-/// A consumer that says which events it gets.
+/// A consumer that reports its events.
 struct Consumer(Mutex<Sender<i32>>, Tape);
 
 impl StructuredPushConsumer for Consumer {
@@ -234,7 +234,7 @@ fn consume(
     proxy
 }
 
-/// A client of all services, with the consumer and what it gets.
+/// A client of all services, with the consumer and its events.
 struct Client {
     orb: Orb,
     consumer: StructuredPushConsumerRef,
@@ -260,7 +260,7 @@ impl Client {
         numbers
     }
 
-    /// Makes every kind of change, and says what happened.
+    /// Makes every kind of change, and records the steps.
     fn record(&self) -> Vec<Step> {
         let tape = &self.tape;
         let service = Service::on(Vec::new(), tape);
@@ -283,7 +283,7 @@ impl Client {
                 1 => tape.during(Change::Leave, || {
                     guest.disconnect_structured_push_supplier().unwrap();
                 }),
-                // Some events are owed for a while.
+                // Some events are outstanding for a while.
                 2 => proxy.suspend_connection().unwrap(),
                 _ => {}
             }
@@ -295,7 +295,7 @@ impl Client {
     }
 }
 
-/// Knowledge of the clients at a moment of the recording.
+/// State known to the clients at one point of the recording.
 #[derive(Clone, Default)]
 struct Known {
     asked: BTreeSet<Change>,
@@ -313,9 +313,9 @@ impl Known {
         }
     }
 
-    /// Opens an image and compares what a new service has with what is known.
+    /// Opens an image and compares the state of a new service with the known one.
     fn check(&self, client: &Client, image: Vec<u8>, at: usize) {
-        // A delivery of the service before may have come twice.
+        // The previous service may have made a delivery twice.
         while client.got.try_recv().is_ok() {}
         let service = Service::on(image, &Tape::default());
         let channels = service.service.factory().get_all_channels().unwrap();
@@ -330,7 +330,7 @@ impl Known {
         let proxies = admin.push_suppliers().unwrap();
         let ((came, may_come), (left, may_leave)) =
             (self.either(Change::Guest), self.either(Change::Leave));
-        // A guest that connects may have a proxy that is not connected yet.
+        // A temporary consumer that is connecting may have a proxy that is not connected yet.
         let guests = came.saturating_sub(may_leave)..=may_come - left;
         let found = proxies.len() - 1;
         assert!(guests.contains(&found), "step {at}: {found} of {guests:?}");
@@ -358,7 +358,7 @@ impl Known {
         }
     }
 
-    /// Returns how often a change happened at least and at most.
+    /// Returns the minimum and maximum number of times that a change happened.
     fn either(&self, change: Change) -> (usize, usize) {
         (self.done.contains(&change).into(), self.asked.contains(&change).into())
     }
@@ -368,8 +368,8 @@ impl Known {
 fn a_kill_after_any_step_of_a_write_loses_nothing_and_invents_nothing() {
     let client = Client::new();
     let steps = client.record();
-    // The storage as a killed process leaves it, and as a power failure does that keeps one write alone of those that
-    // were not synchronised.
+    // The storage as left by a killed process, and by a power failure that keeps only one of the writes that were not
+    // synchronised.
     let (mut killed, mut synced) = (Vec::new(), Vec::new());
     let mut known = Known::default();
     let mut images = 0;
@@ -388,7 +388,7 @@ fn a_kill_after_any_step_of_a_write_loses_nothing_and_invents_nothing() {
             }
             _ => continue,
         }
-        // Before the first change the file is being made, under another name.
+        // Until the first change, the file is being created under another name.
         if known.asked.is_empty() {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Thread that makes all changes. Changes that wait while the disk is busy go to it together: one
-//! `fsync` for all of them.
+//! Thread that makes all changes. Changes that wait while the disk is busy are written together, with one
+//! `fsync`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -11,10 +11,10 @@ use oxorb_sys::sync::{Condvar, Mutex};
 use super::keeper::Reserved;
 use super::{EVENTS, META, OBJECTS, SLIPS};
 
-/// Time for which changes that nobody waits for are gathered.
+/// Time for which changes without a waiting caller are gathered.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// Time before changes that nobody waits for are tried again after an error.
+/// Time after an error before changes without a waiting caller are retried.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A change of the store.
@@ -22,7 +22,7 @@ pub(crate) enum Change {
     Object(u8, i32, Vec<u8>),
     /// Removes an object; a proxy with its slips.
     NoObject(u8, i32),
-    /// An event with the proxies whose consumers are to get it.
+    /// Adds an event with the proxies whose consumers must get it.
     Event {
         number: u64,
         arrival: i64,
@@ -32,18 +32,18 @@ pub(crate) enum Change {
     NoSlip(i32, u64),
     NoEvent(u64),
     Meta(&'static str, u64),
-    /// Gives octets back once all changes before are made.
+    /// Releases octets once all earlier changes are made.
     Release {
         _reserved: Reserved,
     },
 }
 
-/// Answer to a change: why nothing was changed.
+/// Result of a change; an error means that nothing was changed.
 pub(crate) type Written = Result<(), Arc<redb::Error>>;
 
 struct Job {
     changes: Vec<Change>,
-    /// `None`: nobody waits, and the change is made however often it takes.
+    /// `None`: no caller waits, and the change is retried until it succeeds.
     answer: Option<SyncSender<Written>>,
 }
 
@@ -53,7 +53,7 @@ struct Queue {
     ended: bool,
 }
 
-/// Changes on their way to the disk.
+/// Changes that wait to be written.
 #[derive(Default)]
 pub(super) struct Writer {
     queue: Mutex<Queue>,
@@ -61,20 +61,20 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Makes a change that nobody waits for. Their number is bounded by what the store holds.
+    /// Makes a change without waiting. The number of these is bounded by the contents of the store.
     pub(super) fn later(&self, change: Change) {
         self.send(Job { changes: vec![change], answer: None });
     }
 
-    /// Makes all of these changes, or none. Returns when they are on disk; `None` after the time allowed, and the
-    /// changes may still happen.
+    /// Makes all of these changes, or none. Returns when they are on disk; `None` after the permitted time, in
+    /// which case the changes may still happen.
     pub(super) fn now(&self, changes: Vec<Change>, patience: Duration) -> Option<Written> {
         let (answer, answered) = sync_channel(1);
         self.send(Job { changes, answer: Some(answer) });
         answered.recv_timeout(patience).ok()
     }
 
-    /// Ends the thread when all that waits was tried.
+    /// Ends the thread after waiting changes were tried.
     pub(super) fn end(&self) {
         self.queue.lock().ended = true;
         self.work.notify_all();
@@ -87,7 +87,7 @@ impl Writer {
         self.work.notify_one();
     }
 
-    /// Work of the thread.
+    /// Runs the writing thread.
     pub(super) fn run(&self, database: &Database, note: impl Fn(&Arc<redb::Error>)) {
         let mut left: Vec<Job> = Vec::new();
         loop {
@@ -132,13 +132,13 @@ impl Writer {
 impl Job {
     fn answer(self, written: Written) {
         if let Some(answer) = self.answer {
-            // Who does not wait any more does not want to know.
+            // A caller that has stopped waiting ignores the result.
             let _ = answer.try_send(written);
         }
     }
 }
 
-/// Makes the changes in order. They are on disk when this returns, or none of them happened.
+/// Makes the changes in order. They are on disk when this returns `Ok`, otherwise none of them was made.
 fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
     let write = database.begin_write()?;
     {
@@ -171,7 +171,7 @@ fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
                 Change::Meta(what, number) => {
                     write.open_table(META)?.insert(*what, number)?;
                 }
-                // When this is dropped.
+                // Takes effect when it is dropped.
                 Change::Release { .. } => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The notification service, by its own tests and with other implementations.
+//! The notification service, alone and with other implementations.
 
 mod etcl;
 mod jacorb;

@@ -1,4 +1,4 @@
-//! Channels of omniEvents and of OxORB feed each other, and each serves the suppliers and consumers of the other.
+//! Channels of omniEvents and of OxORB exchange events, and each serves suppliers and consumers of the other.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -32,7 +32,7 @@ impl PushConsumer for Heard {
     }
 }
 
-/// A supplier that has these numbers.
+/// A supplier of these numbers.
 struct Source(Mutex<std::ops::Range<i32>>);
 
 impl PullSupplier for Source {
@@ -77,7 +77,7 @@ impl OmniEvents {
             OmniEvents { process, folder, url: format!("corbaloc::127.0.0.1:{port}/channel") };
         let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
         let began = Instant::now();
-        // It fails to register the channel with a name server, of which there is none, after it has made it.
+        // After creating the channel, the tool fails to register it with a name server, of which there is none.
         while !server.has_channel() {
             assert!(began.elapsed() < PATIENCE, "omniEvents makes no channel");
             let made = Command::new("eventc").args(["-i", "channel", &factory]).output();
@@ -123,7 +123,7 @@ fn push(at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     proxy.disconnect_push_consumer().unwrap();
 }
 
-/// Connects a supplier with these numbers, from which a channel pulls.
+/// Connects a supplier of these numbers, from which a channel pulls.
 fn offer(orb: &Orb, at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     let supplier = orb.root_poa().activate(Source(Mutex::new(numbers)));
     let supplier: PullSupplierRef = supplier.unwrap();
@@ -186,17 +186,17 @@ fn channels_of_both_feed_each_other() {
     let ours = EventChannelRef::from(service.event_channel().unwrap());
     let theirs: EventChannelRef = orb.resolve(&theirs_process.url).unwrap();
 
-    // OxORB's supplier and consumer at omniEvents' channel.
+    // OxORB's supplier and consumer, connected to omniEvents' channel.
     let heard_there = listen(&orb, &theirs);
     push(&theirs, 0..100);
     assert_hears(&heard_there, 0..100);
 
-    // omniEvents' channel as a consumer of ours.
+    // omniEvents' channel as a consumer of OxORB's.
     federate(&ours.to_ior(), &theirs_process.url);
     push(&ours, 100..200);
     assert_hears(&heard_there, 100..200);
 
-    // And as a supplier of a second one.
+    // omniEvents' channel as a supplier of a second one.
     let second = service.channel_named("Second", &[], &[]).unwrap();
     let second = EventChannelRef::from(second);
     let heard_here = listen(&orb, &second);
@@ -223,14 +223,14 @@ fn each_pulls_from_the_other() {
     offer(&orb, &theirs, 0..4);
     assert_pulls(&pulls_there, 0..4);
 
-    // Our channel pulls from theirs.
+    // OxORB's channel pulls from omniEvents'.
     let pulls_here = puller(&ours);
     link(&theirs, &ours);
     push(&theirs, 4..8);
     assert_pulls(&pulls_there, 4..8);
     assert_pulls(&pulls_here, 4..8);
 
-    // Theirs pulls from a second one of ours.
+    // omniEvents' channel pulls from a second one of OxORB's.
     let second = service.channel_named("Second", &[], &[]).unwrap();
     let second = EventChannelRef::from(second);
     link(&second, &theirs);

@@ -1,6 +1,6 @@
-//! Allocations of a structured event on its way through a warm channel to remote consumers, in all threads of the process.
+//! Allocations of a structured event from a warm channel to remote consumers, in all threads of the process.
 //!
-//! In a process of its own: allocations of all threads count.
+//! Runs in a separate process: allocations of all threads count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,14 +24,14 @@ use oxorb_testkit::watchdog;
 /// Events of one round.
 const EVENTS: u64 = 100;
 
-/// Most rounds until one costs least.
+/// Maximum number of rounds until one has the lowest cost.
 const ROUNDS: u64 = 20;
 
-/// Allocations that an event costs, whatever the number of its consumers: its strings, lists and values as they are read
-/// from the supplier's request, and the block that the queues share.
+/// Allocations of an event, regardless of the number of its consumers: its strings, lists and values, decoded from the
+/// supplier's request, and the block that the queues share.
 const EACH: u64 = 29;
 
-/// Consumer that counts and decodes nothing.
+/// Consumer that counts events without decoding them.
 struct Counter(Arc<AtomicU64>);
 
 impl Servant for Counter {
@@ -83,10 +83,10 @@ fn consume(orb: &Orb, channel: &EventChannelRef, count: &Arc<AtomicU64>) {
     proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
 }
 
-/// Returns the allocations of one event with so many consumers, once every part is warm.
+/// Returns the allocations of one event with this number of consumers, once every part is warm.
 fn cost(consumers: u64) -> u64 {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    // A busy machine stops a thread for so long that another one starts, which allocates.
+    // Without spare threads: a busy machine may stop a thread so long that another one starts, which allocates.
     let settings =
         Settings { spare_threads: 0, call_timeout: Duration::from_secs(60), ..Settings::default() };
     let service = NotifyService::start_with(&server, settings).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_delivery::{Attributes, Cause, Outcome, Release, Sink};
 
-/// Longer than any machine takes, and over if something hangs.
+/// Longer than a test takes on any machine; ends a test that hangs.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) const PLAIN: Attributes =
@@ -14,7 +14,7 @@ pub(crate) const PLAIN: Attributes =
 
 type Answer = dyn Fn(&[u64]) -> Outcome + Send + Sync;
 
-/// A sink that sends each batch and does as it is told.
+/// A sink that sends each batch to the test and answers as configured.
 pub(crate) struct Recorder {
     batches: Mutex<Sender<Vec<u64>>>,
     answer: Box<Answer>,
@@ -40,7 +40,7 @@ impl Recorder {
         (Arc::new(recorder), told)
     }
 
-    /// A sink that holds each delivery until it is let go, by a message or the end of the sender.
+    /// A sink that holds each delivery until the sender sends a message or is dropped.
     pub(crate) fn blocking() -> (Arc<Recorder>, Receiver<Vec<u64>>, Sender<()>) {
         let (release, released) = mpsc::channel::<()>();
         let released = Mutex::new(released);
@@ -58,7 +58,7 @@ impl Recorder {
 
 impl Sink<u64> for Recorder {
     fn deliver(&self, events: &[u64]) -> Outcome {
-        // Only a test that has seen enough has stopped listening.
+        // Sending fails only in a test that has seen enough and stopped listening.
         let _ = self.batches.lock().unwrap().send(events.to_vec());
         (self.answer)(events)
     }
@@ -72,7 +72,7 @@ impl Sink<u64> for Recorder {
     }
 }
 
-/// The next batches, as one.
+/// Returns the next batches, joined.
 pub(crate) fn receive(told: &Receiver<Vec<u64>>, events: usize) -> Vec<u64> {
     let mut all = Vec::new();
     while all.len() < events {

@@ -1,4 +1,4 @@
-//! Values of properties: a type and data of it, as `Deployment::Any` is written.
+//! Values of properties: a type and its data, in the format of `Deployment::Any`.
 
 use crate::described::{Item, clip};
 use crate::element::Element;
@@ -13,7 +13,7 @@ pub(super) use read::read_type;
 use write::write_data;
 pub(super) use write::write_type;
 
-/// Kinds of types that are a name and nothing else.
+/// Kind of a type without parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Basic {
     /// `short`.
@@ -51,7 +51,7 @@ pub enum Basic {
 }
 
 impl Basic {
-    /// All kinds, with the element that holds data of each.
+    /// All kinds, with the name of the element that holds their data.
     pub const ALL: &[(Basic, &str)] = &[
         (Basic::Short, "short"),
         (Basic::Long, "long"),
@@ -71,7 +71,7 @@ impl Basic {
         (Basic::Objref, "objref"),
     ];
 
-    /// Returns the name of its element; its kind is that after `tk_`.
+    /// Returns the name of the element; the kind is this name after `tk_`.
     pub fn name(self) -> &'static str {
         let found = Basic::ALL.iter().find(|(basic, _)| *basic == self);
         found.map_or("", |(_, name)| name)
@@ -94,7 +94,7 @@ pub enum Type {
     Bounded {
         /// `String` or `WString`.
         basic: Basic,
-        /// Most characters.
+        /// Maximum number of characters.
         bound: u32,
     },
     /// An enumeration.
@@ -103,7 +103,7 @@ pub enum Type {
         name: String,
         /// Repository id.
         type_id: String,
-        /// Names of its values in order.
+        /// Names of its values, in order.
         members: Vec<String>,
     },
     /// A struct.
@@ -112,17 +112,17 @@ pub enum Type {
         name: String,
         /// Repository id.
         type_id: String,
-        /// Members in order.
+        /// Members, in order.
         members: Vec<(String, Type)>,
     },
     /// A sequence.
     Sequence {
-        /// Most elements, if it is bounded.
+        /// Maximum number of elements, if bounded.
         bound: Option<u32>,
         /// Type of its elements.
         element: Box<Type>,
     },
-    /// An array; one of several dimensions is an array of arrays.
+    /// An array; one with several dimensions is an array of arrays.
     Array {
         /// Number of elements.
         length: u32,
@@ -135,13 +135,13 @@ pub enum Type {
         name: String,
         /// Repository id.
         type_id: String,
-        /// The type that it stands for.
+        /// Type that it stands for.
         element: Box<Type>,
     },
 }
 
 impl Type {
-    /// Returns the basic type that it is under any name, bounded or not.
+    /// Returns the basic type behind any alias, bounded or not.
     pub fn basic(&self) -> Option<Basic> {
         match resolve(self) {
             Type::Basic(basic) | Type::Bounded { basic, .. } => Some(*basic),
@@ -167,7 +167,7 @@ pub enum Data {
     Boolean(bool),
     /// Strings, characters, references, and the digits of a `long double`.
     Text(String),
-    /// Name of a value of an enumeration.
+    /// Name of an enumerator.
     Enum(String),
     /// Members of a struct in the order of its type.
     Struct(Vec<Data>),
@@ -175,12 +175,12 @@ pub enum Data {
     Sequence(Vec<Data>),
 }
 
-/// A type and data of it (`Deployment::Any`).
+/// A type with its data (`Deployment::Any`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Any {
-    /// The type.
+    /// Type of the data.
     pub kind: Type,
-    /// The data; it fits the type where it was read.
+    /// Data, which fits the type if it was read.
     pub data: Data,
     /// Position of the element.
     pub place: Place,
@@ -193,7 +193,7 @@ impl Default for Any {
 }
 
 impl Any {
-    /// A string.
+    /// Creates a string.
     pub fn string(text: impl Into<String>) -> Any {
         Any {
             kind: Type::Basic(Basic::String),
@@ -202,7 +202,7 @@ impl Any {
         }
     }
 
-    /// A `long`.
+    /// Creates a `long`.
     pub fn long(number: i32) -> Any {
         Any {
             kind: Type::Basic(Basic::Long),
@@ -211,7 +211,7 @@ impl Any {
         }
     }
 
-    /// Returns the text, if it is a string.
+    /// Returns the text of a string.
     pub fn as_text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
@@ -219,7 +219,7 @@ impl Any {
         }
     }
 
-    /// Returns the number, if it is one.
+    /// Returns the number, if it is numeric.
     pub fn as_number(&self) -> Option<f64> {
         match &self.data {
             Data::Integer(number) => Some(*number as f64),
@@ -278,7 +278,7 @@ impl Item for Any {
     }
 }
 
-/// Returns the type that an alias stands for in the end.
+/// Returns the type behind all aliases.
 fn resolve(mut kind: &Type) -> &Type {
     while let Type::Alias { element, .. } = kind {
         kind = element;

@@ -1,15 +1,15 @@
-//! Types and data from elements.
+//! Reading of types and data from elements.
 
 use super::{Basic, Data, Type, holder, resolve};
 use crate::described::{Item, clip, plain};
 use crate::element::Element;
 use crate::finding::Error;
 
-/// Kinds of IDL that a plan cannot hold here.
+/// IDL kinds that plans do not support.
 const REFUSED: &str = "tk_any, tk_TypeCode, tk_Principal, tk_union, tk_except, tk_fixed, tk_value, tk_value_box, \
     tk_native, tk_abstract_interface and tk_opaque are not supported";
 
-/// Element that limits the length of a string, as AXCIOMA's plans have it.
+/// Element that limits the length of a string, as in AXCIOMA's plans.
 const BOUNDED: &str = "boundedString";
 
 pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
@@ -111,7 +111,7 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
     })
 }
 
-/// The two parts of a named type or a named value.
+/// Returns the two parts of a named type or a named value.
 fn pair<'e>(element: &'e Element, second: &str) -> Result<(String, &'e Element), Error> {
     match (element.child("name"), element.child(second), element.children.len()) {
         (Some(name), Some(found), 2) => Ok((plain(name)?.to_owned(), found)),
@@ -213,7 +213,7 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
     }
 }
 
-/// Returns the data of a value that says none, as CIAO's tools read it.
+/// Returns the default data of a value, as in CIAO's tools.
 fn default(kind: &Type) -> Option<Data> {
     let basic = match kind {
         Type::Basic(basic) | Type::Bounded { basic, .. } => basic,

@@ -1,10 +1,10 @@
-//! Data as text for people.
+//! Display form of data.
 
 use std::fmt;
 
 use super::{Any, Data};
 
-/// The data without its type: `20`, `"text"`, `[1, 2]`, `{1.5, true}`.
+/// Writes the data without its type: `20`, `"text"`, `[1, 2]`, `{1.5, true}`.
 impl fmt::Display for Any {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.data.fmt(f)

@@ -1,4 +1,4 @@
-//! Types and data to elements.
+//! Writing of types and data as elements.
 
 use super::{Data, Type, holder, resolve};
 use crate::described::bare;
@@ -91,7 +91,7 @@ fn write_leaf(name: &str, data: &Data) -> Element {
     match data {
         Data::Integer(number) => bare(name, number),
         Data::Unsigned(number) => bare(name, number),
-        // `{:?}` writes as many digits as it takes to read the same number.
+        // `{:?}` writes as many digits as are needed to read the same number.
         Data::Float(number) => Element::text(name, format!("{number:?}")),
         Data::Double(number) => Element::text(name, format!("{number:?}")),
         Data::Boolean(value) => bare(name, value),

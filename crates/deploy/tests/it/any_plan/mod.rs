@@ -1,4 +1,4 @@
-//! Plans that nobody would write, for tests of what must hold of all.
+//! Arbitrary plans, for tests of properties of all plans.
 
 use oxorb_deploy::basic::{PortKind, Property};
 use oxorb_deploy::plan::{
@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Text with all that has a meaning in XML, in TOML or in our short forms.
+/// Returns text with all characters that are special in XML, in TOML or in the short forms.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z]{1,8}",
@@ -111,7 +111,7 @@ fn endpoint(instances: usize) -> impl Strategy<Value = Endpoint> {
     )
 }
 
-/// Any plan that documents can hold.
+/// Returns any plan that documents can represent.
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     (1..4_usize)
         .prop_flat_map(|many| {
@@ -139,7 +139,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
                     (String, _, _, _, _),
                 )| Instance {
                     id: Id(format!("x.{at}")),
-                    // Names differ, and may be the id.
+                    // Names differ, and may equal the id.
                     name: if same_id { format!("x.{at}") } else { format!("{name}{at}") },
                     node,
                     source,

@@ -15,7 +15,7 @@ use crate::rtec_event_channel_admin::{
 use crate::rtec_event_comm::{Event, PushConsumerRef};
 use crate::{Filter, Key, asks_for, publishes};
 
-/// Proxies from which events come and to which they go, by source.
+/// Proxies of the source and destination channels, by source.
 pub(super) struct Links {
     supplier: ProxyPushSupplierRef,
     consumers: BTreeMap<i32, ProxyPushConsumerRef>,
@@ -24,12 +24,12 @@ pub(super) struct Links {
 /// Types of designators and timers, which no channel publishes.
 const RESERVED: Range<i32> = SHUTDOWN..UNDEFINED;
 
-/// A channel gave nil, or an exception of its own: it takes no gateway.
+/// Exception for a channel that returned nil or a user exception: it refuses the gateway.
 pub(super) const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
 
-/// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any, and so is the
-/// null designator.
+/// Returns the types and sources in a list of subscriptions, without group designators. A filter that cannot be
+/// expressed so counts as any, and so does the null designator.
 pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
     let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
     let keys = headers.filter_map(|header| match header.r#type {
@@ -41,7 +41,7 @@ pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
 }
 
 impl Links {
-    /// Obtains proxies at both channels, and connects where events go to; none comes before [`open`](Self::open).
+    /// Obtains proxies at both channels, and connects to the destination; no event arrives before [`open`](Self::open).
     pub(super) fn connect(
         from: &EventChannelRef,
         to: &EventChannelRef,
@@ -56,7 +56,7 @@ impl Links {
             wanted.iter().map(|key| if per_source { key.1 } else { ANY }).collect();
         let mut links = Self { supplier, consumers: BTreeMap::new() };
         for source in sources {
-            // Events of a source that is named, and of types that are asked for of any.
+            // Events of this source, and of types that are subscribed from any source.
             let of = |key: &Key| !per_source || key.1 == source || key.1 == ANY;
             let keys: Vec<Key> = wanted.iter().copied().filter(of).collect();
             if let Err(error) = links.publish(&suppliers, source, keys) {
@@ -76,12 +76,12 @@ impl Links {
         let proxy = suppliers.obtain_push_consumer()?.ok_or(NIL)?;
         let published = SupplierQos { is_gateway: true, ..publishes(keys) };
         let connected = proxy.connect_push_supplier(None, &published);
-        // Also one that is not connected has to be given back.
+        // A proxy that was not connected must be returned, too.
         self.consumers.insert(source, proxy);
         connected.map_err(|_| NIL)
     }
 
-    /// Connects where events come from.
+    /// Connects to the source channel.
     pub(super) fn open(
         &self,
         gate: &PushConsumerRef,
@@ -96,18 +96,18 @@ impl Links {
     pub(super) fn push(&self, event: Event) -> Result<(), SystemException> {
         let consumer = self.consumers.get(&event.header.source);
         let consumer = consumer.or_else(|| self.consumers.get(&ANY));
-        // An event of any source meets each filter; any proxy will do.
+        // An event of any source meets each filter, so any proxy will do.
         let consumer = consumer.or_else(|| self.consumers.values().next());
         consumer.ok_or(NIL)?.push(&[event])
     }
 
-    /// Whether both channels still know the links.
+    /// Reports whether both channels still know the links.
     pub(super) fn exist(&self) -> bool {
         exists(self.supplier.reference())
             && self.consumers.values().all(|proxy| exists(proxy.reference()))
     }
 
-    /// Disconnects. What a channel that is gone answers does not matter.
+    /// Disconnects, and ignores failures of a channel that is gone.
     pub(super) fn disconnect(&self, gate: &PushConsumerRef) {
         give_back(&self.supplier, gate);
         for proxy in self.consumers.values() {

@@ -1,4 +1,4 @@
-//! One event for many consumers elsewhere: marshalled once, whoever dispatches it (A17.3).
+//! Marshalling of one event for many remote consumers: once, in any dispatch mode.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -82,7 +82,7 @@ fn an_event_is_marshalled_once_for_a_hundred_consumers_elsewhere() {
     }
 }
 
-/// What the thread keeps to be used again goes in an order of its own: a thread that ended ended the process.
+/// Thread-local buffers must be dropped in a safe order: once, the end of such a thread aborted the process.
 #[test]
 fn a_thread_that_pushed_to_consumers_elsewhere_ends_in_order() {
     let listening = || {

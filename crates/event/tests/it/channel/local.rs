@@ -96,7 +96,7 @@ fn destroy_tells_everybody_and_ends_everything() {
     assert_eq!(supplier.disconnects(), 1);
 }
 
-/// Ends its channel with the first event that it gets.
+/// Destroys its channel on the first event that it gets.
 struct Ender {
     channel: Mutex<Option<EventChannel>>,
     disconnects: Mutex<u32>,
@@ -116,7 +116,8 @@ impl PushConsumer for Ender {
     }
 }
 
-/// A channel that ends in the middle of a set of events tells everybody once, whichever thread delivers.
+/// A channel that is destroyed in the middle of a set of events notifies every member once, in any
+/// dispatch mode.
 #[test]
 fn destroy_while_dispatching_tells_everybody_once() {
     let options = || ChannelOptions {
@@ -143,7 +144,7 @@ fn destroy_while_dispatching_tells_everybody_once() {
                 && *ender.disconnects.lock().unwrap() == 1
         });
         assert_eq!(pushing.push(&all), Err(PushError::NotConnected));
-        // What came is a beginning of what was pushed.
+        // The received events are the first ones of those pushed.
         let came = before.events();
         assert_eq!(came[..], [(17, 1, 1), (17, 1, 2), (17, 1, 3)][..came.len()]);
     }
@@ -217,7 +218,7 @@ fn consumers_push_and_leave_from_within() {
     use oxorb_event::rtec_event_comm::{Event, PushConsumer};
     use std::sync::{Mutex, OnceLock};
 
-    /// Answers each event of type 17 with one of type 18, and leaves after two.
+    /// Answers each event of type 17 with one of type 18, and disconnects after two.
     #[derive(Default)]
     struct Answers {
         supplier: OnceLock<oxorb_event::SupplierConnection>,
@@ -239,7 +240,7 @@ fn consumers_push_and_leave_from_within() {
     let (answers, record) = (Arc::new(Answers::default()), Record::new());
     let answering = channel.connect_supplier(None, &publishes([(18, 1)])).unwrap();
     answers.supplier.set(answering).unwrap();
-    // A filter with a memory has a lock of its own, which is not held meanwhile.
+    // A filter with state has its own lock, which is not held during deliveries.
     let filter =
         Filter::any_of([Filter::each_of([Filter::event_type(17)]), Filter::event_type(19)]);
     let own = channel.connect_consumer(answers.clone(), &asks(&filter)).unwrap();
@@ -292,7 +293,7 @@ fn a_gateway_does_not_get_back_what_it_brought() {
         let connected = channel.connect_supplier(None, &publishes([(0, 0)]));
         connected.unwrap()
     });
-    // Routes that are made already change, too.
+    // Existing routes change, too.
     brought.push(&[event(17, 1, 1)]).unwrap();
     brought.keep_from(&out);
     brought.push(&[event(17, 1, 2)]).unwrap();
@@ -301,7 +302,7 @@ fn a_gateway_does_not_get_back_what_it_brought() {
     assert_eq!(other.events().len(), 3);
 }
 
-/// Pushes what it gets into the channel that it gets it from.
+/// Pushes its events back into the channel that delivers them.
 #[derive(Default)]
 struct Echo {
     supplier: OnceLock<SupplierConnection>,
@@ -331,7 +332,7 @@ fn an_event_that_goes_in_a_circle_comes_to_an_end() {
     supplier.push(&[event(17, 1, 1)]).unwrap();
     assert_eq!(*echo.refused.lock().unwrap(), [PushError::Circle(16)]);
     assert_eq!(record.events().len(), 16);
-    // Nothing of it is left.
+    // No trace of it is left.
     supplier.push(&[event(17, 1, 2)]).unwrap();
     assert_eq!(record.events().len(), 32);
 }

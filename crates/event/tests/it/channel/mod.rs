@@ -1,4 +1,4 @@
-//! The channel, within its process and over the wire: who gets what, and what becomes of those who come and go (A17).
+//! The channel, local and remote: recipients of events, and members that come and go.
 
 mod dispatch;
 mod fan_out;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushSupplier};
 
-/// What a consumer or supplier was told.
+/// Calls that a consumer or supplier received.
 #[derive(Default)]
 struct Record {
     /// Type, source and first octet of the payload of each event, by sets.
@@ -43,7 +43,7 @@ impl Record {
         self.sets().concat()
     }
 
-    /// Waits until so many sets have come.
+    /// Waits for a number of sets.
     fn wait(&self, sets: usize) -> Vec<(i32, i32, u8)> {
         let until = Instant::now() + Duration::from_secs(20);
         let mut now = self.sets.lock().unwrap();
@@ -100,7 +100,7 @@ fn publishes<const N: usize>(keys: [(i32, i32); N]) -> SupplierQos {
     oxorb_event::publishes(keys)
 }
 
-/// Waits for something that another thread does.
+/// Waits for another thread.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let limit = Instant::now() + Duration::from_secs(60);
     while !done() {

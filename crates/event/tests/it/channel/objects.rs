@@ -20,12 +20,12 @@ use oxorb_event::{
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// A channel behind TCP, and an ORB with consumers and suppliers of its own.
+/// A channel behind TCP, and an ORB for remote consumers and suppliers.
 struct Bench {
     server: Orb,
     client: Orb,
     served: Served,
-    /// As the client sees it.
+    /// Reference to the channel, as the client has it.
     channel: EventChannelRef,
 }
 
@@ -48,7 +48,7 @@ impl Bench {
         admin.obtain_push_consumer().unwrap().unwrap()
     }
 
-    /// A consumer of the client that has connected.
+    /// Returns a connected consumer of the client.
     fn consumer(&self, filter: &Filter) -> (Arc<Record>, PushConsumerRef, ProxyPushSupplierRef) {
         let record = Record::new();
         let object: PushConsumerRef = self.client.root_poa().activate(record.clone()).unwrap();
@@ -77,7 +77,7 @@ fn url(served: &Served, key: &str) -> String {
     format!("corbaloc::{}/{key}", profile.endpoints()[0])
 }
 
-/// Waits for something that another thread does.
+/// Waits for another thread.
 fn until(what: &str, done: impl Fn() -> bool) {
     let limit = Instant::now() + Duration::from_secs(20);
     while !done() {
@@ -102,7 +102,7 @@ fn events_pass_from_a_supplier_elsewhere_to_consumers_elsewhere() {
     assert_eq!(pairs.wait(1), [(17, 1, 1), (18, 1, 2)]);
 }
 
-/// Nobody can ask a supplier that connected with nil. One that died is let go once it has pushed nothing for some time.
+/// A supplier that connected with nil cannot be pinged. If it died, it is released after a time without a push.
 #[test]
 fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
     let bench = Bench::new(ChannelOptions {
@@ -113,7 +113,7 @@ fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
     let told = std::sync::Mutex::new(told);
     let channel = bench.served.channel();
     channel.log(move |notice| drop(told.lock().unwrap().send(notice.to_string())));
-    // One of this process stays, however silent.
+    // A local supplier stays, even if silent.
     let _own = channel.connect_supplier(None, &publishes([(17, 1)]));
     let proxy = bench.supplier();
     let of = |kind: &str| notices.recv_timeout(Duration::from_secs(60)).expect(kind);
@@ -164,7 +164,7 @@ fn nil_twice_and_nonsense_are_refused_as_in_tao() {
     assert!(matches!(refused, ConnectPushConsumerError::TypeError(_)));
     let refused = idle.disconnect_push_supplier().unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::BadInvOrder);
-    // What was refused leaves the proxy as it was.
+    // A refused connection leaves the proxy unchanged.
     idle.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     let supplier = bench.supplier();
     let refused = supplier.connect_push_supplier(None, &publishes([])).unwrap_err();
@@ -243,7 +243,7 @@ fn destroy_over_the_wire_tells_everybody() {
     assert!(bench.channel.for_consumers().unwrap().is_some());
 }
 
-/// The owner of a channel that destroys it needs no notice of that.
+/// The log gets no notice of a destruction by the owner.
 #[test]
 fn the_log_is_not_told_of_an_end_by_the_owner() {
     let bench = Bench::new(ChannelOptions::default());
@@ -253,12 +253,12 @@ fn the_log_is_not_told_of_an_end_by_the_owner() {
         log.fetch_add(1, SeqCst);
     });
     bench.served.channel().destroy();
-    // A client comes too late.
+    // A client's `destroy` comes too late.
     let _ = bench.channel.destroy();
     assert_eq!(notices.load(SeqCst), 0);
 }
 
-/// Four calls at a time: each waits for the others, and a channel that told one after the other would give up on them.
+/// Four concurrent calls: each waits for the others, so a channel that made one after the other would time out.
 #[test]
 fn destroy_tells_peers_side_by_side() {
     struct Together(Arc<Barrier>, Arc<AtomicU32>);
@@ -288,7 +288,7 @@ fn destroy_tells_peers_side_by_side() {
     assert_eq!(told.load(SeqCst), 4);
 }
 
-/// A value counts as well as a payload: what conjunctions keep and what one push may have is bounded.
+/// A value counts like a payload: the contents of conjunctions and of one push are bounded.
 #[test]
 fn octets_of_values_count() {
     let bench = Bench::new(ChannelOptions {
@@ -315,14 +315,14 @@ fn octets_of_values_count() {
 fn a_consumer_that_is_gone_is_let_go() {
     let control = Control { period: Some(Duration::from_millis(20)), ..Control::default() };
     let bench = Bench::new(ChannelOptions { control, ..ChannelOptions::default() });
-    // One is found when it is asked.
+    // A dead consumer is found by a ping.
     let (_, object, proxy) = bench.consumer(&Filter::ALL);
     bench.client.root_poa().deactivate(&object).unwrap();
     let channel = bench.served.channel();
     until("it is asked", || channel.statistics().consumers.is_empty());
     let refused = proxy.suspend_connection().unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::ObjectNotExist);
-    // So is one whose process is gone.
+    // So is a consumer whose process has ended.
     let other = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let record = Record::new();
     let object: PushConsumerRef = other.root_poa().activate(record).unwrap();
@@ -393,7 +393,7 @@ fn a_consumer_in_the_process_of_the_channel_is_called_without_a_message() {
     let supplier = bench.served.channel().connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let events = [event(17, 1, 1)];
     supplier.push(&events).unwrap();
-    // The servant saw the supplier's own octets.
+    // The servant received the supplier's own octets.
     let place = events[0].data.payload.as_ptr() as usize;
     assert_eq!(*servant.0.lock().unwrap(), [place]);
     drop(record);

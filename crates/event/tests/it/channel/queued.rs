@@ -1,4 +1,5 @@
-//! Channels that deliver from queues: who is slow harms nobody else, and every event is accounted for.
+//! Channels that deliver from queues: a slow consumer affects no other, and every event is accounted
+//! for.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -8,7 +9,7 @@ use oxorb_event::{ChannelOptions, EventChannel, Filter};
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// A consumer that takes nothing until it is let.
+/// A consumer that blocks until it is freed.
 #[derive(Default)]
 struct Stuck {
     free: Mutex<bool>,
@@ -59,7 +60,7 @@ fn a_stuck_consumer_delays_nobody_and_what_it_missed_is_counted() {
     assert!(counted.queue.is_balanced() && counted.dropped >= 15);
     stuck.free();
     channel.destroy();
-    // What was not dropped came, the latest last.
+    // Events that were not dropped arrived, the latest one last.
     let came = stuck.came.lock().unwrap().clone();
     assert_eq!(came.last(), Some(&19));
     assert_eq!(came.len() as u64, 20 - counted.dropped);

@@ -1,4 +1,4 @@
-//! Suppliers with a rate (A17.4): what is beyond is counted, refused or delayed.
+//! Suppliers with a rate: events beyond it are counted, refused or delayed.
 
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ fn events_beyond_a_rate_wait_for_their_turn() {
     for number in 0..5 {
         supplier.push(&[event(17, 1, number)]).unwrap();
     }
-    // Two at once, each other one a period later: never sooner, however busy the machine is.
+    // Two at once, each other one a period later: never sooner, even on a busy machine.
     assert!(began.elapsed() >= 3 * period);
     assert_eq!(record.events().len(), 5);
 }

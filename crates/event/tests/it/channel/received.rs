@@ -1,4 +1,4 @@
-//! Events of suppliers elsewhere reach consumers elsewhere as they were, whatever their size and order of octets.
+//! Events of remote suppliers reach remote consumers unchanged, for every size and byte order.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ fn sent(octets: usize) -> Event {
     event
 }
 
-/// Passes events through a channel between ORBs of these orders.
+/// Passes events through a channel between ORBs of these byte orders.
 fn pass(channel: &EventChannel, supplier: ByteOrder, consumer: ByteOrder) {
     let server = orb(ByteOrder::NATIVE);
     let served = channel.serve(&server, "EventService").unwrap();

@@ -1,4 +1,4 @@
-//! What the scheduling service learns of a channel by itself (A11.18, A17.4).
+//! Automatic reports of a channel to the scheduling service.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
@@ -70,7 +70,7 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     let mut found = edges();
     found.sort();
     assert_eq!(found, [rep.clone(), pair("Display::show#rep", "Sensor::sample")]);
-    // The schedule knows the chain: events release the channel's part, and that the consumer's.
+    // The schedule contains the chain: events release the channel's operation, which releases the consumer's.
     let chain = scheduling.look(|service| {
         let priorities = OsPriorities::range(1, 99).unwrap();
         let repository = service.repository();
@@ -93,7 +93,7 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(served.scheduler()).unwrap();
     assert!(!plan.lanes.is_empty());
-    // Who leaves takes the dependency along.
+    // A member that leaves takes its dependencies along.
     drop(supplier);
     assert_eq!(edges(), [rep]);
     drop(consumer);
@@ -106,7 +106,7 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     orb.shutdown(true).unwrap();
 }
 
-/// A consumer that connects again with other interests depends on other suppliers, and on those before no more.
+/// A consumer that connects again with other interests depends on other suppliers, and no longer on the earlier ones.
 #[test]
 fn who_connects_again_takes_dependencies_back() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -171,7 +171,7 @@ fn timeouts_are_operations_with_a_period() {
     orb.shutdown(true).unwrap();
 }
 
-/// Deliveries as they came: lane, and first octet. Each lane stops at its first one, until all are let go.
+/// Deliveries in order: lane, and first octet. Each lane stops at its first one, until all are released.
 #[derive(Default)]
 struct Order {
     came: Mutex<Vec<(String, u8)>>,
@@ -213,7 +213,7 @@ const CONSUMERS: [(u64, u64, Criticality, Importance); 6] = [
     (1, 50, Criticality::VeryHigh, Importance::High),
 ];
 
-/// Orders of delivery under a strategy: for each lane the consumers, and the schedule's own order of the same.
+/// Returns the order of delivery under a strategy, for each lane, and the schedule's own order.
 fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let band = Box::new(DispatchModel::Band);
@@ -249,13 +249,13 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
         });
         pairs.collect::<Vec<_>>()
     };
-    // A configuration run: connecting tells the service, which computes.
+    // A configuration run: connecting reports to the service, which computes.
     let configuration = EventChannel::new(ChannelOptions::default());
     let _told = connect(&configuration);
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(served.scheduler()).unwrap();
     let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
-        // Without priorities and spare threads the order within each lane alone is looked at, wherever this runs.
+        // Without priorities and spare threads, only the order within each lane is checked, on any machine.
         scheduling: Threads::Inherit,
         spares: 0,
         ..lane
@@ -264,9 +264,9 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     let channel = EventChannel::queued(ChannelOptions::default(), plan, Qos::default()).unwrap();
     let pairs = connect(&channel);
     let assigned = |at: usize| served.scheduler().priority(operations[at].1).unwrap();
-    // Connecting once more has changed nothing.
+    // Connecting again has changed nothing.
     let lane_of = |at: usize| usize::try_from(assigned(at).2).unwrap();
-    // The first event of each lane is in the hands of its least urgent consumer when the others come.
+    // The first event of each lane occupies its least urgent consumer when the others arrive.
     let mut first = Vec::new();
     for (at, (_, supplier)) in pairs.iter().enumerate() {
         if !first.contains(&lane_of(at)) {
@@ -311,7 +311,7 @@ fn events_are_delivered_in_the_order_that_muf_computed() {
     assert_eq!(came, computed);
 }
 
-/// Numbers with the thread that brought them.
+/// Received numbers with the delivering thread.
 #[derive(Default)]
 struct Lanes(Mutex<Vec<(u32, String)>>);
 
@@ -329,19 +329,19 @@ impl PushConsumer for Lanes {
     }
 }
 
-/// A later schedule raises one chain above another one: those who are connected follow, and miss nothing.
+/// A later schedule raises one chain above another one: connected consumers follow, and miss nothing.
 #[test]
 fn consumers_follow_another_schedule_without_losing_an_event() {
     follow(&Misses::default(), 0);
 }
 
-/// The table was seen as another one, and then the service did not answer for a consumer: the next look places it.
+/// A check found a new table, but then the service did not answer for a consumer: the next check places it.
 #[test]
 fn a_consumer_is_placed_again_after_a_missed_call() {
     follow(&Misses::default(), 1);
 }
 
-/// Fails calls that ask where an operation is placed.
+/// Fails calls for the placement of an operation.
 #[derive(Clone, Default)]
 struct Misses(Arc<AtomicUsize>);
 
@@ -364,7 +364,7 @@ impl ClientInterceptor for Misses {
     }
 }
 
-/// Has a channel follow a second schedule, of whose calls so many are missed.
+/// Makes a channel follow a second schedule, while `missed` calls fail.
 fn follow(misses: &Misses, missed: usize) {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let scheduling = service();
@@ -453,7 +453,7 @@ fn follow(misses: &Misses, missed: usize) {
     orb.shutdown(true).unwrap();
 }
 
-/// The period that an operation has in the scheduling service is the rate of its supplier, unless the owner chooses one.
+/// The declared period of an operation is the rate of its supplier, unless the owner chooses one.
 #[test]
 fn a_declared_period_is_the_rate_of_a_supplier() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

@@ -1,4 +1,4 @@
-//! Timeouts in filters. No test here asserts how long anything takes, only what comes and in which order.
+//! Timeouts in filters. These tests assert no durations, only events and their order.
 
 use oxorb_event::{
     ChannelOptions, ConnectError, EventChannel, Filter, Limits, TimeoutKind, event_type,
@@ -26,7 +26,7 @@ fn timeouts_come_once_or_again_and_again_and_end_with_their_consumer() {
     let other = Record::new();
     let _other = channel.connect_consumer(other.clone(), &asks(&interval)).unwrap();
     other.wait(3);
-    // One may have been under way.
+    // One delivery may have been in progress.
     assert!(often.sets().len() <= before + 1);
     assert_eq!(once.sets().len(), 1);
 }
@@ -72,7 +72,7 @@ fn the_number_of_timeouts_is_limited() {
     connect().unwrap();
 }
 
-/// While a consumer is suspended its timers run on: what they bring is held back and counted, and nothing of it comes later.
+/// Timers of a suspended consumer run on: their events are counted and dropped.
 #[test]
 fn timeouts_of_a_suspended_consumer_are_held_back() {
     let channel = EventChannel::new(ChannelOptions::default());
@@ -88,7 +88,7 @@ fn timeouts_of_a_suspended_consumer_are_held_back() {
     let held_back = || channel.statistics().consumers[0].suspended;
     // At least twenty intervals of 5 ms: the one-shot was among them, or came before.
     crate::channel::until("timeouts that are held back", || held_back() > 20);
-    // One may have been under way.
+    // One delivery may have been in progress.
     let held = record.sets().len();
     assert!(held <= before + 1);
     connected.resume();
@@ -99,7 +99,7 @@ fn timeouts_of_a_suspended_consumer_are_held_back() {
     assert!(counted.suspended > 20, "{counted:?}");
 }
 
-/// A group that is complete while its consumer is suspended starts anew: half of it is not kept for later.
+/// A group that is completed while its consumer is suspended restarts: no part of it is kept.
 #[test]
 fn a_group_that_is_complete_while_suspended_starts_anew() {
     let channel = EventChannel::new(ChannelOptions::default());
@@ -119,7 +119,7 @@ fn a_group_that_is_complete_while_suspended_starts_anew() {
     assert_eq!(held_back(), 2);
 }
 
-/// A deadline in a group begins anew with each event, also for a consumer that is suspended and resumed.
+/// A deadline in a group restarts with each event, also for a consumer that is suspended and resumed.
 #[test]
 fn a_deadline_in_a_group_is_met_by_silence_after_a_pause() {
     let channel = EventChannel::new(ChannelOptions::default());

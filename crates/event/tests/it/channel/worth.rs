@@ -1,4 +1,4 @@
-//! What a supplier says of the quality of service of its request goes on to the consumers, whichever thread delivers.
+//! The quality of service of a supplier's request is passed on to consumers, in any dispatch mode.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -18,10 +18,10 @@ use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, in_ord
 
 use crate::channel::{asks, publishes};
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Time limit of events that must happen; no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Notes what it is told of each event, once it may.
+/// Records each event and its quality of service, once it is permitted to.
 struct Notes {
     to: Mutex<Sender<(u8, Option<Worth>)>>,
     gate: Arc<Mutex<()>>,
@@ -57,7 +57,7 @@ fn orb() -> Orb {
     builder.listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-/// Connects a consumer elsewhere and a supplier elsewhere.
+/// Connects a remote consumer and a remote supplier.
 fn elsewhere(
     channel_: &EventChannel,
     consumer: Notes,
@@ -100,7 +100,8 @@ fn consumers_elsewhere_are_told_what_the_supplier_said() {
     }
 }
 
-/// The more important first, and of equals samples before bulk data; what does not fit is dropped from the other end.
+/// More important events first, and among equals samples before bulk data; events that do not fit are dropped from
+/// the other end.
 #[test]
 fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops() {
     let queue = Qos {
@@ -124,11 +125,11 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
     proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
     let push = |number, importance, class| {
-        // Each class has a connection of its own, so that nothing else would order them.
+        // Each class has its own connection, so that nothing else orders them.
         let saying = proxy.with(RequestQos(said(importance, class))).with(SyncScope::WithTarget);
         saying.push(&[event(number)]).unwrap();
     };
-    // Keeps the thread that delivers.
+    // Occupies the delivering thread.
     push(0, 0, CommunicationClass::Message);
     assert_eq!(told.recv_timeout(LONG).unwrap().0, 0);
     for (number, importance, class) in [
@@ -146,7 +147,7 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     server.shutdown(true).unwrap();
 }
 
-/// Notes the CORBA priority at which events come.
+/// Records the CORBA priority at which events arrive.
 struct Priorities {
     orb: Orb,
     to: Mutex<Sender<Option<Priority>>>,
@@ -164,7 +165,7 @@ impl PushConsumer for Priorities {
     }
 }
 
-/// The privilege for real-time scheduling is not needed: the priority is carried all the same.
+/// Needs no privilege for real-time scheduling: the priority is carried all the same.
 #[test]
 fn an_event_carries_the_priority_of_its_lane_to_consumers_elsewhere() {
     let listening = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

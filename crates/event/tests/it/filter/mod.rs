@@ -1,4 +1,4 @@
-//! What filters let pass, how lists of dependencies are read, and that the program agrees with a plain model (A17.1).
+//! Results of filters, parsing of lists of dependencies, and agreement of the program with a plain model.
 
 mod model;
 mod syntax;
@@ -13,7 +13,7 @@ fn event(event_type: i32, source: i32) -> Event {
     event
 }
 
-/// What a filter says to a run of events; the creation times of those that come together.
+/// Results of a filter for a sequence of events: creation times of the events that are delivered together.
 fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
     let program = Program::new(filter);
     let mut progress = program.progress();
@@ -33,7 +33,7 @@ fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
     pushed
 }
 
-/// Which of the events a filter without memory lets pass.
+/// Indices of the events that a stateless filter accepts.
 fn passed(filter: &Filter, events: &[(i32, i32)]) -> Vec<usize> {
     run(filter, events).iter().map(|one| one[0] as usize).collect()
 }
@@ -49,7 +49,7 @@ fn types_and_sources_match_and_zero_is_any_on_either_side() {
     assert!(passed(&Filter::NONE, &events).is_empty());
 }
 
-/// As TAO's null filter, alone and wherever another filter may stand.
+/// Passes every event, like TAO's null filter, alone and wherever another filter may stand.
 #[test]
 fn the_null_designator_passes_every_event() {
     let events = [(17, 3), (17, 4), (18, 3), (0, 0), (1, 0)];
@@ -68,7 +68,7 @@ fn the_null_designator_passes_every_event() {
     assert_eq!(*program.interest(), Interest::All);
     let published = |event_type, source| event(event_type, source).header;
     assert!(program.can_match(&published(17, 3)) && program.can_match(&published(0, 0)));
-    // Nothing can match: no supplier of anything reaches it.
+    // Its negation matches no event, so no supplier reaches it.
     assert!(!Program::new(&Filter::not(null())).can_match(&published(17, 3)));
 }
 
@@ -105,15 +105,15 @@ fn a_conjunction_collects_one_event_for_each_member() {
     let both = Filter::each_of([a.clone(), b.clone()]);
     // In the order of arrival; a second event of a member that was met is dropped.
     assert_eq!(run(&both, &[(18, 1), (18, 2), (17, 1)]), [vec![0, 2]]);
-    // Complete ones start anew.
+    // Complete conjunctions restart.
     assert_eq!(run(&both, &[(17, 1), (18, 1), (17, 1), (18, 1)]), [vec![0, 1], vec![2, 3]]);
     // An event counts for the first member that it meets: the same filter twice is never complete.
     let twice = Filter::each_of([a.clone(), a.clone()]);
     assert!(run(&twice, &[(17, 1); 5]).is_empty());
-    // Whatever is pushed to the consumer starts all conjunctions anew.
+    // Each push to the consumer restarts all conjunctions.
     let or = Filter::any_of([both.clone(), Filter::event_type(19)]);
     assert_eq!(run(&or, &[(17, 1), (19, 1), (18, 1), (17, 1)]), [vec![1], vec![2, 3]]);
-    // One within another adds all of its events at once.
+    // A nested conjunction adds all of its events at once.
     let nested = Filter::each_of([both, Filter::event_type(20)]);
     assert_eq!(run(&nested, &[(17, 1), (20, 1), (18, 1)]), [vec![1, 0, 2]]);
 }
@@ -129,7 +129,7 @@ fn timers_stand_alone_and_in_groups() {
         let trigger = Trigger { event, timer };
         program.advance(trigger, &mut progress)
     };
-    // An event that merely looks like one of a timer is none.
+    // An event that merely resembles a timer's does not count as one.
     let imitation = event(event_type::INTERVAL_TIMEOUT, 0);
     assert_eq!(ask(&event(17, 1), None), Matched::No);
     assert_eq!(ask(&event(18, 1), None), Matched::No);

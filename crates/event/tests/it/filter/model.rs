@@ -1,4 +1,4 @@
-//! The filter engine against a model that is as plain as can be: nested in any way, with events in any order.
+//! The filter engine against a model that is as plain as possible: any nesting, with events in any order.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use oxorb_event::rtec_event_comm::{Event, EventHeader};
 use oxorb_event::{Filter, FilterLimits, Interest, Matched, Program, Syntax, TimeoutKind, Trigger};
 use proptest::prelude::*;
 
-/// For each conjunction, by its place in the tree: which members were met, and by which events.
+/// State of each conjunction, by its path in the tree: the members that were met, and their events.
 #[derive(Default)]
 struct Model(HashMap<Vec<usize>, (Vec<usize>, Vec<u64>)>);
 
 impl Model {
-    /// What the consumer gets, by creation times.
+    /// Returns what the consumer gets, by creation times.
     fn ask(
         &mut self,
         filter: &Filter,
@@ -114,7 +114,7 @@ impl Model {
     }
 }
 
-/// Counts the timers of a part that is not asked.
+/// Counts the timers of a part that is not visited.
 fn skip(filter: &Filter, timers: &mut usize) {
     match filter {
         Filter::Timeout { .. } => *timers += 1,
@@ -157,7 +157,7 @@ fn filters() -> impl Strategy<Value = Filter> {
     })
 }
 
-/// Zero stays; others are types of applications.
+/// Zero stays zero; other numbers become types of applications.
 fn at(number: i32) -> i32 {
     if number == 0 { 0 } else { 16 + number }
 }
@@ -181,7 +181,7 @@ proptest! {
     ) {
         let program = Program::new(&filter);
         let (mut progress, mut model) = (program.progress(), Model::default());
-        // A second engine is only asked about what it says concerns it.
+        // A second engine gets only the events of its declared interest.
         let mut spared = program.progress();
         for (number, (event_type, source, timer)) in events.into_iter().enumerate() {
             let mut event = Event::default();
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// What a supplier announces contains what it pushes: its 0 is any type or source.
+    /// A supplier's publications include what it pushes: a 0 in them is any type or source.
     #[test]
     fn a_supplier_reaches_whoever_its_publications_can_match(
         filter in filters(),
@@ -241,7 +241,7 @@ proptest! {
         let read = Filter::parse(&written, Syntax::Prefix, &FilterLimits::default());
         prop_assert_eq!(&read, &Ok(filter));
         prop_assert!(written.iter().all(|one| one.rt_info == 7));
-        // What we write is told from basic syntax by itself.
+        // The syntax of written lists is detected as not basic.
         let told = Filter::parse(&written, Syntax::Auto, &FilterLimits::default());
         prop_assert_eq!(told.as_ref(), read.as_ref());
     }
@@ -257,7 +257,7 @@ proptest! {
             one.event.header.creation_time = period;
             one
         }).collect();
-        // Whole in both, it means the same in both.
+        // A list that is complete in both syntaxes means the same in both.
         let [basic, prefix, auto] = [Syntax::Basic, Syntax::Prefix, Syntax::Auto]
             .map(|syntax| Filter::parse(&list, syntax, &FilterLimits::default()).ok());
         if let (Some(basic), Some(prefix)) = (&basic, &prefix) {

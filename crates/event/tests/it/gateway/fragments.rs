@@ -35,7 +35,7 @@ fn octets_are_those_of_tao_s_gateway() {
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[1], expected);
 
-    // The checksum is of all but itself, most significant octet first in either byte order: as zlib's crc32 has it.
+    // The checksum covers all other octets, most significant octet first in either byte order, like zlib's crc32.
     let mut big = b"\0ABC".to_vec();
     for number in [1u32, 9, 9, 0, 0, 1] {
         big.extend_from_slice(&number.to_be_bytes());
@@ -50,7 +50,7 @@ fn octets_are_those_of_tao_s_gateway() {
     assert_eq!((header.order, header.message, octets), (ByteOrder::Big, 1, &b"123456789"[..]));
 }
 
-/// CRC-32 as its definition has it, bit by bit.
+/// CRC-32 by its definition, bit by bit.
 fn bitwise_crc(octets: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for octet in octets {
@@ -102,31 +102,31 @@ fn memory_time_and_senders_are_bounded() {
         (taken.map(|message| message.map(|octets| octets.len())), all.held(), all.counts())
     };
     let at = Duration::from_millis;
-    // One too large, and two that together are.
+    // One that is too large, and two that are together.
     assert_eq!(take(1, header(1, 65, 0, 0, 9), at(0)).0, Err(Dropped::TooLarge));
     assert_eq!(take(1, header(1, 60, 0, 0, 8), at(0)).1, 60);
     let (taken, held, counts) = take(1, header(2, 60, 0, 0, 8), at(1));
     assert_eq!((taken, held, counts.evicted), (Ok(None), 60, 1));
-    // Late, of a number behind the window; twice.
+    // A late one, with a number before the window; a duplicate.
     assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).2.incomplete, 1);
     assert_eq!(take(1, header(6, 16, 0, 0, 2), at(2)).0, Err(Dropped::Late));
     assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).0, Err(Dropped::Duplicate));
     assert_eq!(take(1, header(10, 16, 8, 1, 3), at(2)).0, Err(Dropped::Contradiction));
     assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Ok(Some(16)));
     assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Err(Dropped::Duplicate));
-    // What waits too long.
+    // A message that waits too long.
     assert_eq!(take(1, header(11, 16, 0, 0, 2), at(4)).1, 16);
     let (_, held, counts) = take(1, header(12, 8, 0, 0, 1), at(1_005));
     assert_eq!((held, counts.incomplete, counts.complete), (0, 2, 2));
-    // A third sender: the one that was silent for longest goes, with what it left.
+    // A third sender: the one that was silent longest is forgotten, with its fragments.
     assert_eq!(take(1, header(13, 16, 0, 0, 2), at(1_006)).1, 16);
     assert_eq!(take(2, header(1, 16, 0, 0, 2), at(1_007)).1, 32);
     assert_eq!(take(3, header(1, 16, 0, 0, 2), at(1_008)).1, 32);
-    // A sender that began anew is heard after a silence.
+    // A restarted sender is accepted after a silence.
     assert_eq!(take(3, header(900, 8, 0, 0, 1), at(1_009)).0, Ok(Some(8)));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(1_010)).0, Err(Dropped::Late));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(20_000)).0, Ok(Some(8)));
-    // Numbers go round.
+    // Numbers wrap around.
     assert_eq!(take(3, header(u32::MAX, 8, 0, 0, 1), at(40_000)).0, Ok(Some(8)));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(40_001)).0, Ok(Some(8)));
     assert_eq!(take(3, header(0, 8, 0, 0, 1), at(40_002)).0, Ok(Some(8)));
@@ -141,14 +141,14 @@ fn forged_senders_do_not_drive_out_one_that_sends() {
     };
     assert_eq!(take(1, header(1, 8, 0, 0, 1), now), Ok(true));
     assert_eq!(take(1, header(2, 16, 0, 0, 2), now), Ok(false));
-    // As many as there is room for, and more, each with a whole message or a part of one.
+    // As many senders as allowed, and more, each with a whole message or a part of one.
     for port in 100..140 {
         let count = u32::from(port % 2);
         let taken = take(port, header(1, 8 + 8 * count, 0, 0, 1 + count), now);
         assert_eq!(taken, Ok(count == 0), "{port}");
     }
     assert_eq!(take(1, header(2, 16, 8, 1, 2), now), Ok(true));
-    // One that has been silent makes room first, whatever it sent before.
+    // A sender that has been silent is forgotten first, regardless of earlier datagrams.
     let later = now + Duration::from_secs(11);
     for port in 200..208 {
         assert_eq!(take(port, header(1, 16, 0, 0, 2), later), Ok(false));
@@ -161,14 +161,13 @@ fn forged_senders_do_not_drive_out_one_that_sends() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever the order of datagrams, and however often each comes: each message of which all came is there once, and no
-    /// other.
+    /// Any order and repetition of datagrams: each message whose fragments all arrive is returned once, and no other.
     #[test]
     fn messages_come_whole_once_or_not_at_all(
         sizes in prop::collection::vec(0usize..300, 1..8),
         mtu in 40usize..120,
         checksum: bool,
-        // For each datagram of all: how often it comes, and when.
+        // For each datagram: the number of copies, and their positions.
         fates in prop::collection::vec((0usize..4, any::<u32>(), any::<u32>(), any::<u32>()), 400),
     ) {
         let messages: Vec<Vec<u8>> = sizes.iter().enumerate()
@@ -208,7 +207,7 @@ proptest! {
         oxorb_event::fuzz::datagrams(&octets);
     }
 
-    /// The same, of datagrams with good headers and hostile numbers.
+    /// Datagrams with well-formed headers and hostile numbers.
     #[test]
     fn any_numbers_are_taken_within_the_limits(
         numbers in prop::collection::vec((0u32..6, 0u32..80, 0u32..80, 0u32..9, 0u32..10, 0usize..30), 1..40),
@@ -232,7 +231,7 @@ proptest! {
     }
 }
 
-/// The entry point of the fuzz target `gateway`, on its seeds and changes of single octets of each.
+/// The entry point of the fuzz target `gateway`, on its seeds and on each with single octets changed.
 #[test]
 fn the_fuzz_entry_point_takes_its_seeds() {
     let folder = format!("{}/../../fuzz/seeds/gateway", env!("CARGO_MANIFEST_DIR"));

@@ -10,7 +10,7 @@ use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, in_order
 
 use super::{Record, event, until};
 
-/// A channel behind an ORB of its own.
+/// A channel with its own ORB.
 struct Host {
     orb: Orb,
     channel: EventChannel,
@@ -62,7 +62,7 @@ fn gateway_orb() -> Orb {
     in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-/// Pushes until the gateway passes something on: it connects in its own time.
+/// Pushes until the gateway passes an event on, since it connects asynchronously.
 fn until_it_passes(from: &Host, record: &Record, one: i32) {
     until("the gateway passes events on", || {
         from.push(&[event(one, 1, 9, b"probe")]);
@@ -77,7 +77,7 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         let (record, first) = Record::consumer(&to.channel, &Filter::event(17, 1));
         let gateway = gateway(&orb, &from, &to, IiopOptions { proxy_per_source, ..quick() });
         until_it_passes(&from, &record, 17);
-        // Whom nobody asks for does not even reach the gateway.
+        // Events without a subscription do not even reach the gateway.
         let before = gateway.statistics();
         from.push(&[event(18, 1, 9, b"")]);
         assert_eq!(gateway.statistics().ended, before.ended);
@@ -132,7 +132,7 @@ fn events_in_a_circle_of_gateways_end() {
     orb.shutdown(true).unwrap();
 }
 
-/// By one reference twice, or by two references that differ.
+/// Uses the same reference twice, or two different references.
 #[test]
 fn a_gateway_from_a_channel_to_itself_is_refused() {
     let (host, orb) = (Host::new(0), gateway_orb());
@@ -145,7 +145,7 @@ fn a_gateway_from_a_channel_to_itself_is_refused() {
     let found = |gateway: &IiopGateway| {
         until("it is found out", || gateway.statistics().state == GatewayState::SameChannel);
     };
-    // Also before anybody asks for events.
+    // Also before there are any subscriptions.
     let gateway = IiopGateway::start(&orb, &by_key, &by_name, quick()).unwrap();
     found(&gateway);
     drop(gateway);
@@ -197,7 +197,7 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
     let (from, orb) = (Host::new(0), gateway_orb());
     let limits = Limits {
         observers: 1,
-        // One to see that somebody is there, one for events, one for the test.
+        // One proxy for presence, one for events, one for the test.
         suppliers: 3,
         client_share: 100,
         ..Limits::default()
@@ -207,7 +207,7 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
     let first = to.channel.append_observer(Arc::new(Nobody)).unwrap();
     let options = IiopOptions { period: Duration::from_millis(2), ..IiopOptions::default() };
     let gateway = gateway(&orb, &from, &to, options);
-    // It asks in vain, again and again.
+    // It tries repeatedly, in vain.
     std::thread::sleep(Duration::from_millis(200));
     assert!(!gateway.statistics().is_connected);
     assert!(to.channel.remove_observer(first));

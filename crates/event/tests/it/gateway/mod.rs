@@ -1,4 +1,4 @@
-//! Gateways: octets of datagrams, fragments in any order, and events over datagrams and GIOP (A17, gateways with ttl).
+//! Gateways: octets of datagrams, fragments in any order, and events over datagrams and GIOP.
 
 mod addresses;
 mod fragments;
@@ -16,7 +16,7 @@ use oxorb_event::{ConsumerConnection, EventChannel, Filter};
 /// Type, source, ttl and payload of an event.
 type Got = (i32, i32, i32, Vec<u8>);
 
-/// What a consumer got.
+/// Events that a consumer received.
 #[derive(Default)]
 struct Record(Mutex<Vec<Got>>);
 
@@ -63,7 +63,7 @@ fn event(event_type: i32, source: i32, ttl: i32, payload: &[u8]) -> Event {
     event
 }
 
-/// Waits for something that another thread does.
+/// Waits for another thread.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let limit = Instant::now() + Duration::from_secs(30);
     while !done() {

@@ -1,4 +1,4 @@
-//! Events over datagrams, by way of the loopback interface.
+//! Events over datagrams, on the loopback interface.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
@@ -77,7 +77,8 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     assert_eq!(second.statistics().messages.complete, 3);
 }
 
-/// By IPv6, whose groups `tests/faults/tests/it/datagrams.rs` has: many a loopback interface has no route for them.
+/// Events over IPv6. Its groups are tested in `tests/faults/tests/it/datagrams.rs`: many loopback interfaces have
+/// no route for them.
 #[test]
 fn events_cross_ipv6_or_are_counted() {
     if !oxorb_testkit::net::has_ipv6() {
@@ -106,7 +107,7 @@ fn events_cross_ipv6_or_are_counted() {
     assert!(wrong.to_string().contains("ip link"), "{wrong}");
 }
 
-/// Channels that other processes serve, as far as the gateways know.
+/// The channels are remote from the gateways' point of view.
 #[test]
 fn gateways_join_channels_elsewhere() {
     let listening = || {
@@ -145,7 +146,7 @@ fn gateways_join_channels_elsewhere() {
 #[test]
 fn fragments_may_be_lost_doubled_and_out_of_order() {
     let (source, target) = (channel(), channel());
-    // In between: a relay that spoils things.
+    // A relay in between that damages datagrams.
     let relay = UdpSocket::bind(loopback(0)).unwrap();
     relay.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let receiver = UdpReceiver::connect(&target, ReceiverOptions::new(loopback(0))).unwrap();
@@ -180,7 +181,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
         for fragment in &fragments {
             relay.send_to(fragment, to).unwrap();
         }
-        // What is neither doubled nor of a gateway is not taken for one.
+        // Datagrams that are neither duplicates nor from a gateway are not accepted as events.
         relay.send_to(b"nonsense", to).unwrap();
     }
     until("all that is whole", || record.count() == expected.len());
@@ -191,7 +192,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
     assert!(statistics.dropped > 0);
 }
 
-/// Two channels that send all they have to each other: each event crosses as often as its ttl says.
+/// Two channels that send all events to each other: each event crosses as often as its ttl permits.
 #[test]
 fn an_event_in_a_circle_ends_with_its_ttl() {
     let channels = [channel(), channel()];

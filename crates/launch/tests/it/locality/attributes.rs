@@ -2,12 +2,12 @@
 
 use crate::locality::scene::{COCKPIT, Scene};
 
-/// The plan with other attributes of its rate generator.
+/// Returns the plan with other attributes of its rate generator.
 fn rate_with(attributes: &str) -> String {
     COCKPIT.replace("hertz = { ulong = 20 }", attributes)
 }
 
-/// The plan with attributes of its receiver.
+/// Returns the plan with attributes of its receiver.
 fn gps_with(attributes: &str) -> String {
     let gps = "name = \"gps\"\nnode = \"n\"\n";
     COCKPIT.replace(gps, &format!("{gps}configProperty = {{ {attributes} }}\n"))

@@ -1,4 +1,4 @@
-//! Components of a cockpit: what they do is written to one log.
+//! Components of a cockpit, which write their actions to one log.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,7 +13,7 @@ use crate::locality::avionics::{
     self, Alarm, DisplayRef, GpsHomeRef, GpsRef, RateGenRef, Tick, display, gps, rate_gen,
 };
 
-/// What happened, in order; lines go to standard output as well where they are wanted there.
+/// Log of actions in order; lines are also printed to standard output if requested.
 #[derive(Clone, Default)]
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
@@ -39,14 +39,14 @@ impl Log {
     }
 }
 
-/// Contexts of the rate generators that are active, by name of instance.
+/// Contexts of the active rate generators, by name of instance.
 pub(crate) type Sources = Arc<Mutex<Vec<rate_gen::Context>>>;
 
 pub(crate) struct RateGen {
     hertz: Mutex<u32>,
     log: Log,
     sources: Sources,
-    /// Ends the thread that pushes; dropped to end it.
+    /// Sender whose drop ends the pushing thread.
     ends: Mutex<Option<Sender<()>>>,
     pushes: bool,
 }
@@ -71,7 +71,7 @@ impl avionics::RateGenExecutor for RateGen {
             let context = context.clone();
             std::thread::spawn(move || {
                 let mut count = 0;
-                // Ends once the sender is gone.
+                // Ends when the sender is dropped.
                 while end
                     .recv_timeout(Duration::from_millis(20))
                     .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
@@ -105,7 +105,7 @@ pub(crate) struct Gps {
 }
 
 impl avionics::Position for Gps {
-    /// Notes the priority and the lane of the thread that serves it.
+    /// Logs the priority and the lane of the serving thread.
     fn latitude(&self) -> oxorb::Result<f64> {
         if let Some(lane) = self.orb.get().and_then(|orb| orb.current_lane()) {
             let priority = self.orb.get().and_then(|orb| orb.thread_priority());
@@ -250,7 +250,7 @@ impl avionics::GpsHomeExecutor for Receivers {
     }
 }
 
-/// What executors share.
+/// State shared by executors.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     pub(crate) log: Log,

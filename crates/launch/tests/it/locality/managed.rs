@@ -1,4 +1,4 @@
-//! A locality as its manager sees it: by CORBA alone, from another ORB.
+//! A locality as seen by its manager: only by CORBA, from another ORB.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ impl Managed {
     }
 }
 
-/// The display runs in a process of its own.
+/// Returns a plan whose display runs in a separate process.
 fn two_processes() -> String {
     format!(
         "{COCKPIT}\n[[localityConstraint]]\nconstraint = \"DifferentProcess\"\nconstrainedInstance = [\"screen\"]\n"
@@ -80,7 +80,7 @@ fn two_processes_are_connected_by_their_manager() {
     assert_eq!(status.connections.len(), 2);
     assert!(status.connections.iter().all(|one| one.connected));
 
-    // The display's process comes anew: its manager hands the new references on.
+    // The display's process is restarted: its manager passes the new references on.
     screen.locality.destroy_application(None).unwrap();
     main.locality.disconnect(&["ready".to_owned()]).unwrap();
     let again = Managed::new("screen");

@@ -1,4 +1,4 @@
-//! Real-time resources of the document, as servants and references have them.
+//! Real-time resources of the document, as they appear in servants and references.
 
 use crate::locality::scene::{COCKPIT, Scene, resources};
 

@@ -1,4 +1,4 @@
-//! Processes of their own: alone with a plan, and started by an activator.
+//! Separate processes: stand-alone with a plan, and started by an activator.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -16,10 +16,11 @@ use crate::locality::scene::COCKPIT;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Variable that makes this test program the process of a locality; it holds the arguments, one a line.
+/// Variable that makes this test program the process of a locality; it holds the arguments, one per
+/// line.
 const ARGUMENTS: &str = "OXORB_TEST_LOCALITY";
 
-/// What a process of a locality runs; without the variable there is nothing to do.
+/// Runs the process of a locality; does nothing without the variable.
 #[test]
 fn process_of_a_locality() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else {
@@ -45,7 +46,7 @@ fn locality(arguments: &[&str]) -> Process {
     Process::spawn(command)
 }
 
-/// A folder of one test, taken away at its end.
+/// A folder for one test, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -118,14 +119,14 @@ fn two_processes_find_each_other_and_again_after_a_restart() {
     let (mut main, mut screen) = (start("main"), start("screen"));
     main.wait_for_line("n main: running", LIMIT);
     screen.wait_for_line("update", LIMIT);
-    // One is killed: what it wrote stays, and is not mistaken for its successor's.
+    // One process is killed: its file stays, and is not mistaken for its successor's.
     drop(screen);
     let mut screen = start("screen");
     screen.wait_for_line("update", LIMIT);
     terminate(&main);
     assert!(main.wait(LIMIT).success());
     assert!(!folder.0.join("references/gps.location.ior").exists());
-    // Its successor is elsewhere, as its position tells.
+    // Its successor has another offset, as its position shows.
     let gps = "name = \"gps\"\nnode = \"n\"\n";
     let moved =
         two_processes().replace(gps, &format!("{gps}configProperty = {{ offset = 0.25 }}\n"));
@@ -178,7 +179,7 @@ fn what_is_wrong_is_told_with_file_and_place() {
     refused(&["--plan", &plan, "--rt", &services], "svcconf \"svc.conf\" is TAO's");
 }
 
-/// Keeps the manager that called back.
+/// Stores the manager that called back.
 #[derive(Default)]
 struct Activator {
     manager: Mutex<Option<LocalityManagerRef>>,

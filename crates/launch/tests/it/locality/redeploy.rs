@@ -22,7 +22,7 @@ fn one_instance_is_replaced_and_connected_again() {
     scene.parts.log.take();
 
     redeploy(&scene, &gps_with("offset = 1.5"));
-    // Nothing happens to the others.
+    // The others are not touched.
     assert_eq!(
         scene.parts.log.take(),
         ["gps passivate", "gps remove", "gps set_session_context", "gps activate"]
@@ -45,14 +45,14 @@ fn an_equal_plan_changes_nothing() {
 fn instances_and_connections_go_and_come() {
     let scene = Scene::launch(COCKPIT, None);
     scene.parts.log.take();
-    // Without the connection of the display's position, which then cannot update.
+    // Without the connection of the display's position, so that it cannot update.
     let (before, _) = COCKPIT.split_once("[[connection]]\nname = \"position\"").unwrap();
     redeploy(&scene, before);
     assert!(scene.parts.log.take().is_empty());
     assert_eq!(scene.locality.status().connections.len(), 2);
     scene.push(1);
     assert!(scene.parts.log.take().is_empty());
-    // A second receiver takes the place of the first one.
+    // A second receiver replaces the first one.
     let second = COCKPIT.replace("\"gps\"\n", "\"receiver\"\n").replace("gps.", "receiver.");
     redeploy(&scene, &second);
     let lines = scene.parts.log.take();
@@ -108,7 +108,7 @@ fn connections_end_by_name() {
 #[test]
 fn a_connection_that_ended_itself_is_made_again() {
     let scene = Scene::launch(COCKPIT, None);
-    // Updates fail without a position, and three failures in a row end the connection.
+    // Updates fail without a position, and three consecutive failures end the connection.
     scene.locality.disconnect(&["position".to_owned()]);
     for count in 1..=4 {
         scene.push(count);

@@ -67,7 +67,7 @@ pub(crate) fn resources(text: &str) -> ServerResources {
     read.unwrap().into_resources().unwrap()
 }
 
-/// The part of the only process, or of the process of a name.
+/// Returns the part of the process with this name, which may be the only process.
 pub(crate) fn part_of(text: &str, process: &str) -> Plan {
     let plan = plan(text);
     let all = processes(&plan);
@@ -97,7 +97,7 @@ impl Scene {
         Scene { orb, parts, locality }
     }
 
-    /// A scene whose executable has an event channel as well.
+    /// Returns a scene whose executable also has an event channel.
     pub(crate) fn with_events<E: std::fmt::Display + 'static>(
         open: impl Fn() -> Result<Arc<dyn EventCarrier>, E> + Send + Sync + 'static,
     ) -> Scene {
@@ -108,7 +108,7 @@ impl Scene {
         scene
     }
 
-    /// Launches all of a plan, which runs in one process.
+    /// Launches a plan that runs in one process.
     pub(crate) fn launch(text: &str, resources: Option<ServerResources>) -> Scene {
         let scene = Scene::new("main");
         scene.prepare(text, resources).unwrap();
@@ -125,7 +125,7 @@ impl Scene {
         self.locality.prepare(part_of(text, "main"), resources)
     }
 
-    /// Why a plan is not launched; checks that nothing is left of it.
+    /// Returns the reason for which a plan is not launched; checks that nothing is left of it.
     pub(crate) fn refusal(text: &str, resources: Option<ServerResources>) -> String {
         let scene = Scene::new("main");
         let launched = scene

@@ -6,7 +6,8 @@
 //! label     := ['+' | '-'] n | STRING | IDENT
 //! ```
 //!
-//! Beyond the standard: a STRING between `(` and `)`, for names that are no identifiers, and an IDENT as a label.
+//! Extensions of the standard: a STRING between `(` and `)`, for names that are not identifiers, and an IDENT as
+//! a label.
 
 use super::{Parser, is_reserved};
 use crate::etcl::path::{Path, Root, Step, UnionLabel};
@@ -33,7 +34,7 @@ impl<'t> Parser<'t> {
             let step = match self.peek_in()? {
                 Token::Symbol(".") => {
                     self.take_in()?;
-                    // `$.` alone is the whole.
+                    // `$.` alone is the whole event.
                     if steps.is_empty() && matches!(root, Root::Whole) && !self.starts_dot()? {
                         break;
                     }
@@ -53,7 +54,7 @@ impl<'t> Parser<'t> {
                 }
                 _ => break,
             };
-            // Nothing follows what is no part of the event.
+            // These have no parts, so that nothing may follow.
             let is_last = matches!(
                 step,
                 Step::Length | Step::Discriminator | Step::TypeName | Step::RepositoryId
@@ -66,7 +67,7 @@ impl<'t> Parser<'t> {
         Ok(Path { root, steps })
     }
 
-    /// Whether a member follows, and not an operator.
+    /// Reports whether a member follows, and not an operator.
     fn starts_dot(&self) -> Result<bool, ParseError> {
         Ok(match self.peek_in()? {
             Token::Word { text, escaped } => escaped || !["and", "or", "in"].contains(&text),
@@ -99,7 +100,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// A name, which may be a keyword where no keyword can stand.
+    /// Parses a name, which may be a keyword here.
     fn member_name(&mut self, wanted: &'static str) -> Result<Box<str>, ParseError> {
         match self.peek_in()? {
             Token::Word { text, .. } if !text.starts_with('_') => {

@@ -1,5 +1,5 @@
-//! Random components of random values, in every form in which an any may come, beside a plain model: structs, unions,
-//! sequences, arrays, enums and anys within anys, by name, position, element and label; `_length`, `_d`, `_type_id`,
+//! Random components of random values, in every form of an any, compared with a plain model: structs, unions,
+//! sequences, arrays, enums and nested anys, by name, position, element and label; `_length`, `_d`, `_type_id`,
 //! `_repos_id`, `exist`, `default` and `in`.
 
 use oxorb_cdr::{Any, Dynamic, Field, Label, TypeCode};
@@ -18,14 +18,14 @@ enum Type {
     Sequence(Box<Type>),
     Array(Box<Type>, u32),
     Struct(Vec<Type>),
-    /// Members `red`, `blue` and `other`, by a color or a number.
+    /// Members `red`, `blue` and `other`, selected by a color or a number.
     Union(bool, Box<[Type; 3]>),
     Any(Box<Type>),
 }
 
 const COLORS: [&str; 3] = ["red", "green", "blue"];
 
-/// Labels of a union switched by a number; an enum has the places of its first and last color.
+/// Labels of a union that is switched by a number; for an enum, the ordinals of its first and last color.
 const LABELS: [i128; 2] = [-1, 7];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ enum Plain {
     Color(usize),
     List(Vec<Plain>),
     Struct(Vec<Plain>),
-    /// Discriminant, place of the member.
+    /// Discriminant, index of the member.
     Union(i128, usize, Box<Plain>),
 }
 
@@ -77,7 +77,7 @@ impl Type {
         }
     }
 
-    /// As `_type_id` and `_repos_id` have it.
+    /// Names as in `_type_id` and `_repos_id`.
     fn names(&self) -> (&'static str, Option<&'static str>) {
         match self {
             Type::Boolean => ("boolean", None),
@@ -169,7 +169,7 @@ impl Step {
     }
 }
 
-/// A place within the value, or what is said about it.
+/// Part of the value, or a fact about it.
 #[derive(Clone, Debug)]
 enum Found {
     Part(Type, Plain),
@@ -212,7 +212,7 @@ fn step(found: Found, step: &Step) -> Option<Found> {
             let is_it = match step {
                 Step::Number(number) => number == label,
                 Step::Color(name) if *by_color => COLORS[*label as usize] == *name,
-                // No label is written so: it is a member's name.
+                // A label is not spelled this way, so it is a member's name.
                 Step::Color(name) => ["red", "blue", "other"][*member] == *name,
                 _ => *member == 2,
             };
@@ -244,7 +244,7 @@ fn simple(found: &Found) -> Option<&Plain> {
     }
 }
 
-/// Whether two simple values are equal; `None` for kinds that are not compared.
+/// Reports whether two simple values are equal; `None` for kinds that are not compared.
 fn equal(left: &Plain, right: &Plain) -> Option<bool> {
     let text = |plain: &Plain| match plain {
         Plain::Text(text) => Some(text.clone()),
@@ -351,7 +351,7 @@ fn literal() -> impl Strategy<Value = (String, Plain)> {
     ]
 }
 
-/// Steps that lead somewhere as far as they go: those that do not are left out, but for the last one now and then.
+/// Returns the steps that lead to a part; the others are dropped, except sometimes the last one.
 fn fitting(ty: &Type, value: &Plain, steps: Vec<Step>, keeps_last: bool) -> Vec<Step> {
     let mut path: Vec<Step> = Vec::new();
     let count = steps.len();
@@ -384,7 +384,7 @@ proptest! {
         let path = fitting(&ty, &value, steps, keeps_last);
         let found = walk(&ty, &value, &path);
         let component: String = path.iter().map(Step::written).collect();
-        // `default $.u._d` asks what `default $.u` asks.
+        // `default $.u._d` means the same as `default $.u`.
         let asked = match path.split_last() {
             Some((Step::Discriminator, union)) if found.is_some() => walk(&ty, &value, union),
             _ => found.clone(),

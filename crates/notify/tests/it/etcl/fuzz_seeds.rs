@@ -1,4 +1,5 @@
-//! The entry point of the fuzz target `filter`, on its seeds and changes of single octets of each.
+//! The entry point of the fuzz target `filter`, on its seeds and on each with single octets
+//! changed.
 
 #[test]
 fn the_entry_point_takes_its_seeds() {

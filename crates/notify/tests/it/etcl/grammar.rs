@@ -1,5 +1,5 @@
-//! Every production of the standard's grammar (Notification Service 1.1, 2.4), as a table that a plain recogniser reads:
-//! sentences made from the table are accepted, and changed ones exactly if the recogniser accepts them.
+//! Every production of the standard's grammar (Notification Service 1.1, 2.4), as a table for a plain recogniser:
+//! sentences derived from the table are accepted, and changed ones exactly if the recogniser accepts them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,8 +7,8 @@ use oxorb_notify::etcl::{Constraint, Grammar, Reason};
 use oxorb_testkit::rounds;
 use proptest::prelude::*;
 
-/// Productions, one alternative in a row; what is in capitals stands for other rows, `NAME`, `DIGITS` and the like for one
-/// of the words of [`words`]. Lists are written from left to right, which accepts the same.
+/// Productions, one alternative per row. Symbols in capitals stand for other rows; `NAME`, `DIGITS` and the like for
+/// one of the words of [`words`]. Lists are written from left to right, which accepts the same language.
 const PRODUCTIONS: [(&str, &str); 64] = [
     ("CONSTRAINT", ""),
     ("CONSTRAINT", "OR"),
@@ -56,7 +56,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("EXT", ". DOT"),
     ("EXT", "[ DIGITS ] EXT"),
     ("EXT", "( NAME ) EXT"),
-    // Beyond the standard, as other services have it.
+    // Extensions of the standard, as in other services.
     ("EXT", "( STRING ) EXT"),
     ("DOT", "NAME EXT"),
     ("DOT", "DIGITS EXT"),
@@ -70,7 +70,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("UNION", "+ DIGITS"),
     ("UNION", "- DIGITS"),
     ("UNION", "STRING"),
-    // Beyond the standard, as other services have it.
+    // Extensions of the standard, as in other services.
     ("UNION", "NAME"),
     ("NUMBER", "DIGITS"),
     ("NUMBER", "FLOAT"),
@@ -79,7 +79,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("STRING", "QUOTED"),
 ];
 
-/// Words that a class of words has.
+/// Returns the words of a class.
 fn words(class: &str) -> &'static [&'static str] {
     match class {
         "PLAIN" => &["a", "b1", "c_d"],
@@ -96,7 +96,7 @@ fn alternatives(name: &str) -> Vec<Vec<&'static str>> {
     rows.map(|(_, row)| row.split_whitespace().collect()).collect()
 }
 
-/// Makes a sentence of the grammar, by the choices given; without any left, by the shortest way.
+/// Derives a sentence of the grammar by the given choices, and by the shortest way when these are used up.
 fn derive(name: &str, choices: &mut impl Iterator<Item = usize>, out: &mut Vec<&'static str>) {
     let rows = alternatives(name);
     let row = match choices.next() {
@@ -119,7 +119,7 @@ fn derive(name: &str, choices: &mut impl Iterator<Item = usize>, out: &mut Vec<&
     }
 }
 
-/// Plain recogniser: the places at which a symbol may end that begins at a place.
+/// Plain recogniser: finds the positions at which a symbol that begins at a position may end.
 struct Recogniser<'w> {
     words: &'w [&'static str],
     known: HashMap<(&'static str, usize), BTreeSet<usize>>,
@@ -158,7 +158,7 @@ fn accepts(words: &[&'static str]) -> bool {
     recogniser.ends("CONSTRAINT", 0).contains(&words.len())
 }
 
-/// Whether the parser accepts a sentence, as far as its grammar goes; `None` if it refuses the kind of an operand, and says
+/// Reports whether the parser accepts the syntax of a sentence; `None` if it rejects the kind of an operand, which says
 /// nothing about the rest.
 fn parsed(text: &str) -> Option<Result<(), String>> {
     match Constraint::parse(text, Grammar::Extended) {
@@ -248,8 +248,8 @@ impl Change {
     }
 }
 
-/// Whether a keyword or a fraction stands where a member's name or position may: the parser takes the keyword as a name there,
-/// where the standard wants `\` before it, and the fraction as two positions.
+/// Reports whether a keyword or a fraction stands where a member's name or position may. There the parser reads a
+/// keyword as a name, for which the standard requires `\`, and a fraction as two positions.
 fn is_ambiguous(words: &[&str]) -> bool {
     let keyword = |word: &str| word.chars().all(|c| c.is_ascii_alphabetic()) && word != "a";
     let fraction = |word: &str| word.starts_with(['1', '2']) && word.contains(['.', 'e']);
@@ -292,7 +292,7 @@ proptest! {
 #[test]
 fn every_production_is_used_and_accepted() {
     for (name, row) in PRODUCTIONS {
-        // The shortest way from the start to this row.
+        // Shortest derivation from the start symbol to this row.
         let symbols: Vec<&str> = row.split_whitespace().collect();
         let mut words_of_row = Vec::new();
         for symbol in symbols {

@@ -1,4 +1,4 @@
-//! Constraints and what they are true of, a module for each subject.
+//! Constraints and the events that they match, a module for each subject.
 
 mod allocations;
 mod common;

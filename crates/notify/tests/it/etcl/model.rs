@@ -1,5 +1,5 @@
-//! Random constraints over random events, beside a plain model that evaluates them as the specification words it: no
-//! parser, no octets, no sharing.
+//! Random constraints for random events, compared with a plain model that evaluates them as the specification words
+//! it: no parser, no octets, no sharing.
 
 use oxorb_cdr::{Any, ByteOrder};
 use oxorb_notify::etcl::{Constraint, Grammar, Subject};
@@ -35,7 +35,7 @@ const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 type Properties = [Option<Plain>; 5];
 
-/// `None` is what cannot be evaluated.
+/// Evaluates a constraint; `None` if it cannot be evaluated.
 fn model(tree: &Tree, event: &Properties) -> Option<Plain> {
     let boolean = |tree| match model(tree, event)? {
         Plain::Boolean(value) => Some(value),
@@ -104,9 +104,9 @@ fn number(value: &Plain) -> Option<i128> {
     }
 }
 
-/// With no more parentheses than one needs, or with one more pair everywhere.
+/// Writes a constraint with the fewest parentheses, or with one more pair everywhere.
 fn written(tree: &Tree, spare: bool) -> String {
-    /// Rank of the weakest operator outside parentheses.
+    /// Returns the rank of the weakest operator outside parentheses.
     fn rank(tree: &Tree) -> u8 {
         match tree {
             Tree::Or(..) => 0,
@@ -232,14 +232,14 @@ proptest! {
                     let found = constraint.evaluate(Subject::Structured(&event));
                     prop_assert_eq!(found.clone().ok(), expected, "{}: {:?}", text, found);
                 },
-                // Refused is only what matches no event at all, whatever its values are.
+                // Only a constraint that matches no event, whatever its values, is rejected.
                 Err(error) => prop_assert!(never(&tree), "{}: {}", text, error),
             }
         }
     }
 }
 
-/// Whether the operands of an operator, somewhere, are of a kind that it never accepts.
+/// Reports whether some operator has an operand of a kind that it never accepts.
 fn never(tree: &Tree) -> bool {
     #[derive(PartialEq, Clone, Copy)]
     enum Kind {

@@ -1,4 +1,5 @@
-//! Checks of a notification channel besides events: JacORB's programs ask the same, under the same names.
+//! Checks of a notification channel other than its events; JacORB's programs make the same ones, under
+//! the same names.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -303,7 +304,7 @@ impl Checks {
         source.disconnect_structured_push_consumer().unwrap();
     }
 
-    /// Each side hears what the other offers and wants.
+    /// Each side is notified of the other's offers and subscriptions.
     fn types(&self) {
         let (proxy, source) = (self.default_supplier(), self.source());
         let consumer = self.consumer();

@@ -1,4 +1,4 @@
-//! JacORB's notification service, suppliers, consumers and checks, each in a Java VM of its own.
+//! JacORB's notification service, suppliers, consumers and checks, each in a separate Java VM.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use oxorb::Orb;
 use oxorb_notify::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};
 use oxorb_testkit::process::Process;
 
-/// A JVM starts slowly on a loaded machine.
+/// Time limit for a JVM, which starts slowly on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sources of the programs.
@@ -59,7 +59,7 @@ impl JacOrb {
         Process::spawn(command)
     }
 
-    /// Starts JacORB's service with a channel that an ORB made.
+    /// Starts JacORB's service; returns it and a channel.
     pub(crate) fn channel(&self, orb: &Orb) -> (Process, EventChannelRef) {
         let mut service = self.run(&["org.jacorb.notification.ConsoleMain", "-printIOR"]);
         let ior = service.wait_for_line("IOR:", PATIENCE);
@@ -68,7 +68,7 @@ impl JacOrb {
         (service, channel.unwrap())
     }
 
-    /// Connects a consumer of each kind, each with these filters.
+    /// Connects a consumer of each kind, all with these filters.
     pub(crate) fn consumers(&self, url: &str, constraints: &[&str]) -> Process {
         let args = [&["peers.Notify", "consume", url], constraints].concat();
         let mut consumers = self.run(&args);
@@ -76,7 +76,7 @@ impl JacOrb {
         consumers
     }
 
-    /// Sends events with a supplier of each kind; returns when all are sent.
+    /// Sends events from a supplier of each kind; returns when all are sent.
     pub(crate) fn supply(&self, url: &str, base: i32, events: i32) {
         let (base, events) = (base.to_string(), events.to_string());
         let mut suppliers = self.run(&["peers.Notify", "supply", url, &base, &events]);

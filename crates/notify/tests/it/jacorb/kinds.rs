@@ -18,7 +18,7 @@ use oxorb_notify::cos_notify_filter::{ConstraintExp, FilterRef};
 
 use crate::jacorb::java::PATIENCE;
 
-/// Kinds of suppliers and of consumers, in the order of their numbers: JacORB's programs have the same.
+/// Kinds of suppliers and of consumers, by number; JacORB's programs use the same numbers.
 pub(crate) const KINDS: [&str; 8] = [
     "push_any",
     "push_structured",
@@ -26,7 +26,7 @@ pub(crate) const KINDS: [&str; 8] = [
     "pull_any",
     "pull_structured",
     "pull_sequence",
-    // Of the Event Service.
+    // Event Service.
     "push_event",
     "pull_event",
 ];
@@ -41,7 +41,7 @@ pub(crate) fn is_filtered(kind: usize) -> bool {
     kind < 6
 }
 
-/// Call that a consumer of a kind got.
+/// Call received by a consumer of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Event(usize, i32),
@@ -77,7 +77,7 @@ fn number(any: &Any) -> i32 {
     number.unwrap_or_else(|why| panic!("{why}: {any:?}")).unwrap_or_else(|| panic!("{any:?}"))
 }
 
-/// Servant of all consumers, and of suppliers that are pulled from.
+/// Servant of all consumers, and of suppliers that events are pulled from.
 pub(crate) struct Peer {
     kind: usize,
     tell: Sender<Heard>,
@@ -246,7 +246,7 @@ impl notify::SequencePullSupplier for Peer {
     }
 }
 
-/// A filter of the channel's own factory.
+/// Creates a filter with the channel's factory.
 pub(crate) fn filter(channel: &EventChannelRef, constraint: &str) -> FilterRef {
     let filters = channel.default_filter_factory().unwrap().unwrap();
     let filter = filters.create_filter("EXTENDED_TCL").unwrap().unwrap();
@@ -256,7 +256,8 @@ pub(crate) fn filter(channel: &EventChannelRef, constraint: &str) -> FilterRef {
     filter
 }
 
-/// Connects a consumer of each kind, each with these filters. Those that pull do so in threads, until their channel ends.
+/// Connects a consumer of each kind, all with these filters. Pulling consumers run in threads, until their channel
+/// ends.
 pub(crate) fn consume(
     orb: &Orb,
     channel_of: &EventChannelRef,
@@ -341,7 +342,7 @@ pub(crate) fn consume(
             let Ok((events, has)) = sequence.try_pull_structured_events(10) else {
                 return;
             };
-            // Something is there also where there is no event.
+            // A value is returned even if there is no event.
             let numbers = events.iter().filter(|_| has);
             let numbers = numbers.map(|event| number(&event.remainder_of_body));
             numbers.for_each(|number| tell(5, number));
@@ -351,7 +352,7 @@ pub(crate) fn consume(
     heard
 }
 
-/// Sends events with a supplier of each kind. Those that are pulled from stay connected.
+/// Sends events from a supplier of each kind. Suppliers that events are pulled from stay connected.
 pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events: i32) {
     let suppliers = channel_of.default_supplier_admin().unwrap().unwrap();
     let push = |form| {
@@ -401,14 +402,14 @@ pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events:
     let pulled = plain.obtain_pull_consumer().unwrap().unwrap();
     let supplier: comm::PullSupplierRef = orb.root_poa().activate(source(7)).unwrap();
     pulled.connect_pull_supplier(Some(&supplier)).unwrap();
-    // The consumers are waited for by who checks them; these proxies end with their channel.
+    // The caller waits for the consumers; these proxies end with their channel.
     any.disconnect_push_consumer().unwrap();
     pushed.disconnect_push_consumer().unwrap();
     structured.disconnect_structured_push_consumer().unwrap();
     sequence.disconnect_sequence_push_consumer().unwrap();
 }
 
-/// Receives events until every kind of consumer has as many as it is to get; returns them in order.
+/// Receives events until every kind of consumer has the expected number; returns them in order.
 pub(crate) fn gather(
     heard: &Receiver<Heard>,
     wanted: impl Fn(usize) -> usize,

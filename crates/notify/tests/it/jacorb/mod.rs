@@ -1,6 +1,6 @@
-//! Channels of JacORB and of OxORB, each with suppliers and consumers of both, of every kind: events, filters, properties,
-//! offers and subscriptions, and the end of connections. What was seen is the part of INTEROP.md about notification
-//! services; `BLESS=1` writes it.
+//! Channels of JacORB and of OxORB, each with suppliers and consumers of both, of every kind: events, filters,
+//! properties, offers and subscriptions, and the end of connections. The results are the section of INTEROP.md about
+//! notification services; `BLESS=1` writes it.
 
 mod checks;
 mod java;
@@ -21,7 +21,7 @@ use kinds::{Heard, KINDS, consume, gather, is_any, is_filtered, supply};
 /// Events of one supplier.
 const EVENTS: i32 = 5;
 
-/// Filters of all consumers, of which an event passes one: anys with a number, structured events but one.
+/// Filters of all consumers, an event passing if it matches one: anys with a number, structured events but one.
 const CONSTRAINTS: [&str; 2] = ["$ >= 0", "$number != 3"];
 const FILTERED: i32 = 3;
 
@@ -29,7 +29,7 @@ const FILTERED: i32 = 3;
 const OURS: i32 = 200;
 const THEIRS: i32 = 100;
 
-/// Checks that JacORB's service fails, and why.
+/// Checks that JacORB's service fails, with the reason.
 const MISSING: [(&str, &str); 8] = [
     ("modify_constraints", "JacORB's filter matches as before"),
     ("delete_constraints", "JacORB raises UNKNOWN for a constraint that is not there"),
@@ -41,7 +41,7 @@ const MISSING: [(&str, &str); 8] = [
     ("unconnected", "JacORB raises OBJECT_NOT_EXIST, not Disconnected"),
 ];
 
-/// Whose channel it is. That of JacORB has several threads and an order of its own.
+/// Owner of a channel. JacORB's channel delivers in several threads, without a defined order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     JacOrb,
@@ -49,7 +49,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// Checks what consumers of every kind got of the suppliers of one ORB; returns the number of pairs.
+    /// Checks the events that every kind of consumer got from the suppliers of one ORB; returns the number of pairs.
     fn check(self, whose: &str, base: i32, got: &[Vec<i32>; KINDS.len()]) -> usize {
         let mut pairs = 0;
         for (consumer, numbers) in got.iter().enumerate() {
@@ -69,19 +69,19 @@ impl Owner {
     }
 }
 
-/// Numbers of one kind of supplier that one kind of consumer gets.
+/// Returns the numbers that one kind of consumer gets from one kind of supplier.
 fn wanted(base: i32, supplier: usize, consumer: usize) -> Vec<i32> {
     let passes = |number: &i32| !is_filtered(consumer) || is_any(supplier) || *number != FILTERED;
     let passing = (0..EVENTS).filter(passes);
     passing.map(|number| base + 10 * supplier as i32 + number).collect()
 }
 
-/// Number of events that a kind of consumer gets of the suppliers of one ORB.
+/// Returns the number of events that a kind of consumer gets from the suppliers of one ORB.
 fn each(consumer: usize) -> usize {
     (0..KINDS.len()).map(|supplier| wanted(0, supplier, consumer).len()).sum()
 }
 
-/// Reads what JacORB's consumers print, until each kind has as many events as it is to get.
+/// Reads the output of JacORB's consumers, until each kind has the expected number of events.
 fn gather_theirs(consumers: &mut Process) -> [Vec<i32>; KINDS.len()] {
     let mut got: [Vec<i32>; KINDS.len()] = Default::default();
     while (got.iter().enumerate()).any(|(kind, numbers)| numbers.len() < each(kind)) {
@@ -102,7 +102,8 @@ struct Seen {
     checks: BTreeMap<String, Option<String>>,
 }
 
-/// Checks that each supplier of a channel reaches each consumer, and that all consumers hear of the channel's end.
+/// Checks that each supplier of a channel reaches each consumer, and that all consumers are notified of the channel's
+/// end.
 fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChannelRef) -> Seen {
     let url = channel.to_ior();
     let checks = match owner {
@@ -131,7 +132,7 @@ fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChan
     Seen { pairs, ended, checks: checks.into_iter().collect() }
 }
 
-/// Waits until every kind of consumer was told that it is disconnected.
+/// Waits until every kind of consumer was notified that it is disconnected.
 fn all_disconnected(heard: &Receiver<Heard>) -> usize {
     let mut ended = [false; KINDS.len()];
     while ended.contains(&false) {
@@ -154,14 +155,14 @@ fn at_jacorb(jacorb: &JacOrb) -> Seen {
 fn at_oxorb(jacorb: &JacOrb) -> Seen {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let settings = Settings {
-        // A consumer in a Java VM that has just started takes its time.
+        // A consumer in a newly started Java VM is slow.
         call_timeout: PATIENCE,
         ..Settings::default()
     };
     let service = NotifyService::start_with(&server, settings).unwrap();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let channel: EventChannelRef = orb.resolve(&service.event_channel().unwrap().to_ior()).unwrap();
-    // The checks are true of our own service, too.
+    // Our own service passes the checks, too.
     for (name, why) in checks::run(&orb, &channel) {
         assert_eq!(why, None, "{name}");
     }

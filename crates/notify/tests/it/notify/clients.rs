@@ -1,4 +1,4 @@
-//! What one client can take of the service, and what of it comes back when the client has gone.
+//! Resources that one client can take of the service, and those that return after it has left.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use oxorb_testkit::until;
 
 use crate::notify::peers::peer;
 
-/// A service for clients of two addresses: the network's, and this host's user.
+/// A service for clients of two identities: the network address, and this host's user.
 struct Shared {
     server: Orb,
     service: NotifyService,
 }
 
-/// A client, which is another one for the service if its protocol is.
+/// A client, with a separate identity for each protocol.
 struct Client {
     orb: Orb,
     channel: EventChannelRef,
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Ends the connections, as a process does that dies.
+    /// Closes the connections, as when a process dies.
     fn leave(self) {
         self.orb.shutdown(true).unwrap();
     }
@@ -124,7 +124,7 @@ fn a_client_gets_its_share_and_leaves_the_rest_to_others() {
         let (proxies, refused) = all(|| client.obtain());
         assert!(proxies.len() == 2 && is(refused, share), "{} {refused}", proxies.len());
 
-        // What it gives back it may take again.
+        // It may use returned capacity again.
         channels[0].destroy().unwrap();
         client.create().unwrap();
         admins[0].0.as_ref().unwrap().destroy().unwrap();
@@ -134,7 +134,7 @@ fn a_client_gets_its_share_and_leaves_the_rest_to_others() {
         proxies[0].disconnect_push_supplier().unwrap();
         client.obtain().unwrap();
     }
-    // A caller of the service's own process has no share, and room for all that is left.
+    // A caller in the service's own process has no share, and may use all remaining capacity.
     let channel = shared.service.event_channel().unwrap();
     let local =
         Client { channel, factory: shared.service.factory().clone(), orb: shared.server.clone() };
@@ -153,7 +153,7 @@ fn what_a_client_never_used_goes_after_its_connection() {
     };
     let shared = Shared::new(settings);
     let (first, second) = (shared.client("iiop"), shared.client("iiop"));
-    // Things in use: they stay.
+    // Objects in use stay.
     let admin = first.channel.default_consumer_admin().unwrap().unwrap();
     let serving = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let (consumer, _heard) = peer::<PushConsumerRef>(&serving);
@@ -161,7 +161,7 @@ fn what_a_client_never_used_goes_after_its_connection() {
     connected.connect_any_push_consumer(Some(&consumer)).unwrap();
     admin.add_filter(Some(&first.filter().unwrap())).unwrap();
     let (connected, admin) = (connected.to_ior(), admin.to_ior());
-    // Of the second, which stays as well.
+    // Objects of the second client, which stay, too.
     let (own_proxy, own_filter) = (second.obtain().unwrap(), second.filter().unwrap());
 
     let (proxies, _) = all(|| first.obtain());

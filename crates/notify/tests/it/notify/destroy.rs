@@ -1,4 +1,4 @@
-//! Peers are told of the end before whoever ended them is answered.
+//! Peers are notified of the end before the operation that ends them returns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -16,7 +16,8 @@ use crate::notify::peers::{Heard, PATIENCE, peer};
 
 const PEERS: usize = 100;
 
-/// A service that waits for its peers as long as a test takes: the end waits for some calls' time in all.
+/// A service that waits for its peers as long as a test takes: the end waits for a few call limits in
+/// all.
 fn patient() -> Served {
     Served::with(Settings { call_timeout: Duration::from_secs(60), ..Settings::default() })
 }
@@ -75,7 +76,7 @@ fn the_factory_tells_the_peers_of_all_channels_first() {
     assert_eq!(told(&heard), 2 * PEERS);
 }
 
-/// A consumer that does not return from its disconnect before it is released.
+/// A consumer whose disconnect operation returns only when it is released.
 struct Silent(Mutex<Receiver<()>>, AtomicBool);
 
 impl PushConsumer for Silent {
@@ -102,7 +103,7 @@ fn a_silent_peer_holds_up_neither_the_others_nor_the_answer() {
     let heard = connect(&served);
     served.events().destroy().unwrap();
     assert!(!silent.1.load(Ordering::SeqCst), "it was not waited for");
-    // On a busy machine some of them are told after the answer.
+    // On a busy machine some of them are notified after the answer.
     for one in &heard {
         assert_eq!(one.recv_timeout(PATIENCE), Ok(Heard::Disconnected));
     }

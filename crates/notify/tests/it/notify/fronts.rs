@@ -1,4 +1,4 @@
-//! Events of the Event Service, on all ways through a channel.
+//! Events of the Event Service, in all combinations of push and pull.
 
 use std::sync::mpsc::channel;
 
@@ -79,7 +79,7 @@ fn a_dead_and_a_stuck_consumer_delay_nobody() {
     for number in 0..50_i32 {
         assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Any(Any::new(number))));
     }
-    // All went out while the stuck one still held its first event.
+    // All were delivered while the stuck one still held its first event.
     assert!(stuck.is_held());
     stuck.release();
 }

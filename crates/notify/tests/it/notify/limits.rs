@@ -1,4 +1,4 @@
-//! Everything that a client can create has a bound that the answer names.
+//! All objects that a client can create are limited, and the answer names the limit.
 
 use oxorb::{Any, SystemException, SystemExceptionKind as Kind, minor};
 use oxorb_notify::cos_notification::EventType;
@@ -21,7 +21,7 @@ fn limited(limits: Limits) -> Served {
     Served::with(Settings { limits, ..Settings::default() })
 }
 
-/// A constraint of which the tree takes many times the octets of the text.
+/// A constraint whose tree takes many times the octets of the text.
 fn sum_of_ones() -> ConstraintExp {
     let constraint_expr = format!("1{} == 0", "+1".repeat(1_000));
     ConstraintExp { event_types: Vec::new(), constraint_expr }
@@ -111,7 +111,8 @@ fn filters_and_constraints_are_bounded() {
     }
     assert!(filter.get_all_constraints().unwrap().is_empty(), "all or nothing");
 
-    // An answer is no larger than what the filter holds, however often it is asked for.
+    // An answer is no larger than the filter's contents, even if a constraint is requested
+    // repeatedly.
     let added = filter.add_constraints(&[constraint("TRUE")]).unwrap();
     match filter.get_constraints(&[added[0].constraint_id; 3]) {
         Err(GetConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
@@ -143,13 +144,13 @@ fn what_is_made_of_constraints_is_counted_and_bounded() {
     first.add_constraints(&[sum_of_ones()]).unwrap();
     let one = held() - before;
     assert!((32 << 10..=100 << 10).contains(&one), "{one} octets for a text of 2,000");
-    // All or nothing, and what was counted on the way is given back.
+    // All or nothing: octets counted on the way are released.
     let many: Vec<ConstraintExp> = std::iter::repeat_with(sum_of_ones).take(10).collect();
     assert_full(first.add_constraints(&many));
     assert_eq!(held() - before, one);
     assert_eq!(first.get_all_constraints().unwrap().len(), 1);
 
-    // The filters together.
+    // Limit of all filters together.
     first.add_constraints(&many[..1]).unwrap();
     second.add_constraints(&many[..2]).unwrap();
     let added = (0..10).map(|_| third.add_constraints(&many[..1])).find(Result::is_err);
@@ -188,7 +189,7 @@ fn values_and_default_values_of_mapping_filters_are_counted() {
         other => panic!("{other:?}"),
     }
     mapping.destroy().unwrap();
-    // The request that destroyed it may still have it.
+    // The request that destroyed it may still hold it.
     until("its default value is given back", || served.service.held_octets() == before);
 }
 
@@ -210,7 +211,7 @@ fn names_of_event_types_are_counted_with_each_proxy_that_inherits_them() {
     let full = obtained.expect("room for twenty lists that do not fit").unwrap_err();
     assert_limit(full, minor::imp_limit::EVENT_HELD);
     assert!(served.service.held_octets() <= limits.held_octets);
-    // Who makes a list shorter gives back.
+    // A shorter list releases octets.
     admin.subscription_change(&[], &named(4 << 10)).unwrap();
     admin.obtain_push_supplier().unwrap();
 }

@@ -1,4 +1,4 @@
-//! The services over the wire: states and errors, what is delivered, what is dropped, what is refused.
+//! The services, called remotely: states and errors, delivered, dropped and refused events.
 
 mod characters;
 mod clients;
@@ -22,7 +22,7 @@ use oxorb_notify::cos_event_channel_admin as events;
 use oxorb_notify::cos_notify_channel_admin as notify;
 use oxorb_notify::{NotifyService, Settings};
 
-/// A service behind TCP, and an ORB that calls it and is called.
+/// A service behind TCP, and an ORB for its clients and peers.
 struct Served {
     server: Orb,
     client: Orb,
@@ -44,7 +44,7 @@ impl Served {
         Served { server, client, service, channel }
     }
 
-    /// The channel as the Event Service has it.
+    /// Returns the channel as one of the Event Service.
     fn events(&self) -> events::EventChannelRef {
         self.channel.clone().into()
     }
@@ -69,7 +69,7 @@ impl Served {
         admin.obtain_pull_consumer().unwrap().unwrap()
     }
 
-    /// A proxy to which a supplier without a name is connected.
+    /// Returns a proxy to which an anonymous supplier is connected.
     fn source(&self) -> events::ProxyPushConsumerRef {
         let proxy = self.push_consumer();
         proxy.connect_push_supplier(None).unwrap();

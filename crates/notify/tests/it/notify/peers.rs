@@ -1,4 +1,4 @@
-//! Suppliers and consumers that note what they are told.
+//! Suppliers and consumers that record their calls.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use oxorb_notify::cos_event_comm as comm;
 use oxorb_notify::cos_notification::{EventType, StructuredEvent};
 use oxorb_notify::cos_notify_comm as notify;
 
-/// What a peer was told.
+/// Call that a peer received.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     Any(Any),
@@ -22,14 +22,14 @@ pub(crate) enum Heard {
 
 pub(crate) struct Peer {
     heard: Sender<Heard>,
-    /// Events that are left to pull.
+    /// Events that remain to be pulled.
     waiting: Mutex<VecDeque<Any>>,
 }
 
-/// Longest wait for what must come.
+/// Longest wait for an expected call.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Serves a peer of an interface; what it hears comes out of the receiver.
+/// Serves a peer of an interface; the receiver gets its calls.
 pub(crate) fn peer<I: ServedBy<Peer>>(orb: &Orb) -> (I, Receiver<Heard>) {
     peer_with(orb, [])
 }

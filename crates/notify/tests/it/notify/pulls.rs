@@ -1,4 +1,4 @@
-//! Consumers that do not come back, and pulls beyond their limit.
+//! Consumers that never return, and pulls beyond the limit.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -79,7 +79,7 @@ fn no_more_pulls_wait_than_may() {
         }
         other => panic!("{other:?}"),
     }
-    // What waits already can be had.
+    // A waiting event can be pulled.
     served.source().push(&Any::new(3_i32)).unwrap();
     assert_eq!(pull.pull().unwrap().get::<i32>(), Ok(Some(3)));
 }

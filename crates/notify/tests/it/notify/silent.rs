@@ -1,4 +1,4 @@
-//! Peers that do not answer, and what they cost everybody else.
+//! Peers that do not answer, and their cost to other peers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,7 +16,7 @@ use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE};
 use crate::notify::structured::event;
 
-/// Filters that answer when all of them are being asked.
+/// Filters that answer only when all of them are called concurrently.
 #[derive(Default)]
 struct Meeting {
     here: Mutex<usize>,
@@ -86,7 +86,7 @@ fn filters_elsewhere_are_asked_side_by_side() {
     let served = Served::with(Settings { call_timeout: 2 * PATIENCE, ..Settings::default() });
     let elsewhere = Elsewhere::new(PROCESSES);
     let source = served.structured_source();
-    // Of suppliers, and then of consumers.
+    // Filters of suppliers, and then of consumers.
     for filter in elsewhere.meet(None) {
         source.add_filter(Some(&FilterRef::from_ref(filter))).unwrap();
     }
@@ -105,7 +105,7 @@ fn filters_elsewhere_are_asked_side_by_side() {
     }
 }
 
-/// Filter that counts how often it is asked.
+/// Filter that counts its calls.
 struct Counted(AtomicUsize);
 
 impl Servant for Counted {
@@ -131,7 +131,7 @@ fn a_filter_elsewhere_is_asked_once_and_only_where_it_matters() {
     let filter = FilterRef::from_ref(filter);
     let asked = || counted.0.load(Ordering::SeqCst);
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
-    // Nothing passes the filter of the admin.
+    // No event passes the filter of the admin.
     let nothing = served.channel.default_filter_factory().unwrap().unwrap();
     let nothing = nothing.create_filter("EXTENDED_TCL").unwrap().unwrap();
     let id = admin.add_filter(Some(&nothing)).unwrap();
@@ -172,7 +172,7 @@ fn a_pull_ends_with_the_connection_of_its_consumer() {
         };
         let proxy = ProxyPullSupplierRef::from_ref(proxy.reference().with_timeout(patience));
         let pull = proxy.pull_async();
-        // Over the same connection, after the pull: that waits.
+        // Over the same connection, so that it ends after the pull has begun to wait.
         proxy.get_all_filters_async().wait().unwrap();
         assert!(is_full());
         match hangs_up {

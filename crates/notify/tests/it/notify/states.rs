@@ -121,7 +121,7 @@ fn a_disconnected_proxy_is_gone_and_the_peer_is_not_called() {
         Err(TryPullError::System(exception)) => assert_gone(exception),
         other => panic!("{other:?}"),
     }
-    // A call would have come before those that followed.
+    // A call would have arrived before the following ones.
     assert!(heard.try_recv().is_err());
 }
 

@@ -1,4 +1,4 @@
-//! Structured events: filters, subscriptions, order, batches, and what becomes of them on the way to other forms.
+//! Structured events: filters, subscriptions, order, batches, and conversion to other forms.
 
 use std::sync::mpsc::Receiver;
 
@@ -55,7 +55,7 @@ impl Served {
         proxy
     }
 
-    /// A proxy for a consumer of structured events, not connected yet.
+    /// Returns an unconnected proxy for a consumer of structured events.
     pub(crate) fn structured_proxy(&self) -> StructuredProxyPushSupplierRef {
         let admin = self.channel.default_consumer_admin().unwrap().unwrap();
         let form = ClientType::StructuredEvent;
@@ -174,7 +174,7 @@ fn a_subscription_decides_what_comes() {
 #[test]
 fn policies_order_and_discard() {
     let served = Served::new();
-    // Order, discard; what three places hold of events of the priorities 1, 5, 3, 5, 2.
+    // Order policy, discard policy, and what a queue of three events keeps of the priorities 1, 5, 3, 5, 2.
     for (order, discard, expected) in [
         (1_i16, 1_i16, [3, 4, 5]),
         (1, 4, [1, 2, 3]),
@@ -302,7 +302,7 @@ fn forms_are_converted() {
     assert_eq!(structured.try_pull_structured_event().unwrap(), (sent.clone(), true));
     let (any, _) = anys.try_pull().unwrap();
     assert_eq!(any.get::<StructuredEvent>(), Ok(Some(sent.clone())));
-    // An any with a structured event within comes out as that event.
+    // An any that contains a structured event is delivered as that event.
     from_any.push(&Any::new(sent.clone())).unwrap();
     assert_eq!(structured.try_pull_structured_event().unwrap(), (sent, true));
 }

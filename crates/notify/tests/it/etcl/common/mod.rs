@@ -1,9 +1,9 @@
-//! Events to evaluate constraints over.
+//! Events for which constraints are evaluated.
 
 use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, TypeCode};
 use oxorb_notify::etcl::Event;
 
-/// Structured event, made of what a test says.
+/// Structured event, built from its parts.
 #[derive(Default)]
 pub(crate) struct Structured {
     pub(crate) domain: &'static str,
@@ -44,7 +44,7 @@ pub(crate) fn text(text: &str) -> Any {
     Any::new(text.to_owned())
 }
 
-/// The any as a peer's of this byte order arrives.
+/// Returns the any as received from a peer of this byte order.
 pub(crate) fn received(any: &Any, order: ByteOrder) -> Any {
     let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
     any.encode(&mut encoder).unwrap();
@@ -52,13 +52,14 @@ pub(crate) fn received(any: &Any, order: ByteOrder) -> Any {
     Any::decode(&mut Decoder::new(&octets, order, Dialect::GIOP_1_2)).unwrap()
 }
 
-/// The any as it may come: put in, from peers of both byte orders, and as a tree.
+/// Returns the any in all forms: inserted locally, received in both byte orders, and as a tree.
 pub(crate) fn forms(any: &Any) -> [Any; 4] {
     let tree = Any::with_type(any.type_code().clone(), any.dynamic().unwrap()).unwrap();
     [any.clone(), received(any, ByteOrder::Big), received(any, ByteOrder::Little), tree]
 }
 
-/// A struct of everything: see [`sample`]. Last is what allocates when it is read or gone past.
+/// Type of a struct of everything: see [`sample`]. The last members are those that allocate when
+/// read or skipped.
 pub(crate) fn sample_type() -> TypeCode {
     let color = TypeCode::enumeration("IDL:Color:1.0", "Color", ["red", "green", "blue"]);
     let pair = TypeCode::structure(

@@ -1,7 +1,9 @@
-//! `cargo xtask book`: the pages of `docs/` as a book, by mdBook.
+//! `cargo xtask book`: builds the pages of `docs/` as a book, with mdBook.
 //!
-//! Their links lead anywhere in the repository. Those that lead out of `docs/` are changed on the way, by a preprocessor that
-//! mdBook calls: it hands over the book as JSON and takes it back so.
+//! Links of the pages may lead anywhere in the repository. A preprocessor, called by mdBook, rewrites links that lead
+//! out of `docs/`: it reads the book as JSON and writes it back.
+
+mod built;
 
 use std::io::{Read as _, stdin};
 use std::path::Path;
@@ -9,27 +11,31 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::tidy::links::{beside, prose, targets};
+use crate::pages::{beside, prose, targets};
 use crate::workspace;
 
-/// Address under which readers of the book find the rest of the repository.
+/// Address of the rest of the repository for readers of the book.
 const REPOSITORY: &str = "https://github.com/oxorb/oxorb/blob/main";
 
-/// Builds the book in `target/book`.
+/// Builds the book in `target/book`; fails if one of its links leads nowhere.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     if !args.is_empty() {
         return Err("Usage: cargo xtask book\n\nNeeds mdBook: cargo install mdbook".to_owned());
     }
+    let folder = workspace::folder();
     let mut command = Command::new("mdbook");
-    let built = command.args(["build", "docs"]).current_dir(workspace::folder()).status();
-    match built {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("mdbook: {status}")),
-        Err(error) => Err(format!("mdbook: {error} (cargo install mdbook)")),
+    match command.args(["build", "docs"]).current_dir(&folder).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("mdbook: {status}")),
+        Err(error) => return Err(format!("mdbook: {error} (cargo install mdbook)")),
+    }
+    match &built::broken_links(&folder.join("target/book"))?[..] {
+        [] => Ok(()),
+        broken => Err(format!("links that lead nowhere:\n{}", broken.join("\n"))),
     }
 }
 
-/// The preprocessor: changes the book on standard input.
+/// Runs the preprocessor: rewrites the book on standard input.
 pub(crate) fn preprocess(args: &[String]) -> Result<(), String> {
     if args.first().is_some_and(|asked| asked == "supports") {
         return Ok(());
@@ -44,7 +50,7 @@ pub(crate) fn preprocess(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes all chapters in this part of a book.
+/// Rewrites all chapters in this part of a book.
 fn change(part: &mut Value) {
     match part {
         Value::Array(parts) => parts.iter_mut().for_each(change),
@@ -60,19 +66,25 @@ fn change(part: &mut Value) {
     }
 }
 
-/// Returns a page with links out of `docs/` that lead to the repository.
+/// Returns a page with links out of `docs/` that lead to the repository, and links to a README that lead to an index.
 fn outside(page: &str, text: &str) -> String {
     let mut changed: Vec<String> = text.lines().map(str::to_owned).collect();
     for (number, line) in prose(text) {
         for target in targets(line) {
             let (path, heading) = target.split_once('#').unwrap_or((target, ""));
             let whole = beside(page, path);
-            if path.is_empty() || whole.starts_with("docs") {
+            let in_book = whole.starts_with("docs");
+            if path.is_empty() || in_book && !whole.ends_with("README.md") {
                 continue;
             }
+            let url = match in_book {
+                // mdBook turns the README of a folder into its index.
+                true => path.replace("README.md", "index.md"),
+                false => url(&whole),
+            };
             let url = match heading {
-                "" => url(&whole),
-                heading => format!("{}#{heading}", url(&whole)),
+                "" => url,
+                heading => format!("{url}#{heading}"),
             };
             let line = &mut changed[number - 1];
             *line = line.replace(&format!("]({target})"), &format!("]({url})"));
@@ -93,8 +105,8 @@ mod tests {
 
     #[test]
     fn links_out_of_the_book_lead_to_the_repository() {
-        let text = "[a](../README.md#start) [b](poa.md) [c](#here) [d](../../x) [e](../docs/y.md)\n\
-                    ```\n[f](../z)\n```\n";
+        let text = "[a](../../README.md#start) [b](poa.md) [c](#here) [d](../../x) [e](../docs/y.md)\n\
+                    [g](../coming-from/README.md#h)\n```\n[f](../z)\n```\n";
         let mut book = json!({ "items": [{ "Chapter": {
             "path": "design/p.md", "content": text, "sub_items": [],
         }}]});
@@ -102,8 +114,9 @@ mod tests {
         let changed = book["items"][0]["Chapter"]["content"].as_str().unwrap();
         assert_eq!(
             changed,
-            "[a](../README.md#start) [b](poa.md) [c](#here) \
-             [d](https://github.com/oxorb/oxorb/blob/main/x) [e](../docs/y.md)\n```\n[f](../z)\n```\n"
+            "[a](https://github.com/oxorb/oxorb/blob/main/README.md#start) [b](poa.md) [c](#here) \
+             [d](https://github.com/oxorb/oxorb/blob/main/x) [e](../docs/y.md)\n\
+             [g](../coming-from/index.md#h)\n```\n[f](../z)\n```\n"
         );
     }
 

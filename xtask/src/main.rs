@@ -6,6 +6,7 @@ mod corpus;
 mod interop;
 mod metrics;
 mod nextest;
+mod pages;
 mod size;
 mod steady;
 mod strangers;

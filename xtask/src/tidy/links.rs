@@ -1,8 +1,9 @@
-//! Links of pages lead to files and headings that are there.
+//! Links of pages must lead to existing files and headings.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Finding;
+use crate::pages::{beside, prose, targets};
 
 /// Checks the links of one page that lead into the work tree.
 pub(super) fn check(workspace: &Path, file: &str, text: &str) -> Vec<Finding> {
@@ -22,24 +23,7 @@ pub(super) fn check(workspace: &Path, file: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns the lines outside of code blocks, with their numbers from 1.
-pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut in_code = false;
-    text.lines().enumerate().filter_map(move |(at, line)| {
-        let fence = line.trim_start().starts_with("```");
-        in_code ^= fence;
-        (!fence && !in_code).then_some((at + 1, line))
-    })
-}
-
-/// Returns the targets of the links in a line that lead into the work tree.
-pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
-    let links = line.split("](").skip(1);
-    let targets = links.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
-    targets.filter(|target| !target.contains("://") && !target.contains(' '))
-}
-
-/// Returns why a link leads nowhere, if it does.
+/// Returns the reason if a link is broken.
 fn broken(
     file: &str,
     text: &str,
@@ -68,20 +52,7 @@ fn broken(
     (!found).then(|| format!("links to {target}, but that page has no such heading"))
 }
 
-/// Returns the path of a link from a page, from the root of the work tree.
-pub(crate) fn beside(file: &str, path: &str) -> PathBuf {
-    let mut whole = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
-    for part in Path::new(path).components() {
-        match part {
-            Component::ParentDir => drop(whole.pop()),
-            Component::CurDir => {}
-            part => whole.push(part),
-        }
-    }
-    whole
-}
-
-/// Returns the name by which links find a heading.
+/// Returns the anchor of a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));

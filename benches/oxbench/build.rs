@@ -1,4 +1,4 @@
-//! Compiles the interface that every measured ORB serves, the types that every one writes and reads, these compiled and
+//! Compiles the interface that every measured ORB serves, the types that every ORB writes and reads, both compiled and
 //! interpreted, and components with their executors.
 
 use std::path::PathBuf;

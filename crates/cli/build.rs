@@ -1,4 +1,4 @@
-//! Compiles the interfaces that `oxorb doctor --measure` calls and `oxorb sched watch` and `oxorb event` ask.
+//! Compiles the interfaces that `oxorb doctor --measure`, `oxorb sched watch` and `oxorb event` call.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::compile([

@@ -1,5 +1,5 @@
-//! Compiles every file of `idl`, as a user's build script would: once compiled, and those with types to marshal once more
-//! for the interpreter.
+//! Compiles every file of `idl`, like a user's build script: once for compiled marshalling, and those with types to
+//! marshal a second time for the interpreter.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
-//! `cargo xtask idl-corpus`: the work is that of the package `oxorb-idl-corpus`, for a chore must run when nothing else
-//! compiles.
+//! `cargo xtask idl-corpus`: runs the package `oxorb-idl-corpus`, as xtask itself must not depend on other packages
+//! compiling.
 
 use std::process::Command;
 
-/// Builds and runs it.
+/// Builds and runs the package.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)

@@ -1,10 +1,8 @@
-//! `cargo xtask interop`: OxORB, omniORB and JacORB call each other.
+//! `cargo xtask interop`: calls between OxORB, omniORB and JacORB.
 //!
-//! Every ORB has a server and a client program for the same IDL
-//! (`tests/interop`); a client runs every check by name against any server and
-//! prints one line each. This module builds the programs, runs every pair in
-//! every column (GIOP version, code set, byte order), has tshark decode what
-//! OxORB sent, and writes the result to INTEROP.md.
+//! Every ORB has a server and a client program for the same IDL (`tests/interop`); a client runs every check by name
+//! against any server and prints one line for each. This module builds the programs, runs every pair in every column
+//! (GIOP version, code set, byte order), has tshark decode OxORB's messages, and writes the result to INTEROP.md.
 //!
 //! It installs nothing: `tests/interop/install-peers.sh` does.
 
@@ -42,10 +40,10 @@ Usage: cargo xtask interop [options]
   --no-capture      do not have tshark decode what OxORB sends
   --format json     print the result as JSON";
 
-/// Begins the part of INTEROP.md that the tests of oxorb-notify write and check.
+/// Heading of the part of INTEROP.md that the tests of oxorb-notify write and check.
 const EVENTS: &str = "\n## Notification services\n";
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Options {
     orbs: Vec<Orb>,
     column: Option<String>,
@@ -54,11 +52,11 @@ struct Options {
     check: bool,
     capture: bool,
     json: bool,
-    /// The matrix of the programs.
+    /// Whether to run the matrix of the programs.
     calls: bool,
-    /// The name servers.
+    /// Whether to run the name servers.
     naming: bool,
-    /// Clients of OxORB's components.
+    /// Whether to run clients of OxORB's components.
     components: bool,
 }
 
@@ -109,7 +107,7 @@ impl Options {
     }
 }
 
-/// One pair in one column, and how it went.
+/// Result of one pair in one column.
 struct CellResult {
     cell: Cell,
     outcome: Outcome,
@@ -128,7 +126,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         let cells = matrix::cells(&options.orbs, options.column.as_deref());
         results = run::all(&places, &programs, cells, options.jobs, options.capture)?;
     }
-    // A column is one of the matrix.
+    // A column belongs to the matrix.
     let names = match options.naming && options.column.is_none() {
         true => Some(naming::all(&places, &programs, &options.orbs)?),
         false => None,
@@ -190,7 +188,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n")) }
 }
 
-/// The clients of components of the other ORBs.
+/// Returns the other ORBs' clients of components.
 fn component_clients(programs: &build::Programs, orbs: &[Orb]) -> Vec<components::Client> {
     let peers = orbs.iter().filter(|orb| **orb != Orb::Ox);
     let clients = peers.map(|orb| match orb {
@@ -214,7 +212,7 @@ fn component_clients(programs: &build::Programs, orbs: &[Orb]) -> Vec<components
     clients.collect()
 }
 
-/// The directories and files of the test.
+/// Directories and files of the test.
 struct Places {
     root: PathBuf,
     sources: PathBuf,

@@ -1,5 +1,5 @@
-//! `cargo xtask metrics`: lines, functions and cyclomatic complexity of each task of the ORB (E12), beside Table 3 of
-//! "Patterns and Performance of Real-time Object Request Brokers".
+//! `cargo xtask metrics`: lines, functions and cyclomatic complexity of each task of the ORB (E12), compared with Table
+//! 3 of "Patterns and Performance of Real-time Object Request Brokers".
 
 mod complexity;
 mod lines;
@@ -16,10 +16,10 @@ const USAGE: &str = "Usage: cargo xtask metrics [--format table|json] [--write]\
     --format  table (the default) or json, on standard output\n  \
     --write   docs/experiments/metrics.md anew";
 
-/// Page that `--write` makes.
+/// Page written by `--write`.
 const PAGE: &str = "docs/experiments/metrics.md";
 
-/// Counts, prints, and writes the page if asked to.
+/// Counts, prints, and writes the page if requested.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let (mut json, mut write) = (false, false);
     let mut args = args.iter().map(String::as_str);
@@ -51,7 +51,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Measures every source file of the crates that has a task.
+/// Measures every source file of the crates that belongs to a task.
 fn measure(workspace: &Path) -> Result<Report, String> {
     let mut report = Report::default();
     let crates = workspace.join("crates");

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::workspace;
 
-/// Builds the tests, and shows how.
+/// Builds the tests, and shows the progress.
 pub(crate) fn build() -> Result<(), String> {
     let built = run(&["--no-run".to_owned()])
         .stdout(Stdio::inherit())
@@ -23,7 +23,7 @@ pub(crate) fn run(more: &[String]) -> Command {
     run_by("gate", more)
 }
 
-/// Returns the command that runs them with the limits of time of a profile.
+/// Returns the command that runs them with the time limits of a profile.
 pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
     let mut command = Command::new("cargo");
     command
@@ -43,7 +43,7 @@ pub(crate) fn failures(log: &str) -> BTreeSet<String> {
         let (verdict, test) = line.split_once("] ")?;
         let (word, _) = verdict.trim_start().split_once(" [")?;
         let is_verdict = word.chars().all(|c| c.is_ascii_uppercase() || c == ' ');
-        // After the duration stands which test of how many it was.
+        // The duration is followed by the test's number and the total.
         let test = match test.trim_start().strip_prefix('(') {
             Some(counted) => counted.split_once(')')?.1,
             None => test,
@@ -53,7 +53,7 @@ pub(crate) fn failures(log: &str) -> BTreeSet<String> {
     failed.collect()
 }
 
-/// Returns what cargo-nextest says at the end: `9 tests run: 8 passed, 1 failed, 0 skipped`.
+/// Returns the summary line of cargo-nextest: `9 tests run: 8 passed, 1 failed, 0 skipped`.
 pub(crate) fn summary(log: &str) -> Option<&str> {
     let line = log.lines().find(|line| is_summary(line))?;
     Some(line.split_once("] ")?.1.trim())
@@ -63,7 +63,7 @@ fn is_summary(line: &str) -> bool {
     line.trim_start().starts_with("Summary [")
 }
 
-/// Returns the name of the variable that names a command by which Cargo, and cargo-nextest, run programs for this machine.
+/// Returns the environment variable for the command by which Cargo and cargo-nextest run programs for this machine.
 pub(crate) fn runner_variable() -> String {
     let version = Command::new("rustc").arg("-vV").output();
     let text = version.map_or_else(|_| Vec::new(), |output| output.stdout);
@@ -74,7 +74,7 @@ pub(crate) fn runner_variable() -> String {
     format!("CARGO_TARGET_{host}_RUNNER")
 }
 
-/// A process that keeps one processor busy until it is dropped.
+/// Process that keeps one processor busy until dropped.
 pub(crate) struct Busy(Child);
 
 impl Busy {

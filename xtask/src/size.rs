@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what the smallest programs, and the command, take on disk and in memory.
+//! `cargo xtask size`: disk and memory use of the smallest programs, and of the command.
 
 mod libraries;
 mod page;
@@ -18,13 +18,13 @@ const USAGE: &str = "Usage: cargo xtask size [--format table|json] [--write] [--
     --write       docs/footprint.md anew; its history gets one line more\n  \
     --no-command  leave out the command, which takes minutes to build";
 
-/// Page that `--write` makes.
+/// Page written by `--write`.
 const PAGE: &str = "docs/footprint.md";
 
 /// Package of the smallest programs.
 const SMALLEST: &str = "oxorb-example-smallest";
 
-/// Ways in which the smallest programs are built: profile, features, and what people call it.
+/// Builds of the smallest programs: profile, features, and a readable name.
 const BUILDS: [(&str, &str, &str); 4] = [
     ("release", "full", "release, default features"),
     ("release", "", "release, no features"),
@@ -32,19 +32,19 @@ const BUILDS: [(&str, &str, &str); 4] = [
     ("small", "", "small, no features"),
 ];
 
-/// Program of one build.
+/// Measurements of one program in one build.
 pub(crate) struct Row {
     build: String,
     program: &'static str,
     /// Octets of the stripped file.
     octets: u64,
-    /// Of the running program; the command is not started.
+    /// Memory of the running program; the command is not started.
     memory: Option<Memory>,
     /// Memory of a server for each connection, in octets.
     per_connection: Option<u64>,
 }
 
-/// Measures, prints, and writes the page if asked to.
+/// Measures, prints, and writes the page if requested.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let (mut json, mut write, mut with_command) = (false, false, true);
     let mut args = args.iter().map(String::as_str);

@@ -1,4 +1,4 @@
-//! `cargo xtask steady`: runs the tests many times beside busy processes, and counts which of them failed.
+//! `cargo xtask steady`: runs the tests many times together with busy processes, and counts the failures of each test.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,7 +9,7 @@ const USAGE: &str = "Usage: cargo xtask steady [--runs N] [--busy N] [-- FILTER.
     Runs the tests of the workspace N times (20) beside N processes that keep a processor busy each (4), by\n\
     cargo-nextest and without retries, and prints which test failed how often. FILTER as cargo-nextest takes it.";
 
-/// Runs the tests; fails if one of them failed once.
+/// Runs the tests; fails if any of them failed once.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let Options { runs, busy, filter } = Options::parse(args)?;
     nextest::build()?;
@@ -29,7 +29,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         let seconds = began.elapsed().as_secs();
         println!("run {run} of {runs}: {} failed ({seconds} s)", names.len());
         if !names.is_empty() {
-            // What the failed tests wrote is part of it.
+            // Includes the output of the failed tests.
             eprintln!("{log}");
         }
         for name in names {

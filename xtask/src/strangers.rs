@@ -1,4 +1,4 @@
-//! `cargo xtask strangers`: runs the tests as they would run on the machine of somebody else.
+//! `cargo xtask strangers`: runs the tests under conditions of other people's machines.
 
 mod condition;
 mod folder;
@@ -15,7 +15,7 @@ use crate::nextest::{self, Busy};
 use condition::{CONDITIONS, Condition};
 use folder::Folder;
 
-/// The hidden chore that runs the command behind it on a kernel that seems not to know IPv6.
+/// Hidden subcommand that runs a command on a kernel which appears to lack IPv6.
 pub(crate) const WITHOUT_INET6: &str = "without-inet6";
 
 pub(crate) use inet6::main as without_inet6;
@@ -24,7 +24,7 @@ const USAGE: &str = "Usage: cargo xtask strangers [CONDITION...] [-- FILTER...]\
     Runs the tests of the workspace once in each CONDITION (all of them), by cargo-nextest and without retries, and\n\
     prints which failed and what was not tested. FILTER as cargo-nextest takes it.";
 
-/// Runs the tests in each condition; fails if one of them failed once.
+/// Runs the tests in each condition; fails if any of them failed once.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let (conditions, filter) = parse(args)?;
     nextest::build()?;
@@ -112,7 +112,7 @@ impl Row {
         };
         row.failed = nextest::failures(&log);
         if !row.failed.is_empty() {
-            // What the failed tests wrote is part of it.
+            // Includes the output of the failed tests.
             eprintln!("{log}");
         }
         row.is_good = output.status.success();
@@ -124,25 +124,25 @@ impl Row {
     }
 }
 
-/// How to make a condition.
+/// Setup of a condition.
 #[derive(Default)]
 struct Setting {
-    /// A command that runs the command behind it so; nothing: as it is.
+    /// Command that wraps the test command; empty for none.
     wrapper: Vec<String>,
-    /// A command that runs each test so. Cargo-nextest itself, which has its files in the home of this user, runs as ever.
+    /// Command that wraps each test. Cargo-nextest itself, whose files are in this user's home, runs without it.
     runner: Vec<String>,
-    /// The folder with the sources, if it is not the workspace.
+    /// Folder of the sources, if it is not the workspace.
     folder: Option<PathBuf>,
-    /// What cargo-nextest is told besides.
+    /// Additional arguments of cargo-nextest.
     more: Vec<String>,
-    /// Variables of the environment that are set, or removed.
+    /// Environment variables to set or remove.
     variables: Vec<(&'static str, Option<String>)>,
-    /// Number of processes beside that keep a processor busy each.
+    /// Number of additional processes that each keep a processor busy.
     busy: u32,
 }
 
 impl Setting {
-    /// Returns why the condition cannot be made; tries it with a command that does nothing.
+    /// Returns why the condition cannot be set up; tests it with a command that does nothing.
     fn obstacle(&self) -> Option<String> {
         for words in [&self.wrapper, &self.runner] {
             let Some(program) = words.first() else {

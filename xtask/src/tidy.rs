@@ -1,15 +1,15 @@
-//! `cargo xtask tidy`: the rules of the house that a compiler does not check.
+//! `cargo xtask tidy`: rules of the project that a compiler does not check.
 //!
 //! | Rule | Where |
 //! |---|---|
-//! | how many files import each other in a cycle | [`cycles`] |
-//! | who may depend on whom | [`direction`] |
+//! | number of files that import each other in a cycle | [`cycles`] |
+//! | permitted dependencies of packages | [`direction`] |
 //! | links of pages lead somewhere | [`links`] |
-//! | what every package says about itself | [`manifest`] |
-//! | how summaries of doc comments may begin | [`prose`] |
-//! | which parts of `core` may name which | [`sides`] |
-//! | where unsafe code may be, and that all else forbids it | [`safety`] |
-//! | what the text of a file may hold, and how long it may be | [`text`] |
+//! | required fields of every manifest | [`manifest`] |
+//! | beginnings of summaries in doc comments | [`prose`] |
+//! | permitted references between parts of `core` | [`sides`] |
+//! | permitted places of unsafe code, and its prohibition elsewhere | [`safety`] |
+//! | contents and length of files | [`text`] |
 //!
 //! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
 
@@ -46,13 +46,13 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     }
 }
 
-/// Something that is not as it should be.
+/// Violation of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Finding {
     is_error: bool,
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     file: String,
-    /// Counted from 1.
+    /// Line, counted from 1.
     line: Option<usize>,
     what: String,
 }
@@ -92,7 +92,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(cycles::check(workspace, &files));
     findings.extend(prose::check(workspace, &files));
     for file in files {
-        // What is not text, or was deleted and not yet committed, has no rules.
+        // Binary files, and files deleted but not yet committed, are subject to no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {
             findings.extend(text::check(&file, &text));
             findings.extend(links::check(workspace, &file, &text));
@@ -104,7 +104,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Every file that is committed or about to be.
+/// Returns every file that is committed or about to be.
 fn files(workspace: &Path) -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -118,7 +118,7 @@ fn files(workspace: &Path) -> Result<Vec<String>, String> {
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
-/// The code of a line of Rust: without its comment.
+/// Returns the code of a line of Rust, without its comment.
 fn code(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }

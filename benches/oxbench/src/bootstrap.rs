@@ -1,24 +1,24 @@
-//! How far to trust a ratio of two quantiles: the bootstrap's interval.
+//! Confidence interval of a ratio of two quantiles, by the bootstrap.
 //!
-//! Samples are drawn from those that were seen, as many as were seen and with replacement, again and again; what the
-//! ratio of such draws is nineteen times of twenty is the interval. It knows nothing of what disturbed a whole run.
+//! Samples are drawn repeatedly from the observed ones, as many as observed and with replacement; the interval contains
+//! the ratio of 95 % of these draws. It does not cover disturbances of a whole run.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A ratio and its 95 % interval.
+/// Ratio and its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) seen: f64,
-    /// `None` where there is none.
+    /// Interval; `None` if unknown.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
 const DRAWS: usize = 1000;
 
 impl Ratio {
-    /// Of the quantile of `these` by that of `those`; both are in ascending order.
+    /// Returns the quantile of `these` divided by that of `those`; both must be in ascending order.
     pub(crate) fn of(these: &[u64], those: &[u64], quantile: f64) -> Ratio {
         if these.is_empty() || those.is_empty() {
             return Ratio::exactly(f64::NAN);
@@ -38,7 +38,7 @@ impl Ratio {
         }
     }
 
-    /// Returns the upper end of the interval, or what was seen where there is none.
+    /// Returns the upper end of the interval, or the observed ratio if there is none.
     pub(crate) fn most(&self) -> f64 {
         self.interval.map_or(self.seen, |(_, most)| most)
     }
@@ -58,12 +58,12 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Where the quantile of so many samples stands.
+/// Returns the index of the quantile of so many samples.
 fn rank(samples: usize, quantile: f64) -> usize {
     ((quantile * samples as f64).ceil() as usize).clamp(1, samples) - 1
 }
 
-/// xorshift64: the same on every run.
+/// xorshift64 generator, with the same sequence in every run.
 struct Random(u64);
 
 impl Random {
@@ -74,7 +74,7 @@ impl Random {
         self.0
     }
 
-    /// The quantile of one draw from samples in ascending order: so it is enough to sort the places drawn.
+    /// Returns the quantile of one draw from samples in ascending order, for which sorting the drawn indices suffices.
     fn quantile(&mut self, samples: &[u64], quantile: f64) -> f64 {
         let count = samples.len() as u64;
         let mut places: Vec<u64> = (0..count).map(|_| self.next() % count).collect();

@@ -1,15 +1,14 @@
-//! The bounds that the project set itself for latency. A verdict is printed, never asserted: times
-//! belong to the machine of the moment.
+//! Project's bounds on latency. Verdicts are printed, never asserted: times depend on the state of the machine.
 
 use crate::bootstrap;
 use crate::peers::Peer;
 use crate::report::Report;
 use crate::verdict::{Verdicts, at_most};
 
-/// Strictly below omniORB: to two digits, as the table shows it.
+/// Strictly below omniORB, to the two digits of the table.
 const BELOW: f64 = 0.99;
 
-/// Most that the best median of OxORB in an experiment may be, in times of a peer's.
+/// Greatest permitted ratio of OxORB's best median in an experiment to a peer's.
 const BOUNDS: [(&str, Peer, f64); 7] = [
     ("ping", Peer::Raw, 1.15),
     ("ping", Peer::OmniOrb, BELOW),

@@ -1,6 +1,6 @@
-//! `oxbench collocated`: calls to an object of the caller's own ORB, by each of the ways that they take: the stub calls the
-//! servant, from a thread of the application and from one of the object's lane; a message within the thread; a message to
-//! the lane. Nanoseconds a call; `oxbench counts` counts the instructions of the first three.
+//! `oxbench collocated`: calls to an object of the caller's own ORB, by each route: a direct call of the servant by the
+//! stub, from a thread of the application and from the object's lane; a message within the thread; a message to the
+//! lane. Reports nanoseconds per call; `oxbench counts` counts the instructions of the first three.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -39,22 +39,22 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
-    /// The stub calls the servant
+    /// Let the stub call the servant
     Direct,
-    /// The stub calls the servant, both on one lane
+    /// Let the stub call the servant, both on one lane
     WithinLane,
-    /// A message is served in the caller's thread
+    /// Serve a message in the caller's thread
     Marshalled,
-    /// A message goes from a thread of the application to a lane
+    /// Send a message from a thread of the application to a lane
     ThroughLane,
 }
 
 impl Way {
-    /// Those that take no other thread, so that their instructions can be counted.
+    /// Routes that use no other thread, so that their instructions can be counted.
     pub(crate) const COUNTED: [Way; 3] = [Way::Direct, Way::WithinLane, Way::Marshalled];
 }
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 struct Report {
     machine: Machine,
@@ -63,11 +63,11 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Time of calls of one route.
+/// Time of calls by one route.
 #[derive(Debug, Serialize)]
 struct Row {
     way: Way,
-    /// Nanoseconds a call, in the best round.
+    /// Nanoseconds per call, in the best round.
     nanoseconds: f64,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Result {
     format.print(&Report { machine: Machine::this(), calls, rounds, rows })
 }
 
-/// Makes so many calls and ends: for counting.
+/// Makes `calls` calls and ends, for counting.
 pub(crate) fn play(way: Way, calls: i32) -> Result {
     let bench = Bench::start(way)?;
     bench.call(calls)?;
@@ -103,7 +103,7 @@ pub(crate) fn play(way: Way, calls: i32) -> Result {
     Ok(())
 }
 
-/// Gives back what it was given.
+/// Servant that returns its argument.
 struct Callee;
 
 impl Pair for Callee {
@@ -114,7 +114,7 @@ impl Pair for Callee {
     fn low(&self) {}
 }
 
-/// Makes as many calls of another object as it is told.
+/// Servant that makes the requested number of calls to another object.
 #[derive(Default)]
 struct Caller(OnceLock<PairRef>);
 
@@ -137,7 +137,7 @@ fn repeat(callee: &PairRef, calls: i32) -> Result<i32, SystemException> {
 
 struct Bench {
     orb: Orb,
-    /// Object called, or the one that calls on the lane.
+    /// Object to call, or the one that makes the calls on the lane.
     first: PairRef,
     on_lane: bool,
 }

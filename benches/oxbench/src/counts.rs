@@ -1,8 +1,8 @@
-//! `oxbench counts`: what one ping costs, and what must not grow with objects and operations, in units that are the same
-//! on every machine. These are gates: above a bound, the command fails.
+//! `oxbench counts`: costs of a ping, and costs that must not grow with objects and operations, in machine-independent
+//! units. These are gates: above a bound, the command fails.
 //!
-//! Every count is a difference: the same processes, or the same start, with few and with many calls. What
-//! starting, warming up and the commands between the processes cost falls out.
+//! Every count is a difference between few and many calls of the same processes, or of the same start. Costs of
+//! starting, warming up and the commands between the processes cancel out.
 
 mod budgets;
 pub(crate) mod callgrind;
@@ -33,7 +33,7 @@ use virtual_calls::{Profile, Sites};
 /// Options of `oxbench counts`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Whom to count; bounds are for OxORB alone
+    /// Peers to count; bounds apply to OxORB alone
     #[arg(long, value_delimiter = ',', default_value = "oxorb")]
     peers: Vec<Peer>,
 
@@ -42,13 +42,13 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Bounds of one ping after warm-up, on each side of a private connection. Measured in cargo's release profile:
-/// 1,294 and 1,909 instructions; omniORB takes 2,450 and 3,260.
+/// Bounds for one ping after warm-up, on each side of a private connection. Measured in cargo's release profile: 1,294
+/// and 1,909 instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,
     system_calls: 2.0,
     futexes: 0.0,
-    // Measured: 4.00 and 5.01. A tick of the timer's thread falls upon some calls.
+    // Measured: 4.00 and 5.01. Ticks of the timer thread coincide with some calls.
     client_virtual_calls: 5.0,
     server_virtual_calls: 5.1,
     client_instructions: 1500.0,
@@ -65,23 +65,23 @@ struct Bounds {
     server_instructions: f64,
 }
 
-/// A timer somewhere may fire while we count: five in a thousand calls is still none per call.
+/// A timer may fire during counting: five in a thousand calls still count as none per call.
 const SLACK: f64 = 0.005;
 
-/// System call with which the thread that looks after long requests waits, 10 ms each time.
+/// System call in which the thread that checks for long requests waits, 10 ms each time.
 const TICK: &str = "epoll_pwait";
 
-/// Ticks that may fall upon a call: the slower the machine, the more. Above these they count as any other system call.
+/// Ticks per call to disregard, which grow with the machine's slowness. Further ones count like any other system call.
 const TICKS: f64 = 0.02;
 
-/// Milliseconds a connection may seem idle. What is counted is a busy connection; on a busy machine a process
-/// that was kept waiting would take it for an idle one and look whether it still lives.
+/// Milliseconds for which an idle connection is trusted. The counted connection is busy; on a busy machine, a delayed
+/// process would take it for idle and check whether it is alive.
 const TRUST_IDLE: (&str, &str) = ("OXORB_TRUSTIDLE", "60000");
 
-/// Rarer system calls are not listed.
+/// Least number per ping of a system call to be listed.
 const SLIGHT: f64 = 0.001;
 
-/// Calls before anything is counted, and the two numbers whose difference is.
+/// Calls before counting, and the two numbers of calls whose difference is counted.
 const WARM_UP: u32 = 1_000;
 const FEW: u32 = 1_000;
 const MANY: u32 = 5_000;
@@ -134,7 +134,7 @@ pub(crate) fn run(options: &Options) -> Result {
     }
 }
 
-/// Checks, where `OXORB_REQUIRE_TOOLS` is set, that every tool that counts is there.
+/// Checks, if `OXORB_REQUIRE_TOOLS` is set, that all counting tools are installed.
 fn tools_are_there() -> Result {
     if std::env::var_os("OXORB_REQUIRE_TOOLS").is_none() {
         return Ok(());
@@ -148,7 +148,7 @@ fn tools_are_there() -> Result {
     }
 }
 
-/// Everything counted.
+/// All counts.
 #[derive(Serialize)]
 struct Report<'r> {
     pings: &'r [Counts],
@@ -157,7 +157,7 @@ struct Report<'r> {
     scale: Option<&'r Scale>,
 }
 
-/// Counts per ping of one peer. `None` where the tool or the peer cannot tell.
+/// Counts per ping of one peer. `None` if the tool is missing, or the peer does not support the count.
 #[derive(Debug, Serialize)]
 struct Counts {
     peer: Peer,
@@ -218,7 +218,7 @@ fn per_call(few: u64, many: u64) -> f64 {
     difference.max(0.0)
 }
 
-/// By the counting allocator, of all threads of the client and of the server.
+/// Counts allocations by all threads of the client and of the server, with the counting allocator.
 fn allocations(pair: &mut Pair, ping: &Experiment) -> Result<[f64; 2]> {
     let ask = |pair: &mut Pair| -> Result<[u64; 2]> {
         pair.client.tell("allocations")?;
@@ -235,7 +235,7 @@ fn allocations(pair: &mut Pair, ping: &Experiment) -> Result<[f64; 2]> {
     Ok([0, 1].map(|side| per_call(few[side], many[side])))
 }
 
-/// By strace, of all threads of the client and of the server.
+/// Counts system calls by all threads of the client and of the server, with strace.
 fn system_calls(pair: &mut Pair, ping: &Experiment) -> Result<[Vec<(String, f64)>; 2]> {
     let mut during = |calls| -> Result<[Calls; 2]> {
         let traces = [Strace::attach(pair.client.id())?, Strace::attach(pair.server.id())?];
@@ -253,15 +253,15 @@ fn system_calls(pair: &mut Pair, ping: &Experiment) -> Result<[Vec<(String, f64)
     }))
 }
 
-/// By callgrind, of a client and a server that end after so many calls.
+/// Counts instructions of a client and a server that end after `calls` calls, with callgrind.
 fn instructions(contender: &Contender, ping: &Experiment, calls: u32) -> Result<[u64; 2]> {
     instructions_in(contender, ping, calls, &[])
 }
 
-/// Variables of the server, beside those of this process.
+/// Additional environment variables of the server.
 type Environment<'e> = &'e [(&'e str, &'e str)];
 
-/// The same, with variables for the server.
+/// Counts instructions like `instructions()`, with variables for the server.
 fn instructions_in(
     contender: &Contender,
     ping: &Experiment,
@@ -283,7 +283,7 @@ fn instructions_in(
     Ok([client.instructions()?, server.instructions()?])
 }
 
-/// By callgrind and the disassembly, of a client and a server that end after so many calls.
+/// Counts virtual calls of a client and a server that end after a number of calls, with callgrind and the disassembly.
 fn calls_through_tables(
     contender: &Contender,
     ping: &Experiment,
@@ -303,7 +303,7 @@ fn calls_through_tables(
 }
 
 impl Counts {
-    /// A sentence for each bound that is broken.
+    /// Returns a sentence for each exceeded bound.
     fn above(&self, bounds: &Bounds) -> Vec<String> {
         let client = self.client.above("client", bounds, bounds.client_instructions);
         let server = self.server.above("server", bounds, bounds.server_instructions);
@@ -326,7 +326,7 @@ impl Side {
         Some(calls.iter().map(|(_, count)| count).sum())
     }
 
-    /// System calls that the bound is for: all but a few ticks.
+    /// Returns the system calls subject to the bound: all but a few ticks.
     fn system_calls_of_calls(&self) -> Option<f64> {
         let calls = self.system_calls.as_ref()?;
         let counted = calls.iter().map(|(name, count)| match name.as_str() {
@@ -377,7 +377,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Shows a count, which is unknown where its tool is missing.
+/// Formats a count, or its absence if the tool is missing.
 fn known(count: Option<f64>, digits: usize) -> String {
     count.map_or_else(|| "unknown".to_owned(), |count| format!("{count:.digits$}"))
 }
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(side(0.0, &calls, 2.0).above("client", &BOUNDS, 1.0).len(), 1);
         let polls = [("poll", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
         assert_eq!(side(0.0, &polls, 0.0).above("server", &BOUNDS, 1.0).len(), 1);
-        // A few ticks are none of the calls'; many are, and so are a few of anything else.
+        // A few ticks do not belong to the calls; many do, and so do a few of any other system call.
         let beside = |name, count| {
             let calls = [(name, count), ("sendto", 1.0), ("recvfrom", 1.0)];
             side(0.0, &calls, 0.0).above("server", &BOUNDS, 1.0).len()
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(beside("epoll_pwait", 0.01), 0);
         assert_eq!(beside("epoll_pwait", 0.03), 1);
         assert_eq!(beside("poll", 0.01), 1);
-        // A futex is a lock that was waited for, and a system call too many as well.
+        // A futex call means a contended lock, and is an additional system call.
         let locks = [("futex", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
         assert_eq!(side(0.0, &locks, 0.0).above("server", &BOUNDS, 1.0).len(), 2);
     }

@@ -1,10 +1,10 @@
 //! `oxbench demux` (E15, A6): from the octets of a request to the servant's operation.
 //!
-//! No socket and no other process: whole requests are handed to the ORB in memory, in an order that no cache can guess,
-//! and are oneway, so that no reply is written. What is measured is parsing the request, finding POA, object and
-//! operation, and the empty upcall. Four questions, one panel each: does the number of objects matter, the number of
-//! operations, the depth of the POA, and what would the conventional layers cost (A6.7)? The last line says how much of a
-//! server's time that is.
+//! No socket and no other process: whole requests are passed to the ORB in memory, in an order that caches cannot
+//! predict, and are oneway, so that no reply is written. The measured time includes parsing the request, finding POA,
+//! object and operation, and the empty upcall. Four questions, with one panel each: the effect of the number of
+//! objects, of the number of operations and of the depth of the POA, and the cost of conventional layers (A6.7). The
+//! last line reports the share of a server's time.
 
 mod layered;
 mod setup;
@@ -27,7 +27,8 @@ use share::Share;
 /// Options of `oxbench demux`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Most objects; the largest of 1, 100, 10000 and 1000000 that are no more take about 300 octets each
+    /// Most objects; of 1, 100, 10000 and 1000000, those up to this number are measured, which take about 300 octets
+    /// each
     #[arg(long, default_value_t = 1_000_000)]
     objects: usize,
 
@@ -43,13 +44,13 @@ const OBJECTS: [usize; 4] = [1, 100, 10_000, 1_000_000];
 const OPERATIONS: [usize; 4] = [1, 10, 100, 500];
 const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 20];
 
-/// Comparing one by one is measured up to so many objects; beyond it takes minutes and is no news.
+/// Most objects for linear search; larger numbers take minutes and add no insight.
 const MOST_LINEAR: usize = 10_000;
 
-/// Requests of one round, at least.
+/// Fewest requests of one round.
 const REQUESTS: usize = 20_000;
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
@@ -58,27 +59,27 @@ pub(crate) struct Report {
     pub(crate) share: Share,
 }
 
-/// One question.
+/// Panel for one question.
 #[derive(Debug, Serialize)]
 pub(crate) struct Panel {
-    /// What grows.
+    /// Quantity that grows.
     pub(crate) of: &'static str,
     pub(crate) series: Vec<Series>,
 }
 
-/// One strategy.
+/// Series of one strategy.
 #[derive(Debug, Serialize)]
 pub(crate) struct Series {
     pub(crate) strategy: &'static str,
     pub(crate) points: Vec<Point>,
 }
 
-/// One measurement.
+/// Single measurement.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Point {
-    /// How many.
+    /// Value of the quantity.
     pub(crate) of: usize,
-    /// Nanoseconds a request, in the best round.
+    /// Nanoseconds per request, in the best round.
     pub(crate) nanoseconds: f64,
 }
 
@@ -100,28 +101,28 @@ pub(crate) fn run(options: &Options) -> Result {
     options.output.show(&report, Report::drawing)
 }
 
-/// What there are many of, and how they are found: for counting instructions.
+/// Quantity that grows and its lookup, for counting instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shape {
-    /// Objects, by the place in the key
+    /// Objects, by their index in the key
     Objects,
     /// Objects, by the hash of their id
     NamedObjects,
-    /// Objects, one after the other
+    /// Objects, by linear search
     SearchedObjects,
-    /// Operations, by the place in the key
+    /// Operations, by their index in the key
     Operations,
     /// Operations, by the perfect hash of their name
     NamedOperations,
-    /// Operations, one after the other
+    /// Operations, by linear search
     SearchedOperations,
-    /// POAs within POAs, by their number
+    /// Nested POAs, by their number
     Depth,
-    /// POAs within POAs, by the hash of their path
+    /// Nested POAs, by the hash of their path
     NamedDepth,
 }
 
-/// Serves the requests of a shape so often and ends.
+/// Serves `served` requests of a shape and ends.
 pub(crate) fn play(shape: Shape, many: usize, served: usize) -> Result {
     let requests = match shape {
         Shape::Objects => Requests::to_objects(By::Place, many),
@@ -194,7 +195,7 @@ fn depths(rounds: u32) -> Result<Panel> {
 const LAYERED: &str = "layers: names, tables, strings";
 const ONE_STEP: &str = "one step: place in the key";
 
-/// The conventional way beside ours: 100 objects of 50 operations, at the bottom of so many POAs.
+/// Compares conventional layers with ours: 100 objects of 50 operations, below nested POAs of each depth.
 fn layers(rounds: u32) -> Result<Panel> {
     let strategies = [
         (LAYERED, By::Layers),

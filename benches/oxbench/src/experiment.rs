@@ -1,19 +1,19 @@
-//! What is measured: one operation with one size of argument.
+//! Experiments: one operation with one size of argument.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// An operation of `idl/probe.idl`, as the two sides of a pair name it to each other.
+/// Operation of `idl/probe.idl`, by its name between the two sides of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
     /// Eight octets in, eight octets out.
     Ping,
-    /// A `sequence<octet>` comes back as it went.
+    /// `sequence<octet>`, returned unchanged.
     Octets,
-    /// A `sequence<Sample>` comes back as it went.
+    /// `sequence<Sample>`, returned unchanged.
     Samples,
 }
 
@@ -40,21 +40,21 @@ impl FromStr for Operation {
     }
 }
 
-/// One row of the report.
+/// Row of the report.
 #[derive(Debug, Serialize)]
 pub(crate) struct Experiment {
-    /// What the report and `--only` call it.
+    /// Name in the report and for `--only`.
     pub(crate) name: &'static str,
-    /// The operation called.
+    /// Operation to call.
     pub(crate) operation: Operation,
     /// Octets of a ping or of an octet sequence, elements of a sequence of samples.
     pub(crate) size: u32,
-    /// Calls of one round: enough for a p99.9, few enough that drift of the machine shows between
-    /// rounds and not inside one.
+    /// Calls of one round: enough for a p99.9, few enough that drift of the machine appears between rounds and not
+    /// inside one.
     pub(crate) calls: u32,
 }
 
-/// All of them, in the order of the report.
+/// All experiments, in the order of the report.
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "ping", operation: Operation::Ping, size: 8, calls: 20_000 },
     Experiment { name: "octets-64k", operation: Operation::Octets, size: 64 << 10, calls: 4_000 },

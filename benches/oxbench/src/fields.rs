@@ -1,8 +1,8 @@
-//! `oxbench fields`: whether it pays to prepare request fields that do not change from call to call, in instructions.
+//! `oxbench fields`: whether preparing request fields that do not change between calls pays off, in instructions.
 //!
-//! A flow analysis, at run time or by the compiler, would tell which arguments stay the same. For an argument it has to find
-//! that out (compare it with the last one) and then copy octets that were written before, instead of writing them. Each way is
-//! counted by callgrind as the difference between few and many rounds of one process.
+//! A flow analysis, at run time or by the compiler, would identify the constant arguments. For an argument, it has to
+//! find that out (by comparison with the previous one) and then copy octets that were written before, instead of
+//! writing them. Callgrind counts each way as the difference between few and many rounds of one process.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -28,16 +28,16 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
-    /// Write one argument in one way so many times and say nothing: what is counted
+    /// Write one argument in one way that many times without output, to be counted
     #[arg(long, hide = true, num_args = 3, value_names = ["ARGUMENT", "WAY", "ROUNDS"])]
     play: Option<Vec<String>>,
 }
 
-/// Arguments of a request.
+/// Argument of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Argument {
-    /// One long.
+    /// Single long.
     Number,
     /// Twelve numbers.
     Numbers,
@@ -49,19 +49,19 @@ enum Argument {
     Records,
 }
 
-/// Ways to have an argument in a message.
+/// Way to put an argument into a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
-    /// Nothing: what all share.
+    /// Left out: the common part.
     Nothing,
     /// Written each time.
     Written,
-    /// Compared with the last one, and copied if it is the same, which it always is.
+    /// Compared with the previous one, and copied since it always is equal.
     Compared,
-    /// Compared with the last one, which never is the same: written, and kept for the next time.
+    /// Compared with the previous one, to which it never is equal: written, and kept for the next time.
     Changed,
-    /// Copied, because somebody knew.
+    /// Copied, because it is known to be constant.
     Copied,
 }
 
@@ -115,7 +115,7 @@ impl Value {
         }
     }
 
-    /// Changes what a comparison finds last.
+    /// Changes the octets that a comparison reaches last.
     fn touch(&mut self, round: u32) {
         let number = f64::from(round);
         match self {
@@ -131,7 +131,7 @@ impl Value {
     }
 }
 
-/// One argument, one way.
+/// Results of one argument and one way.
 #[derive(Debug, Serialize)]
 struct Row {
     argument: Argument,
@@ -221,7 +221,7 @@ fn played(play: &[String]) -> Result {
         if way == Way::Changed {
             value.touch(round);
         }
-        // What all requests pay: an encoder, on a buffer that is used again.
+        // Costs of all requests: an encoder on a reused buffer.
         let mut e = encoder(std::mem::take(&mut buffer));
         let mut wrote = false;
         match way {

@@ -1,4 +1,4 @@
-//! For whom the result of a run is printed.
+//! Output formats of results.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Result;
 
-/// Displays values of enumerations as the command line names them.
+/// Displays values of enumerations by their names on the command line.
 macro_rules! display_by_name {
     ($name:ty) => {
         impl std::fmt::Display for $name {
@@ -20,12 +20,12 @@ macro_rules! display_by_name {
 }
 pub(crate) use display_by_name;
 
-/// What goes to standard output.
+/// Format of standard output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For reading
+    /// Text
     Table,
-    /// For programs
+    /// JSON
     Json,
 }
 

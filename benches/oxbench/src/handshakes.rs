@@ -1,8 +1,8 @@
-//! `oxbench handshakes`: how many TLS handshakes a second a server of OxORB makes, beside one that is rustls and nothing else.
+//! `oxbench handshakes`: TLS handshakes per second of an OxORB server, compared with a server that uses rustls only.
 //!
-//! Both use the same library, cryptography and certificates, and the client is the same: rustls, some connections at a time, each
-//! of which is closed once the server's ticket was read. So they differ in threads, system calls, and what an ORB does for a
-//! connection.
+//! Both use the same library, cryptography and certificates, and the same client: rustls, several connections at a
+//! time, each of which is closed once the server's ticket was read. They differ only in threads, system calls, and the
+//! ORB's work for a connection.
 
 use std::fmt;
 use std::io::{ErrorKind, Read as _};
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     handshakes: u32,
 
-    /// Connections under way at a time in the rows with many
+    /// Simultaneous connections in the rows with many
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
 
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
 
-    /// Be a server, with the certificates in a folder
+    /// Run as a server, with the certificates in a folder
     #[arg(long, hide = true, num_args = 2, value_names = ["SERVER", "FOLDER"])]
     serve: Option<Vec<String>>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Server {
-    /// Threads that accept, make the handshake, and read until the client is gone.
+    /// Threads that accept, make the handshake, and read until the client has closed.
     Rustls,
     #[value(name = "oxorb")]
     OxOrb,
@@ -76,19 +76,19 @@ impl Server {
 
 const SERVERS: [Server; 2] = [Server::Rustls, Server::OxOrb];
 
-/// What one server makes of one row, in its best round.
+/// Result of one server in one row, in its best round.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Rate {
-    /// Handshakes a second.
+    /// Handshakes per second.
     each_second: f64,
-    /// Processor time of the server for one, in microseconds.
+    /// Server's processor time per handshake, in microseconds.
     server_us: f64,
 }
 
 #[derive(Debug, Serialize)]
 struct Row {
     resumed: bool,
-    /// Connections under way at a time.
+    /// Simultaneous connections.
     clients: u32,
     rustls: Rate,
     oxorb: Rate,
@@ -103,7 +103,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Measures and reports; or is one of the servers.
+/// Measures and reports; or runs as one of the servers.
 pub(crate) fn run(options: &Options) -> Result {
     if let Some(serve) = &options.serve {
         let [server, folder] = &serve[..] else {
@@ -182,7 +182,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A folder with certificates, which goes with this.
+/// Folder with certificates, removed on drop.
 struct Certificates(PathBuf);
 
 impl Certificates {
@@ -222,7 +222,7 @@ impl Client {
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        // Tickets are for one use; those of connections that are under way are not there yet.
+        // Tickets are for single use; those of open connections have not arrived yet.
         config.resumption = match resumed {
             true => Resumption::in_memory_sessions(256),
             false => Resumption::disabled(),
@@ -234,7 +234,7 @@ impl Client {
         })
     }
 
-    /// Makes a connection, and waits for the server's ticket, by which a later one is resumed.
+    /// Makes a connection, and waits for the server's ticket, which resumes a later one.
     fn connect(&self) -> Result<Option<HandshakeKind>> {
         let name = ServerName::try_from("127.0.0.1")?;
         let tls = ClientConnection::new(Arc::clone(&self.config), name)?;
@@ -253,9 +253,9 @@ impl Client {
         Ok(stream.conn.handshake_kind())
     }
 
-    /// Makes some handshakes, `clients` at a time.
+    /// Makes handshakes, `clients` at a time.
     fn measure(&self, server: &Process, clients: u32, handshakes: u32) -> Result<Rate> {
-        // Each thread begins with a ticket of its own.
+        // Each thread begins with its own ticket.
         for _ in 0..clients {
             self.connect()?;
         }
@@ -277,7 +277,7 @@ impl Client {
             all.try_for_each(|one| one.join().expect("clients do not panic"))
         })?;
         let (time, count) = (began.elapsed(), f64::from(each * clients));
-        // Threads that have ended are not counted any more, which both servers avoid.
+        // Ended threads are no longer counted, so both servers keep theirs.
         let used = cpu.zip(server.cpu_time());
         let used = used.map_or(Duration::ZERO, |(before, after)| after.saturating_sub(before));
         Ok(Rate {
@@ -307,14 +307,14 @@ fn serve_by_rustls(folder: &Path) -> Result {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 while let Ok((tcp, _)) = listener.accept() {
-                    // What goes wrong is the client's to tell.
+                    // Errors are reported by the client.
                     let _ = serve(&config, tcp);
                 }
             });
         }
         let mut nothing = String::new();
         let _ = std::io::stdin().read_line(&mut nothing);
-        // Threads that accept would keep the process.
+        // Accepting threads would keep the process alive.
         std::process::exit(0)
     })
 }
@@ -356,7 +356,7 @@ fn serve_by_oxorb(folder: &Path) -> Result {
     let own = folder.join("server.pem").display().to_string();
     let orb = Orb::builder()
         .setting("TlsCertificate", &own)
-        // Threads that stay, so that their processor time does.
+        // Permanent threads, so that their processor time is counted.
         .setting("Concurrency", "leader-followers:4")
         .listen("iiops://127.0.0.1:0")
         .build()?;

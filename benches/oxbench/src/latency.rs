@@ -1,4 +1,4 @@
-//! `oxbench latency`: two-way calls of every peer, in rounds that take turns.
+//! `oxbench latency`: two-way calls of every peer, in alternating rounds.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::wire;
 /// Options of `oxbench latency`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and
-    /// server on one each, `free` leaves them to the kernel
+    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and server on one each,
+    /// `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -28,15 +28,15 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// A tenth of the calls in three rounds: shows that everything runs, measures little
+    /// Make a tenth of the calls in three rounds: tests that everything runs, with little precision
     #[arg(long)]
     quick: bool,
 
-    /// Only these peers; all that can be had by default
+    /// Run only these peers; default: all available ones
     #[arg(long, value_delimiter = ',')]
     peers: Vec<Peer>,
 
-    /// Only these experiments
+    /// Run only these experiments
     #[arg(long, value_delimiter = ',', value_parser = experiment_name)]
     only: Vec<String>,
 
@@ -71,16 +71,16 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// What one peer has shown so far.
+/// Results of one peer so far.
 struct Shown {
     calls: Record,
-    /// CPU time of client and server, where the kernel tells it.
+    /// CPU time of client and server, if the kernel reports it.
     cpu: [Option<Duration>; 2],
 }
 
-/// Lets every contender measure `rounds` times. A round is a new pair of processes with a new
-/// connection, because where memory lies and how TCP tunes a connection's buffers stay with a pair
-/// for its life and can move its median by half.
+/// Makes every contender measure `rounds` times. Each round is a new pair of processes with a new connection: the
+/// memory layout and TCP's tuning of a connection's buffers are fixed for the life of a pair and can change its median
+/// by half.
 fn take_turns(
     contenders: &[Contender],
     experiment: &Experiment,
@@ -93,7 +93,7 @@ fn take_turns(
     for _ in 0..rounds {
         for (contender, record) in contenders.iter().zip(&mut records) {
             let mut pair = contender.start(experiment, placement)?;
-            // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
+            // Warm-up: caches, connection, buffers and the kernel's socket buffers reach their final size.
             pair.call(experiment, calls / 2 + 1)?;
             let before = [pair.client.cpu_time(), pair.server.cpu_time()];
             pair.call(experiment, calls)?;
@@ -148,7 +148,7 @@ fn summary(
     }
 }
 
-/// Points of the percentile curve: quantile and nanoseconds, closer together towards the tail.
+/// Returns points of the percentile curve: quantile and nanoseconds, denser towards the tail.
 fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
     histogram
         .iter_quantiles(5)

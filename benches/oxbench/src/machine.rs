@@ -1,16 +1,16 @@
-//! The machine and the scheduling class a run was made on: numbers mean nothing without them.
+//! Machine and scheduling class of a run, without which numbers mean nothing.
 
 use std::fmt;
 use std::fs;
 
 use serde::Serialize;
 
-/// Printed above every report.
+/// Description of the machine, printed above every report.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
-    /// Model of the CPU as the kernel tells it.
+    /// CPU model according to the kernel.
     pub(crate) cpu: String,
-    /// CPUs this process may use.
+    /// Number of CPUs that this process may use.
     pub(crate) cpus: usize,
     /// Whether the kernel runs under a hypervisor, where wake-ups between CPUs cost tens of microseconds.
     pub(crate) virtual_machine: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Asks the kernel; what it does not tell is called unknown.
+    /// Queries the kernel; unavailable values are called unknown.
     pub(crate) fn this() -> Machine {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {

@@ -1,8 +1,9 @@
-//! Every experiment in one command, each beside its peers in the same run.
+//! All experiments in one command, each with its peers in the same run.
 //!
-//! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations,
-//! system calls and instructions, `oxbench steps` times the steps of one call, `oxbench marshal` times the codec alone. Which number answers which question, and how far to trust it on a
-//! small virtual machine, is told in `docs/benchmarking.md`.
+//! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations, system calls and
+//! instructions, `oxbench steps` times the steps of one call, `oxbench marshal` times the codec alone.
+//! `docs/benchmarking.md` explains which number answers which question, and how far to trust it on a small virtual
+//! machine.
 #![forbid(unsafe_code)]
 
 mod bootstrap;
@@ -50,11 +51,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use oxorb_testkit::alloc::CountingAllocator;
 
-/// Counts for `oxbench counts`; a call that allocates nothing pays nothing for it.
+/// Counting allocator of `oxbench counts`; a call that allocates nothing has no overhead.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// What can go wrong here goes to the person at the terminal, as a sentence.
+/// Result whose error is a sentence for the person at the terminal.
 type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 #[derive(Parser)]
@@ -66,49 +67,49 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Time two-way calls: p50, p99, p99.9, max and CPU time, beside raw TCP and omniORB
+    /// Time two-way calls: p50, p99, p99.9, max and CPU time, compared with raw TCP and omniORB
     Latency(latency::Options),
     /// Count what a ping costs in allocations, system calls and instructions; fails above the bounds
     Counts(counts::Options),
     /// Time calls to objects of the same process: direct, within a lane, marshalled, through a lane
     Collocated(collocated::Options),
-    /// Time writing and reading values of every type as CDR, beside omniORB
+    /// Time writing and reading values of every type as CDR, compared with omniORB
     Marshal(marshal::Options),
-    /// Time from the octets of a request to the upcall, for each way to find objects, operations and POAs (E15)
+    /// Time from the octets of a request to the upcall, for each lookup of objects, operations and POAs (E15)
     Demux(demux::Options),
-    /// Time the calls of a cubit over every messaging and transport, beside omniORB and raw sockets (E5, E7)
+    /// Time the calls of a cubit over every messaging and transport, compared with omniORB and raw sockets (E5, E7)
     Protocols(protocols::Options),
     /// Time each step of one call on both sides, by timeprobes (E6; the tables of "pluggable protocols")
     Steps(steps::Options),
-    /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
+    /// Count the names per second that a name server binds, resolves, lists and unbinds, compared with omniNames
     Naming(naming::Options),
-    /// Count what writing arguments costs, and what comparing them with the last ones would (request fields prepared by a
-    /// flow analysis)
+    /// Count the instructions of writing arguments, and of comparing them with the previous ones (request fields
+    /// prepared by a flow analysis)
     Fields(fields::Options),
-    /// Count the TLS handshakes a second that a server makes, full and resumed, beside bare rustls
+    /// Count the TLS handshakes per second of a server, full and resumed, compared with bare rustls
     #[cfg(feature = "tls")]
     Handshakes(handshakes::Options),
     /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
     Queues(queues::Options),
-    /// Time a pair of high priority among 1 to 1,000 of low priority, dispatched by laxity and statically (E8)
+    /// Time a high-priority pair among 1 to 1,000 low-priority ones, dispatched by laxity and statically (E8)
     Dispatch(dispatch::Options),
-    /// Time events of a pair of high priority among 1 to 1,000 of low priority, through one scheduled channel (E8)
+    /// Time events of a high-priority pair among 1 to 1,000 low-priority ones, through one scheduled channel (E8)
     Channel(channel::Options),
-    /// Time events from supplier to consumers through a channel, beside omniEvents
+    /// Time events from supplier to consumers through a channel, compared with omniEvents
     Events(events::Options),
-    /// Time calls of high priority among more and more of low priority, for each architecture (E1)
+    /// Time high-priority calls among growing numbers of low-priority ones, for each architecture (E1)
     Inversion(inversion::Options),
-    /// Let calls at 25, 50 and 75 Hz take more and more work, and see whose rate is kept (E13, E14)
+    /// Increase the work of calls at 25, 50 and 75 Hz, and report whose rate is kept (E13, E14)
     Lanes(lanes::Options),
     /// Call between components, deploy them, and let plans decide whose rate is kept (E11, E13, E14, E16)
     Components(components::Options),
-    /// Put an endsystem under control: admission and budgets, distributable threads over three processes
+    /// Control an endsystem: admission and budgets, distributable threads over three processes
     Control(control::Options),
-    /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
+    /// Count the calls per second of 1 to 16 simultaneous clients, for each architecture, compared with omniORB
     Throughput(throughput::Options),
-    /// Count the oneways a second of one and four callers, sent one by one and buffered, beside omniORB
+    /// Count the oneways per second of one and four callers, sent one by one and buffered, compared with omniORB
     Oneway(oneway::Options),
-    /// Count locks, allocations and system calls of a request in each architecture, beside omniORB (E2, E3)
+    /// Count locks, allocations and system calls of a request in each architecture, compared with omniORB (E2, E3)
     Whitebox(whitebox::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]

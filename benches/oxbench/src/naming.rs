@@ -1,6 +1,6 @@
-//! `oxbench naming`: how many names a second a name server binds, resolves and takes away, beside omniNames.
+//! `oxbench naming`: names per second that a name server binds, resolves and unbinds, compared with omniNames.
 //!
-//! The client is the same for both: OxORB's, over connections of its own for each thread.
+//! The client is the same for both: OxORB's, with separate connections for each thread.
 
 use std::fmt;
 use std::net::TcpStream;
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Where the stores are, which should be a disk; beside this program unless given
+    /// Folder of the stores, which should be on a disk; default: next to this program
     #[arg(long, value_name = "FOLDER")]
     store: Option<PathBuf>,
 
@@ -54,7 +54,7 @@ enum Server {
 
 const SERVERS: [Server; 2] = [Server::OmniNames, Server::OxOrb];
 
-/// One kind of work.
+/// Kind of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Bind,
@@ -70,16 +70,16 @@ const WORKS: [(Work, &str); 4] = [
     (Work::Unbind, "unbind"),
 ];
 
-/// One row: what is done, by how many clients, and how fast.
+/// Row: the work, the number of clients, and the rates.
 #[derive(Serialize)]
 struct Row {
     work: &'static str,
     clients: u32,
-    /// A second, in the best round.
+    /// Rate per second, in the best round.
     omninames: Option<f64>,
-    /// A second, in the best round.
+    /// Rate per second, in the best round.
     oxorb: Option<f64>,
-    /// OxORB to omniNames.
+    /// Ratio of OxORB to omniNames.
     ratio: Option<f64>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn run(options: &Options) -> Result {
     Ok(())
 }
 
-/// A name server that is measured. Dropping it ends it.
+/// Name server under test. Dropping it ends it.
 struct Running {
     server: Server,
     url: String,
@@ -187,7 +187,7 @@ impl Running {
         })
     }
 
-    /// Ends it: ours when its standard input closes, omniNames by a signal.
+    /// Ends the server: ours by closing its standard input, omniNames by a signal.
     fn finish(mut self) -> Result {
         match (self.server, self.process.take()) {
             (Server::OxOrb, Some(process)) => process.finish(),
@@ -203,7 +203,8 @@ impl Drop for Running {
     }
 }
 
-/// Every work by so many clients at once; each in a context of its own. How many a second, all together.
+/// Measures every kind of work by `clients` simultaneous clients, each in its own context. Returns the total rates per
+/// second.
 fn measure(url: &str, clients: u32, names: u32) -> Result<Vec<f64>> {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
@@ -232,7 +233,7 @@ fn measure(url: &str, clients: u32, names: u32) -> Result<Vec<f64>> {
     Ok(rates)
 }
 
-/// The work of one client.
+/// Performs the work of one client.
 fn one(
     work: Work,
     root: &NamingContextExtRef,
@@ -252,7 +253,7 @@ fn one(
         }
         Work::Resolve => {
             for i in 0..names {
-                // Not in the order in which they were bound.
+                // Not in the order of binding.
                 let i = (u64::from(i) * 7919 % u64::from(names)) as u32;
                 root.resolve(&name(i))?.ok_or("it was bound to an object")?;
             }

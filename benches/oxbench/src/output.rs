@@ -1,4 +1,4 @@
-//! Options that say where the result of an experiment goes, and what becomes of it.
+//! Options for the output of an experiment's result.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use crate::Result;
 use crate::format::Format;
 use crate::plot::Drawing;
 
-/// Form of the result, and a drawing of it.
+/// Format of the result, and a drawing of it.
 #[derive(Args)]
 pub(crate) struct Output {
-    /// Output on standard output
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
@@ -22,10 +22,10 @@ pub(crate) struct Output {
     plot: Option<PathBuf>,
 }
 
-/// Output of an experiment that has bounds.
+/// Output of an experiment with bounds.
 #[derive(Args)]
 pub(crate) struct CheckedOutput {
-    /// Say for each bound that the project set itself whether this run met it
+    /// Report for each of the project's bounds whether this run met it
     #[arg(long)]
     check: bool,
 
@@ -50,7 +50,7 @@ impl Output {
 }
 
 impl CheckedOutput {
-    /// Prints and draws a report, and says what the bounds make of it.
+    /// Prints and draws a report, and prints the verdicts on its bounds.
     pub(crate) fn show<R: Display + Serialize, V: Display>(
         &self,
         report: &R,

@@ -1,4 +1,4 @@
-//! Who is measured: each peer is a server process and a client process that speak to each other only.
+//! Peers under test: each is a server process and a client process that communicate only with each other.
 
 pub(crate) mod apart;
 mod build;
@@ -30,7 +30,7 @@ use crate::process::Process;
 use crate::protocols;
 use crate::wire::{self, Lengths};
 
-/// A peer by name, in the order of the report.
+/// Peer by name, in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Peer {
@@ -44,7 +44,7 @@ pub(crate) enum Peer {
     OxOrb,
 }
 
-/// Prepares those asked for. Nobody asked: all, and what cannot be had is named and left out.
+/// Prepares the requested peers; by default all, with unavailable ones reported and left out.
 pub(crate) fn available<Name: Copy + fmt::Display, C>(
     asked: &[Name],
     all: &[Name],
@@ -61,7 +61,7 @@ pub(crate) fn available<Name: Copy + fmt::Display, C>(
     Ok(found)
 }
 
-/// The sides of the peers that are part of this program.
+/// Sides of the peers that are part of this program.
 #[derive(Subcommand)]
 pub(crate) enum Side {
     /// Answer raw exchanges
@@ -94,21 +94,21 @@ pub(crate) enum Side {
         /// File the names are kept in
         store: std::path::PathBuf,
     },
-    /// Serve objects that many clients call at once
+    /// Serve objects that many clients call simultaneously
     LoadServer {
-        /// How
+        /// Architecture
         architecture: Architecture,
-        /// One for each object
+        /// Priority of each object
         priorities: Vec<i16>,
         /// Endpoint of the ORB, or a path for the floor
         #[arg(long)]
         at: Option<String>,
     },
-    /// Be many clients at once
+    /// Run many simultaneous clients
     LoadClient {
-        /// How
+        /// Architecture
         architecture: Architecture,
-        /// One for each object
+        /// Reference of each object
         references: Vec<String>,
     },
     /// Serve a Gauge
@@ -147,21 +147,21 @@ pub(crate) enum Side {
     },
     /// Answer raw exchanges through shared memory
     CubitRingServer {
-        /// Path to meet at
+        /// Path of the meeting point
         path: String,
-        /// Way of waiting
+        /// Kind of waiting
         wait: protocols::ring::Wait,
-        /// How octets go
+        /// Way of passing octets
         #[arg(default_value = "whole")]
         way: protocols::ring::Way,
     },
     /// Make raw exchanges through shared memory
     CubitRingClient {
-        /// Path to meet at
+        /// Path of the meeting point
         path: String,
-        /// Way of waiting
+        /// Kind of waiting
         wait: protocols::ring::Wait,
-        /// How octets go
+        /// Way of passing octets
         #[arg(default_value = "whole")]
         way: protocols::ring::Way,
     },
@@ -169,7 +169,7 @@ pub(crate) enum Side {
     SinkServer {
         /// Endpoint to listen on
         endpoint: String,
-        /// Do not look at the octets
+        /// Do not read the octets
         #[arg(long)]
         untouched: bool,
     },
@@ -180,39 +180,39 @@ pub(crate) enum Side {
         /// Fill memory that the connection lends
         #[arg(long)]
         placed: bool,
-        /// Do not write any of them
+        /// Do not write the octets
         #[arg(long)]
         untouched: bool,
     },
     /// Copy octets within the process
     CubitMemcpy {
-        /// Nothing
+        /// Unused
         #[arg(default_value = "")]
         endpoint: String,
     },
     /// Call an object of the same process
     Collocated {
-        /// How
+        /// Route
         way: Way,
-        /// How often
+        /// Number of calls
         calls: i32,
     },
     /// Serve a plain object and a component
     ComponentCalled,
-    /// Call a plain object and a component, of the same process if no references are given
+    /// Call a plain object and a component, in the same process if no references are given
     ComponentCaller {
         /// IOR:... of the plain object and of the facet
         references: Vec<String>,
     },
-    /// Serve nothing
+    /// Serve no object
     ComponentBare,
-    /// Serve requests out of memory
+    /// Serve requests from memory
     Demux {
-        /// What there are many of, and how they are found
+        /// Quantity that grows and its lookup
         shape: demux::Shape,
-        /// How many of them
+        /// Number of objects, operations or POAs
         many: usize,
-        /// How many requests are served
+        /// Number of requests to serve
         requests: usize,
     },
     /// Serve an event channel
@@ -231,46 +231,46 @@ pub(crate) enum Side {
     },
     /// Push events to a channel of the same process
     EventLocal,
-    /// Send octets back
+    /// Return octets
     EventRelay {
-        /// Number of them at a time
+        /// Number of octets at a time
         octets: usize,
     },
     /// Send octets to a relay, and receive them
     EventRaw {
         /// host:port
         address: String,
-        /// Receive them in a thread of its own, as consumers do
+        /// Receive the octets in a separate thread, as consumers do
         #[arg(long)]
         apart: bool,
     },
     /// Write and read values
     Marshal {
-        /// By which code
+        /// Kind of code
         kind: Kind,
-        /// IOR:..., of an object that need not be there
+        /// IOR:..., of an object that need not exist
         reference: String,
     },
 }
 
-/// A peer whose programs are there.
+/// Peer whose programs are available.
 pub(crate) struct Contender {
-    /// Whose.
+    /// Kind of peer.
     pub(crate) peer: Peer,
     omniorb: Option<omniorb::Programs>,
-    /// Where OxORB's server listens, unless over TCP.
+    /// Endpoint of OxORB's server; default: over TCP.
     endpoint: Option<String>,
 }
 
 /// A peer's two processes, connected and ready.
 pub(crate) struct Pair {
-    /// Calls.
+    /// Process that makes the calls.
     pub(crate) client: Process,
-    /// Is called.
+    /// Process that serves the calls.
     pub(crate) server: Process,
 }
 
-/// Builds the programs of `peer` where that is needed.
+/// Builds the programs of `peer` if necessary.
 pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
     let omniorb = match peer {
         Peer::OmniOrb => Some(omniorb::Programs::build()?),
@@ -280,7 +280,7 @@ pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
 }
 
 impl Contender {
-    /// Lets OxORB's server listen there.
+    /// Sets the endpoint of OxORB's server.
     pub(crate) fn at(mut self, endpoint: String) -> Contender {
         self.endpoint = Some(endpoint);
         self
@@ -291,7 +291,7 @@ impl Contender {
         self.start_under(experiment, placement, |_, command| command)
     }
 
-    /// The same, with each command wrapped into another first.
+    /// Starts both processes for one experiment, with each command wrapped.
     pub(crate) fn start_under(
         &self,
         experiment: &Experiment,
@@ -303,7 +303,7 @@ impl Contender {
             None => own_side(&format!("{}-server", self.peer))?,
         };
         if self.peer == Peer::Raw {
-            // Told beforehand, so that nothing but the messages ever travels on the connection.
+            // Passed beforehand, so that only messages use the connection.
             let lengths = wire::lengths(experiment.operation, experiment.size);
             command.args([lengths.request, lengths.reply].map(|length| length.to_string()));
         }
@@ -331,7 +331,7 @@ impl Contender {
     }
 }
 
-/// Plays one side until its standard input closes.
+/// Runs one side until its standard input closes.
 pub(crate) fn play(side: &Side) -> Result {
     match side {
         &Side::RawServer { request, reply } => raw::serve(Lengths { request, reply }),
@@ -373,7 +373,7 @@ pub(crate) fn play(side: &Side) -> Result {
 }
 
 impl Pair {
-    /// Lets the client make `calls` calls.
+    /// Makes the client perform `calls` calls.
     pub(crate) fn call(&mut self, experiment: &Experiment, calls: u32) -> Result {
         let Experiment { operation, size, .. } = experiment;
         let command = format!("run {operation} {size} {calls}");
@@ -390,7 +390,7 @@ impl Pair {
 
 display_by_name!(Peer);
 
-/// This very program, as one side of a pair.
+/// Returns this program's command for one side of a pair.
 pub(crate) fn own_side(side: &str) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["peer", side]);

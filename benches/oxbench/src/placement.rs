@@ -1,4 +1,4 @@
-//! Where the two processes of a pair run, and in which scheduling class.
+//! Placement of the two processes of a pair on CPUs, and their scheduling class.
 
 use std::fmt;
 use std::process::{Child, Command};
@@ -9,44 +9,44 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::Result;
 
-/// The CPUs of a pair.
+/// CPUs of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// Wherever the kernel puts them.
+    /// Choice of the kernel.
     Free,
-    /// Each on one CPU, which may be the same.
+    /// Given CPUs, which may be the same.
     Pinned {
-        /// The client's CPU.
+        /// Client's CPU.
         client: usize,
-        /// The server's CPU.
+        /// Server's CPU.
         server: usize,
     },
 }
 
-/// Processors of a pair of processes, as an option.
+/// Option for the CPUs of a pair of processes.
 #[derive(Args)]
 pub(crate) struct Cpus {
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them
+    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` chosen by the kernel
     #[arg(long, default_value = "0,1")]
     pub(crate) cpus: Placement,
 }
 
-/// One process of a pair.
+/// Role of one process of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Calls.
+    /// Process that makes the calls.
     Client,
-    /// Is called.
+    /// Process that serves the calls.
     Server,
 }
 
 impl Placement {
-    /// Returns the CPUs that a pair uses, of those that there are.
+    /// Returns the CPUs that a pair uses.
     pub(crate) fn cpus(self) -> Vec<usize> {
         self.uses().into_iter().map(|(cpu, _)| cpu).collect()
     }
 
-    /// Returns the CPUs of a pair on which no server runs.
+    /// Returns the CPUs of a pair that run no server.
     pub(crate) fn cpus_without_server(self) -> Vec<usize> {
         let without = self.uses().into_iter().filter(|(_, serves)| !serves);
         without.map(|(cpu, _)| cpu).collect()
@@ -63,15 +63,15 @@ impl Placement {
         }
     }
 
-    /// Starts `command` where `role` belongs. The CPU is set before the program starts, the same way
-    /// for every peer, and every thread of the program inherits it.
+    /// Starts `command` on the CPU of `role`. The CPU is set before the program starts, equally for every peer, and is
+    /// inherited by all its threads.
     pub(crate) fn spawn(self, role: Role, command: &mut Command) -> Result<Child> {
         let cpu = match (self, role) {
             (Placement::Free, _) => None,
             (Placement::Pinned { client, .. }, Role::Client) => Some(client),
             (Placement::Pinned { server, .. }, Role::Server) => Some(server),
         };
-        // A thread of its own, so that this process stays where it was.
+        // In a separate thread, so that this process keeps its CPUs.
         std::thread::scope(|scope| {
             let spawning = scope.spawn(|| {
                 if let Some(cpu) = cpu {
@@ -118,7 +118,7 @@ impl FromStr for Placement {
     }
 }
 
-/// Has the calling thread run on one CPU alone.
+/// Restricts the calling thread to one CPU.
 pub(crate) fn pin_this_thread(cpu: usize) -> Result {
     if cpu >= CpuSet::MAX_CPU {
         return Err(format!("there is no CPU {cpu}").into());

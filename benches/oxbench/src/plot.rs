@@ -11,16 +11,16 @@ pub(crate) use self::axis::Axis;
 use self::axis::Scale;
 use crate::Result;
 
-/// Panels below a title, in rows.
+/// Drawing: panels below a title, in rows.
 pub(crate) struct Drawing {
-    /// Such as the machine.
+    /// Title, such as the machine.
     pub(crate) title: String,
     /// Panels in a row.
     pub(crate) across: usize,
     pub(crate) panels: Vec<Panel>,
 }
 
-/// Two axes, and what is drawn between them.
+/// Panel: two axes, and the series between them.
 pub(crate) struct Panel {
     caption: String,
     x: Axis,
@@ -29,13 +29,13 @@ pub(crate) struct Panel {
     legend: SeriesLabelPosition,
 }
 
-/// Points of one color: a line through them, or bars that end there.
+/// Points of one colour: a line through them, or bars that end there.
 struct Series {
     name: String,
     points: Vec<(f64, f64)>,
 }
 
-/// Colors of series in their order.
+/// Colours of series, in order.
 const COLORS: [RGBColor; 14] = [
     RGBColor(120, 120, 120),
     RGBColor(31, 119, 180),
@@ -56,18 +56,18 @@ const COLORS: [RGBColor; 14] = [
 /// Size of a panel; one with many bars is higher.
 const PANEL: (u32, u32) = (520, 380);
 
-/// Height of a bar, and of what is above and below the bars.
+/// Height of a bar, and of the space above and below the bars.
 const BAR: u32 = 18;
 const ABOUT_BARS: u32 = 120;
 
 /// Height of a drawing's title.
 const TITLE: u32 = 40;
 
-/// Most points of a line that are shown as dots.
+/// Most points of a line to be shown as dots.
 const DOTS: usize = 24;
 
 impl Panel {
-    /// Creates a panel of lines: a name and points of each. One without points is not drawn, but has its color.
+    /// Creates a panel of lines: a name and points of each. A line without points is not drawn, but has a colour.
     pub(crate) fn lines<L: IntoIterator<Item = (f64, f64)>>(
         caption: impl Display,
         x: Axis,
@@ -87,8 +87,8 @@ impl Panel {
         }
     }
 
-    /// Creates a panel of bars: a name and bars of each row, from above; a bar has a length and the name of its series, which
-    /// is empty where there is only one.
+    /// Creates a panel of bars: a name and bars of each row, from the top; a bar has a length and the name of its
+    /// series, which is empty if there is only one.
     pub(crate) fn bars<B: IntoIterator<Item = (S, f64)>, S: Display>(
         caption: impl Display,
         x: Axis,
@@ -112,7 +112,7 @@ impl Panel {
                 series[of].points.push((*length, top - (at as f64 + 0.5) * thickness));
             }
         }
-        // The legend has room below.
+        // Space for the legend below.
         let bottom = if series.len() > 1 { -1.0 } else { 0.0 };
         let top = rows.len() as f64;
         let names = rows.into_iter().map(|(name, _)| name).collect();
@@ -121,7 +121,7 @@ impl Panel {
         Panel { caption: caption.to_string(), x, y, series, legend }
     }
 
-    /// Puts the legend elsewhere than into the usual corner.
+    /// Moves the legend to another corner.
     pub(crate) fn legend(self, legend: SeriesLabelPosition) -> Panel {
         Panel { legend, ..self }
     }
@@ -162,7 +162,7 @@ impl Panel {
             .x_label_formatter(&|place| self.x.label(*place))
             .y_label_formatter(&|place| self.y.label(*place))
             .draw()?;
-        // A single series need not be gray.
+        // A single series need not be grey.
         let colors = COLORS.into_iter().cycle().skip(usize::from(self.series.len() == 1));
         let colored = self.series.iter().zip(colors);
         for (series, color) in colored.filter(|(series, _)| !series.points.is_empty()) {

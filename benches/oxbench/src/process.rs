@@ -1,4 +1,4 @@
-//! A measured process: started in its place, spoken to by lines, asked for its CPU time, always reaped.
+//! Measured process: placed on its CPU, controlled by lines of text, queried for its CPU time, always reaped.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::Result;
 use crate::placement::{Placement, Role};
 
-/// One side of a pair. Dropping it ends it.
+/// Process of one side of a pair. Dropping it ends the process.
 pub(crate) struct Process {
     name: String,
     child: Child,
@@ -19,7 +19,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it. Its standard error is this process's own, so what it complains about is seen.
+    /// Starts the process. It shares standard error with this process, so that its messages are visible.
     pub(crate) fn start(
         name: String,
         placement: Placement,
@@ -33,7 +33,7 @@ impl Process {
         Ok(Process { name, child, input, output: BufReader::new(output) })
     }
 
-    /// Says one line.
+    /// Writes one line to the process.
     pub(crate) fn tell(&mut self, line: &str) -> Result {
         let input = self.input.as_mut().expect("open until dropped");
         writeln!(input, "{line}")
@@ -59,7 +59,7 @@ impl Process {
         }
     }
 
-    /// Asks for the nanoseconds of each of the calls that it just made.
+    /// Requests the nanoseconds of each of the last calls.
     pub(crate) fn samples(&mut self, calls: u32) -> Result<Vec<u64>> {
         self.tell("samples")?;
         let line = self.hear()?;
@@ -71,13 +71,13 @@ impl Process {
         Ok(samples)
     }
 
-    /// The process's id.
+    /// Returns the process's id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// CPU time of all threads it has now, to the nanosecond, or `None` where the kernel does not
-    /// keep scheduler statistics.
+    /// Returns the CPU time of all its present threads in nanosecond resolution; `None` if the kernel has no scheduler
+    /// statistics.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         let mut total = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.id())).ok()? {
@@ -87,13 +87,13 @@ impl Process {
         Some(Duration::from_nanos(total))
     }
 
-    /// Tells it to end by SIGTERM, and waits for that.
+    /// Sends SIGTERM, and waits for the end of the process.
     pub(crate) fn terminate(self) -> Result {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         self.finish()
     }
 
-    /// Closes its standard input, upon which it ends by itself, and waits for that.
+    /// Closes its standard input, upon which it ends, and waits for that.
     pub(crate) fn finish(mut self) -> Result {
         self.input = None;
         let status = self.child.wait()?;
@@ -106,7 +106,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nothing to do after `finish`; both calls then say that the process is gone.
+        // Has no effect after `finish`; both calls then report that the process is gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

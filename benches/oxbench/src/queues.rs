@@ -1,8 +1,8 @@
-//! `oxbench queues` (E9): what it costs to put a request into a dispatching queue and to take it out.
+//! `oxbench queues` (E9): cost of putting a request into a dispatching queue and taking it out.
 //!
-//! STATIC, DEADLINE and LAXITY queues, as a sorted list and as a heap, with 1 to 100,000 requests. Two ways to measure: as
-//! paper 3 did (5.2), filling an empty queue in random order and emptying it; and steadily, one request in and one out while
-//! so many wait. The same random order for all.
+//! STATIC, DEADLINE and LAXITY queues, as a sorted list and as a heap, with 1 to 100,000 requests. Two methods: as in
+//! paper 3 (5.2), filling an empty queue in random order and emptying it; and steady state, one request in and one out
+//! while others wait. All use the same random order.
 
 use std::fmt;
 use std::hint::black_box;
@@ -41,23 +41,24 @@ const KINDS: [(Dispatching, &str); 3] = [
     (Dispatching::Laxity, "laxity"),
 ];
 
-/// A list beyond this takes minutes to fill in random order, which is no news: its steady cost is measured alone.
+/// Longest list to fill in random order; longer ones take minutes and add no insight: only their steady state is
+/// measured.
 const LONG_LIST: u32 = 10_000;
 
-/// Requests that come and go steadily before they repeat.
+/// Requests put in and taken out in the steady state before the sequence repeats.
 const TURNS: usize = 500;
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) rounds: u32,
     pub(crate) series: Vec<Series>,
-    /// For each kind: from how many requests on a heap is the faster one, steadily.
+    /// Number of requests from which on a heap is the faster one in the steady state, for each kind.
     pub(crate) crossover: Vec<(&'static str, Option<u32>)>,
 }
 
-/// One kind of queue.
+/// Results of one kind of queue.
 #[derive(Debug, Serialize)]
 pub(crate) struct Series {
     pub(crate) kind: &'static str,
@@ -65,19 +66,19 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
 }
 
-/// One size. Nanoseconds a request, in the best round.
+/// Results of one size: nanoseconds per request, in the best round.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Point {
     pub(crate) requests: u32,
-    /// One in while an empty queue is filled; not for long lists.
+    /// Time to put one in while an empty queue is filled; not for long lists.
     pub(crate) enqueue: Option<f64>,
-    /// One out while it is emptied; not for long lists.
+    /// Time to take one out while the queue is emptied; not for long lists.
     pub(crate) dequeue: Option<f64>,
-    /// One in and one out while so many wait.
+    /// Time of one in and one out while others wait.
     pub(crate) steady: f64,
 }
 
-/// Quantity that is measured: its short name, its sentence, and its field in a point.
+/// Measured quantity: its short name, its sentence, and its field in a point.
 type Way = (&'static str, &'static str, fn(&Point) -> Option<f64>);
 const WAYS: [Way; 3] = [
     ("enqueue", "enqueue, filling an empty queue in random order", |point| point.enqueue),
@@ -123,7 +124,7 @@ fn measure<S: Store<Item = u64>>(
     Series { kind, store, points: points.collect() }
 }
 
-/// One round: fill and empty as often as it takes to be timed, then in and out.
+/// Runs one round: fills and empties as often as timing requires, then one in and one out.
 fn round<S: Store<Item = u64>>(dispatching: Dispatching, requests: u32, filled: bool) -> Point {
     let many = requests as usize;
     let mut timings = timings(many + TURNS);
@@ -158,7 +159,7 @@ fn fill<S: Store<Item = u64>>(queue: &mut DispatchQueue<S>, timings: &[Timing]) 
     }
 }
 
-/// Nanoseconds for each in, and for each out.
+/// Returns nanoseconds for each in, and for each out.
 fn fill_and_empty<S: Store<Item = u64>>(
     queue: &mut DispatchQueue<S>,
     timings: &[Timing],
@@ -179,7 +180,7 @@ fn fill_and_empty<S: Store<Item = u64>>(
     (each(enqueue), each(dequeue))
 }
 
-/// Random timings, the same in every run and for every queue.
+/// Returns random timings, equal in every run and for every queue.
 fn timings(many: usize) -> Vec<Timing> {
     // xorshift64*.
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
@@ -197,7 +198,7 @@ fn timings(many: usize) -> Vec<Timing> {
     (0..many).map(timing).collect()
 }
 
-/// The size from which the heap stays the faster one.
+/// Returns the size from which on the heap is always the faster one.
 fn crossover(list: &[Point], heap: &[Point]) -> Option<u32> {
     let pairs = || list.iter().zip(heap);
     let last_lost = pairs().rposition(|(list, heap)| heap.steady >= list.steady);
@@ -206,7 +207,7 @@ fn crossover(list: &[Point], heap: &[Point]) -> Option<u32> {
 }
 
 impl Report {
-    /// Draws nanoseconds along the requests: a panel for each way to measure.
+    /// Draws nanoseconds over the number of requests: a panel for each method.
     fn drawing(&self) -> Drawing {
         let panel = |(caption, _, of): Way| {
             let lines = self.series.iter().map(|Series { kind, store, points }| {

@@ -1,4 +1,4 @@
-//! Times of calls that were made in several rounds.
+//! Times of calls from several rounds.
 
 use hdrhistogram::Histogram;
 
@@ -11,7 +11,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Creates a record of no call.
+    /// Creates an empty record.
     pub(crate) fn empty() -> Record {
         let minute = 60_000_000_000;
         let histogram = Histogram::new_with_bounds(1, minute, 3).expect("valid bounds");

@@ -1,4 +1,4 @@
-//! The result of a run, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::peers::Peer;
 use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 
-/// Everything one run found out. Times are in nanoseconds.
+/// Results of one run. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
@@ -18,17 +18,17 @@ pub(crate) struct Report {
     pub(crate) experiments: Vec<ExperimentReport>,
 }
 
-/// One experiment of every peer.
+/// Results of every peer in one experiment.
 #[derive(Debug, Serialize)]
 pub(crate) struct ExperimentReport {
     pub(crate) name: &'static str,
-    /// Octets of the GIOP messages, which the raw exchange moves as well.
+    /// Octets of the GIOP messages, which the raw exchange sends, too.
     pub(crate) request_octets: usize,
     pub(crate) reply_octets: usize,
     pub(crate) peers: Vec<PeerReport>,
 }
 
-/// One experiment of one peer.
+/// Results of one peer in one experiment.
 #[derive(Debug, Serialize)]
 pub(crate) struct PeerReport {
     pub(crate) peer: Peer,
@@ -40,9 +40,9 @@ pub(crate) struct PeerReport {
     pub(crate) p99: u64,
     pub(crate) p999: u64,
     pub(crate) max: u64,
-    /// CPU time per call of the whole client process, where the kernel tells it.
+    /// CPU time per call of the whole client process, if the kernel reports it.
     pub(crate) client_cpu: Option<u64>,
-    /// CPU time per call of the whole server process, where the kernel tells it.
+    /// CPU time per call of the whole server process, if the kernel reports it.
     pub(crate) server_cpu: Option<u64>,
     pub(crate) to_raw: Option<Ratio>,
     pub(crate) to_omniorb: Option<Ratio>,
@@ -50,17 +50,17 @@ pub(crate) struct PeerReport {
     pub(crate) curve: Vec<(f64, u64)>,
 }
 
-/// How the medians of two peers compare.
+/// Ratio of two peers' medians.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(crate) struct Ratio {
-    /// Between the best round of each: what software costs when the machine disturbs least.
+    /// Ratio of the best rounds: the cost of software with the least disturbance by the machine.
     pub(crate) best: f64,
-    /// Smallest and largest between rounds that followed each other: how far to trust it.
+    /// Smallest and largest ratio of consecutive rounds: how far to trust it.
     pub(crate) range: (f64, f64),
 }
 
 impl Ratio {
-    /// Compares the medians of rounds taken in turns. `None` without rounds.
+    /// Compares the medians of alternating rounds. `None` without rounds.
     pub(crate) fn between(these: &[u64], others: &[u64]) -> Option<Ratio> {
         let ratio = |this: u64, other: u64| this as f64 / other as f64;
         let neighbours = these.iter().zip(others);
@@ -73,13 +73,13 @@ impl Ratio {
 }
 
 impl Report {
-    /// What the run says about `peer` in the experiment called `name`.
+    /// Returns the results of `peer` in the experiment `name`.
     pub(crate) fn of(&self, name: &str, peer: Peer) -> Option<&PeerReport> {
         let experiment = self.experiments.iter().find(|found| found.name == name)?;
         experiment.peers.iter().find(|found| found.peer == peer)
     }
 
-    /// Draws the times of all calls by their quantiles: a panel for each experiment, a line for each peer.
+    /// Draws the times of all calls by quantile: a panel for each experiment, a line for each peer.
     pub(crate) fn drawing(&self) -> Drawing {
         let micros = |&(quantile, time): &(f64, u64)| (quantile, time as f64 / 1e3);
         let panel = |it: &ExperimentReport| {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_taken_between_the_best_rounds() {
-        // One round of each was disturbed; that shows in the range alone.
+        // One round of each was disturbed, which affects only the range.
         let ratio = Ratio::between(&[300, 110, 120], &[100, 100, 200]).unwrap();
         assert_eq!(ratio.best, 1.1);
         assert_eq!(ratio.range, (0.6, 3.0));

@@ -1,4 +1,4 @@
-//! What a client process of any peer is told on standard input, and what it answers:
+//! Protocol of every peer's client process on standard input and output:
 //!
 //! ```text
 //! < ready                      connected, every operation tried once
@@ -14,10 +14,10 @@
 //! < 0:1 0:2 | 1:5              since the last time: stage and nanoseconds, threads apart (OxORB only)
 //! ```
 //!
-//! Servers print where they can be reached and understand `allocations` and `probes` only; omniORB's programs
-//! understand all but those.
+//! Servers print their addresses and support `allocations` and `probes` only; omniORB's programs support all other
+//! commands.
 //!
-//! The samples travel after `done`, so that CPU time read in between is that of the calls alone.
+//! The samples are sent after `done`, so that the CPU time read before is that of the calls alone.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
@@ -29,33 +29,33 @@ use oxorb_testkit::alloc;
 
 use crate::Result;
 
-/// One peer's way to make calls.
+/// Implementation of one peer's calls.
 pub(crate) trait Caller {
-    /// Names what can be called.
+    /// Name of an operation to call.
     type Operation: FromStr<Err = String>;
 
-    /// Makes as many calls as `clock` asks for: prepare the argument first, then `clock.time(|| one call)`.
+    /// Makes as many calls as `clock` requires: prepares the argument first, then runs `clock.time(|| one call)`.
     fn run(&mut self, operation: Self::Operation, size: u32, clock: &mut Clock) -> Result;
 }
 
-/// Times calls into memory set aside before the first of them.
+/// Clock that records the times of calls in memory allocated beforehand.
 pub(crate) struct Clock {
     calls: usize,
     samples: Vec<u64>,
 }
 
 impl Clock {
-    /// A clock that wants `calls` calls.
+    /// Returns a clock for `calls` calls.
     pub(crate) fn new(calls: usize) -> Clock {
         Clock { calls, samples: Vec::with_capacity(calls) }
     }
 
-    /// Returns how many calls it wants.
+    /// Returns the number of calls required.
     pub(crate) fn calls(&self) -> usize {
         self.calls
     }
 
-    /// Repeats `call`. The end of one call is the start of the next: one reading of the clock each.
+    /// Repeats `call`. The end of one call is the start of the next, with a single reading of the clock.
     pub(crate) fn time(&mut self, mut call: impl FnMut() -> Result) -> Result {
         let mut before = Instant::now();
         for _ in 0..self.calls {
@@ -101,7 +101,7 @@ pub(crate) fn serve<C: Caller>(caller: &mut C) -> Result {
     }
 }
 
-/// Prints where a server can be reached and returns when standard input closes.
+/// Prints the address of a server and returns when standard input closes.
 pub(crate) fn announce(address: &str) -> Result {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{address}")?;
@@ -119,7 +119,7 @@ pub(crate) fn announce(address: &str) -> Result {
     Ok(())
 }
 
-/// Switches the timeprobes of this process, or gives what they have stamped.
+/// Switches the timeprobes of this process, or returns their stamps.
 fn probes(switch: Option<&str>) -> Result<String> {
     match switch {
         Some("on") => probe::on(),

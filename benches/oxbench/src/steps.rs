@@ -1,4 +1,4 @@
-//! `oxbench steps`: the time of each step of one two-way call, on both sides, as timeprobes see it (A20, E6).
+//! `oxbench steps`: the time of each step of one two-way call, on both sides, by timeprobes (A20, E6).
 
 use std::fmt;
 use std::hint::black_box;
@@ -22,19 +22,19 @@ use crate::table::{Table, or_dash};
 /// Options of `oxbench steps`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` one on each, `free` leaves them to the kernel
+    /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` one on each, `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Over which protocols, of those of `oxbench protocols`
+    /// Protocols, of those of `oxbench protocols`
     #[arg(long, value_delimiter = ',', default_value = "giop-tcp", value_parser = protocol)]
     protocols: Vec<&'static Protocol>,
 
-    /// How many calls to look at
+    /// Number of calls to trace
     #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
-    /// Which call
+    /// Call to trace
     #[arg(long, default_value = "ping", value_parser = experiment_named)]
     only: &'static Experiment,
 
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Calls whose stages fit a thread's ring with room to spare.
+/// Calls at a time, whose stages fit a thread's ring with a margin.
 const AT_ONCE: u32 = 250;
 
 const WARM_UP: u32 = 2_000;
@@ -80,7 +80,7 @@ fn steps_over(protocol: &'static Protocol, options: &Options, folder: &Folder) -
     Ok(Steps { protocol: protocol.name, steps: samples.steps() })
 }
 
-/// Returns a protocol that probes can look into: ours, between two processes.
+/// Returns a protocol with probes: ours, between two processes.
 fn protocol(name: &str) -> std::result::Result<&'static Protocol, String> {
     let protocol = matrix::named(name)?;
     if protocol.is_ours() && protocol.transport != Transport::Memory {
@@ -89,10 +89,10 @@ fn protocol(name: &str) -> std::result::Result<&'static Protocol, String> {
     Err("steps are those of OxORB between two processes".to_owned())
 }
 
-/// A stage and the nanosecond in which it ended.
+/// Stage and the nanosecond in which it ended.
 type Stamp = (Stage, u64);
 
-/// The times of all calls, step by step, client's first; last the way there and back.
+/// Times of all calls, step by step, the client's first, the round trip last.
 #[derive(Default)]
 struct Samples {
     steps: Vec<(Step, Vec<u64>)>,
@@ -100,13 +100,13 @@ struct Samples {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// From the stage before to the end of this one.
+    /// Step from the previous stage to the end of this one.
     To(Stage),
-    /// From the client's framed request to its octets at the server.
+    /// Step from the client's framed request to its octets at the server.
     Request,
-    /// From the server's framed reply to its octets at the client.
+    /// Step from the server's framed reply to its octets at the client.
     Reply,
-    /// Everything between the first and the last stamp of one side.
+    /// Time between the first and the last stamp of one side.
     Whole(Side),
 }
 
@@ -116,7 +116,7 @@ struct Report {
     placement: String,
     experiment: &'static str,
     calls: u32,
-    /// What one stamp costs, and so what each step is measured too long.
+    /// Cost of one stamp, by which each step is measured too long.
     probe_nanoseconds: f64,
     protocols: Vec<Steps>,
 }
@@ -128,7 +128,7 @@ struct Steps {
     steps: Vec<Row>,
 }
 
-/// Nanoseconds.
+/// Times of one step, in nanoseconds.
 #[derive(Serialize)]
 struct Row {
     side: &'static str,
@@ -136,11 +136,11 @@ struct Row {
     mean: f64,
     p50: u64,
     p99: u64,
-    /// Microseconds of the same step in the tables of "pluggable protocols", on a 400 MHz Pentium II.
+    /// Microseconds of the corresponding step in the tables of "pluggable protocols", on a 400 MHz Pentium II.
     paper_microseconds: Option<f64>,
 }
 
-/// Makes calls and gives what was stamped on each side.
+/// Makes calls and returns the stamps of each side.
 fn stamps(pair: &mut Pair, experiment: &Experiment, calls: u32) -> Result<[Vec<Stamp>; 2]> {
     let switch = |process: &mut Process, command: &str| -> Result {
         process.tell(command)?;
@@ -154,7 +154,7 @@ fn stamps(pair: &mut Pair, experiment: &Experiment, calls: u32) -> Result<[Vec<S
     Ok([read(&mut pair.client)?, read(&mut pair.server)?])
 }
 
-/// The stamps of the one thread that calls, or serves.
+/// Returns the stamps of the only calling or serving thread.
 fn read(process: &mut Process) -> Result<Vec<Stamp>> {
     process.tell("probes")?;
     let line = process.hear()?;
@@ -233,7 +233,7 @@ impl Samples {
     }
 }
 
-/// The stamps of each call from `first` to `last`.
+/// Returns the stamps of each call from `first` to `last`.
 fn calls_of(stamps: &[Stamp], first: Stage, last: Stage) -> Vec<&[Stamp]> {
     let calls = stamps.chunk_by(|_, next| next.0 != first);
     let whole = |call: &&[Stamp]| {
@@ -274,7 +274,7 @@ impl Step {
         }
     }
 
-    /// P2, Tables 1 and 2. Where it has one row for what are two here, the first of the two has it.
+    /// Returns the time in P2, Tables 1 and 2. A row there for two steps here is that of the first one.
     fn in_the_paper(self) -> Option<f64> {
         let Step::To(stage) = self else { return None };
         Some(match stage {
@@ -297,7 +297,7 @@ impl Step {
     }
 }
 
-/// Nanoseconds of one stamp.
+/// Returns the nanoseconds of one stamp.
 fn probe_cost() -> f64 {
     const STAMPS: u32 = 100_000;
     probe::prepare();
@@ -327,7 +327,7 @@ impl fmt::Display for Report {
             "{}; {} x {}; a stamp costs {:.0} ns, which each step includes\n",
             self.placement, self.calls, self.experiment, self.probe_nanoseconds
         )?;
-        // One protocol may have a step that another has not.
+        // Protocols may differ in their steps.
         let mut rows: Vec<&Row> = Vec::new();
         for row in self.protocols.iter().flat_map(|protocol| &protocol.steps) {
             if !rows.iter().any(|known| known.names() == row.names()) {

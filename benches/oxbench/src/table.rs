@@ -1,11 +1,11 @@
-//! Tables of reports: columns that line up, whatever they hold.
+//! Tables of reports with aligned columns.
 
 use std::fmt::{self, Display};
 
-/// Narrowest column of numbers, so that tables of one report line up with each other.
+/// Narrowest column of numbers, so that the tables of one report are aligned.
 const NARROWEST: usize = 8;
 
-/// A table: each method adds columns, one for each heading, and says what a row has in them.
+/// Table whose methods add columns, one for each heading, with a function for the cells of a row.
 ///
 /// ```text
 /// Table::of(&report.rows)
@@ -43,7 +43,7 @@ impl<R: Copy> Table<R> {
         self.columns(false, headings, cells)
     }
 
-    /// Adds columns that line up on the right.
+    /// Adds right-aligned columns.
     pub(crate) fn right<C: IntoIterator<Item: Display>>(
         self,
         headings: impl IntoIterator<Item: Display>,
@@ -52,7 +52,7 @@ impl<R: Copy> Table<R> {
         self.columns(true, headings, cells)
     }
 
-    /// Adds columns of numbers with so many digits behind the point.
+    /// Adds columns of numbers with a number of digits after the point.
     pub(crate) fn fixed<C: IntoIterator<Item: Into<Option<f64>>>>(
         self,
         headings: impl IntoIterator<Item: Display>,
@@ -85,7 +85,7 @@ impl<R: Copy> Table<R> {
         self.right(headings, |row| cells(row).into_iter().map(show))
     }
 
-    /// A row may end early; the rest of it is blank.
+    /// Adds columns; a row may end early, and the rest of it is blank.
     fn columns<C: IntoIterator<Item: Display>>(
         mut self,
         is_number: bool,
@@ -127,12 +127,12 @@ impl<R> Display for Table<R> {
     }
 }
 
-/// Shows what may be missing.
+/// Formats a value that may be missing.
 pub(crate) fn or_dash(cell: Option<impl Display>) -> String {
     cell.map_or_else(|| "-".to_owned(), |cell| cell.to_string())
 }
 
-/// Shows the lowest and the highest of ascending numbers, in so many.
+/// Formats the lowest and the highest of ascending numbers, in multiples of `unit`.
 pub(crate) fn spread(ascending: &[u64], unit: u64) -> String {
     let [lowest, highest] = [ascending.first(), ascending.last()]
         .map(|number| number.copied().unwrap_or_default() / unit);

@@ -1,17 +1,17 @@
-//! Bounds that the project set itself, and whether a run met them. Times never fail anything.
+//! Project's bounds, and verdicts on a run. Times never cause a failure.
 
 use std::fmt;
 
 use crate::bootstrap::Ratio;
 
-/// What is asked and what was seen.
+/// Bound and observation.
 pub(crate) struct Verdict {
     bound: String,
-    /// `None`: the run does not tell.
+    /// Whether the bound was met, and the observation; `None` if the run does not show it.
     met: Option<(bool, String)>,
 }
 
-/// One line each.
+/// Verdicts, printed one per line.
 pub(crate) struct Verdicts(Vec<Verdict>);
 
 impl Verdicts {
@@ -25,7 +25,7 @@ pub(crate) fn at_most(bound: impl Into<String>, seen: Option<Ratio>, limit: f64)
     Verdict { bound: bound.into(), met: seen.map(met) }
 }
 
-/// Returns the verdict on a ratio that must be below a limit, not equal to it.
+/// Returns the verdict on a ratio that must be strictly below a limit.
 pub(crate) fn below(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
     let met = |seen: Ratio| (seen.seen < limit, format!("{seen}, wanted below {limit}"));
     Verdict { bound: bound.into(), met: seen.map(met) }

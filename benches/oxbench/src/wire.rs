@@ -1,12 +1,12 @@
-//! How long the GIOP messages of an experiment are, so that the raw exchange moves as many octets.
+//! Lengths of the GIOP messages of an experiment, so that the raw exchange sends as many octets.
 
 use crate::experiment::Operation;
 
-/// Octets of object key the raw exchange assumes: those of OxORB, with the slot of the operation; omniORB has twelve
-/// less.
+/// Octets of the object key that the raw exchange assumes: OxORB's, with the slot of the operation; omniORB's has
+/// twelve less.
 const KEY: usize = 26;
 
-/// Octets of one call's request and reply, GIOP headers included.
+/// Octets of one call's request and reply, including GIOP headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lengths {
     pub(crate) request: usize,
@@ -14,13 +14,13 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// Room for either message.
+    /// Returns the length of the longer message.
     pub(crate) fn longer(self) -> usize {
         self.request.max(self.reply)
     }
 }
 
-/// The GIOP 1.2 messages of one call, without service contexts.
+/// Returns the lengths of the GIOP 1.2 messages of one call, without service contexts.
 pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
     let name = match operation {
         Operation::Ping => "ping",
@@ -31,7 +31,7 @@ pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
     call(name, body, body)
 }
 
-/// The same of any operation whose argument and result have so many octets.
+/// Returns the lengths for any operation with an argument and a result of so many octets.
 pub(crate) fn call(operation: &str, argument: usize, result: usize) -> Lengths {
     Lengths { request: request_header(operation) + argument, reply: REPLY_HEADER + result }
 }
@@ -48,7 +48,7 @@ fn request_header(operation: &str) -> usize {
     at.next_multiple_of(8)
 }
 
-/// The argument, and the result as well: every operation is an echo.
+/// Returns the octets of the argument, equal to those of the result: every operation is an echo.
 fn body(operation: Operation, size: usize) -> usize {
     match operation {
         Operation::Ping => 8,
@@ -61,8 +61,8 @@ fn body(operation: Operation, size: usize) -> usize {
     }
 }
 
-/// A whole oneway request without arguments, GIOP 1.2, little-endian; with the slot of the operation as clients of our
-/// own send it.
+/// Returns a whole oneway request without arguments, GIOP 1.2, little-endian; with the slot of the operation, as sent
+/// by our own clients.
 pub(crate) fn oneway(key: &[u8], operation: &str, slot: Option<u16>) -> Vec<u8> {
     let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
     let align = |message: &mut Vec<u8>| message.resize(message.len().next_multiple_of(4), 0);

@@ -1,4 +1,4 @@
-//! `oxbench components --quick`, whose numbers are looked at for what is the same on every machine.
+//! `oxbench components --quick`, tested for results that are equal on every machine.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[test]
 fn a_quick_run_of_components_tells_what_it_was_asked() {
     let _guard = watchdog(Duration::from_secs(400));
-    // Little work, so that threads of real-time priority, where they may be had, leave the processor to other tests.
+    // Little work, so that real-time threads, if permitted, leave the processor to other tests.
     let arguments = [
         "components",
         "--quick",

@@ -1,4 +1,4 @@
-//! `oxorb bridge`: requests of one protocol become requests of another.
+//! `oxorb bridge`: passes requests of one protocol on as requests of another.
 
 use oxorb::bridge::{Bridge, Interfaces, Statistics};
 use oxorb::{Interface as _, Orb};
@@ -26,15 +26,15 @@ Examples:
   oxorb bridge --listen iiop://:2809 --idl bank.idl Account=corbaloc:uiop:/run/bank\\|Account
   oxorb bridge --listen shm:///run/radar Radar=file:radar.ior -ORBBudget 'clients requests=1000'")]
 pub(crate) struct Args {
-    /// References to stand for, each with a name: IOR:, corbaloc:, corbaname: or file:
+    /// References to bridge, each with a name: IOR:, corbaloc:, corbaname: or file:
     #[arg(required = true, value_name = "NAME=REF", value_parser = target)]
     targets: Vec<Target>,
-    /// Endpoint to listen at; may be given several times, and beside -ORBListenEndpoints
+    /// Endpoint to listen on; may be given several times, and in addition to -ORBListenEndpoints
     #[arg(long, value_name = "ENDPOINT")]
     listen: Vec<String>,
     #[command(flatten)]
     idl: IdlArgs,
-    /// Interface of a target whose reference does not say it, by its scoped name or repository id
+    /// Interface of a target whose reference does not name it: scoped name or repository id
     #[arg(long = "interface", value_name = "NAME=INTERFACE", value_parser = target)]
     interfaces: Vec<Target>,
     /// Output format
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Left and right of the `=`.
+/// Text to the left and right of the `=`.
 type Target = (String, String);
 
 fn target(text: &str) -> Result<Target, String> {
@@ -54,7 +54,7 @@ fn target(text: &str) -> Result<Target, String> {
     }
 }
 
-/// Passes on until a signal ends the process.
+/// Passes requests on until a signal ends the process.
 pub(crate) fn run(args: Args) -> Done {
     if let Some((name, _)) = args.interfaces.iter().find(|(name, _)| {
         let is_it = |(target, _): &Target| target == name;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Done {
                 true => "its target does not say its interface".to_owned(),
                 false => format!("the IDL does not have its interface {type_id}"),
             };
-            // The target may not be there yet.
+            // The target may not be running yet.
             anstream::eprintln!(
                 "warning: {name}: {unknown}, so references lead past the bridge; say --interface {name}=INTERFACE"
             );
@@ -106,7 +106,7 @@ pub(crate) fn run(args: Args) -> Done {
     tell(bridge.statistics(), args.format)
 }
 
-/// Returns what the IDL says of all interfaces in it.
+/// Returns the descriptions of all interfaces of the IDL.
 fn known(types: Option<&Types>) -> Result<Interfaces, Failed> {
     let mut known = Interfaces::default();
     if let Some(types) = types {

@@ -1,4 +1,4 @@
-//! `oxorb cert`: certificates to try TLS with.
+//! `oxorb cert`: test certificates for TLS.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use oxorb_terminal::output::Done;
 /// Commands of `oxorb cert`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make an authority, and certificates for a server and its clients
+    /// Make a certificate authority, and certificates for a server and its clients
     New(New),
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Command {
     them trust.\n\nExamples:\n  oxorb cert new\n  oxorb cert new --dir certs --host bank.example --host 10.0.0.7 --client alice --client bob"
 )]
 pub(crate) struct New {
-    /// Directory for the files; made if it is not there
+    /// Directory for the files; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Name or address by which clients reach the server; may be given several times
@@ -66,7 +66,7 @@ fn new(wanted: &New) -> Done {
     let failed =
         |path: &PathBuf, error: std::io::Error| because(format!("{}: {error}", shown(path)));
     DirBuilder::new().recursive(true).create(dir).map_err(|error| failed(dir, error))?;
-    // All or nothing: half of a set leads to certificates that do not know each other.
+    // Writes all files or none: certificates of different sets do not trust each other.
     for one in &made {
         let path = dir.join(&one.name);
         if path.symlink_metadata().is_ok() {

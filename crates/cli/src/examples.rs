@@ -1,4 +1,4 @@
-//! Tests that each example of a help text or a page is a command that is taken.
+//! Tests that each example in a help text or a page is a valid command.
 
 use std::ffi::OsString;
 use std::fs;
@@ -27,7 +27,7 @@ fn examples_of_pages_are_commands() {
     let mut checked = Checked::default();
     for page in pages {
         let text = fs::read_to_string(&page).unwrap().replace("\\\n", " ");
-        // What stands between fences, of which every other one ends a block.
+        // Text between fences; every other part lies outside a block.
         for block in text.split("\n```").skip(1).step_by(2) {
             let mut lines = block.lines();
             if lines.next() == Some("sh") {
@@ -38,7 +38,7 @@ fn examples_of_pages_are_commands() {
     checked.end(20);
 }
 
-/// Collects what the help of a command, and of all below it, says behind its options.
+/// Collects the text after the options in the help of a command and all its subcommands.
 fn help_texts(command: &clap::Command, texts: &mut Vec<(String, String)>) {
     let parts = [command.get_after_help(), command.get_after_long_help()];
     let told =
@@ -58,7 +58,7 @@ fn markdown(folder: &Path, pages: &mut Vec<PathBuf>) {
     }
 }
 
-/// Examples that were looked at.
+/// Number of examples checked.
 #[derive(Default)]
 struct Checked {
     commands: usize,
@@ -66,14 +66,14 @@ struct Checked {
 }
 
 impl Checked {
-    /// Looks at a line, if it has commands of ours.
+    /// Checks a line, if it contains commands of ours.
     fn line(&mut self, of: &str, line: &str) {
         let line = line.trim_start().trim_start_matches("$ ");
         if !line.contains("oxorb ") {
             return;
         }
         let Some(words) = shlex::split(line) else {
-            // Sentences have apostrophes.
+            // Prose has apostrophes.
             if line.starts_with("oxorb ") {
                 self.wrong.push(format!("{of}: {line}\na quotation does not end"));
             }
@@ -87,7 +87,7 @@ impl Checked {
     }
 
     fn command(&mut self, of: &str, words: &[String]) {
-        // A redirection, or a word about the example in brackets.
+        // A redirection, or a bracketed remark on the example.
         let ends = |word: &&String| !matches!(word.as_str(), ">" | "<") && !word.starts_with('(');
         let words: Vec<String> = words.iter().take_while(ends).cloned().collect();
         self.commands += 1;

@@ -1,4 +1,4 @@
-//! `oxorb explain`: the table of minor codes, readable.
+//! `oxorb explain`: explains exceptions and their minor codes.
 
 use std::fmt::{self, Write as _};
 
@@ -14,8 +14,7 @@ use oxorb_terminal::output::{Done, FAINT, Format, STRONG, because, print, print_
     oxorb explain OBJECT_NOT_EXIST OMG 2\n  oxorb explain 0x4f4d0002"
 )]
 pub(crate) struct Args {
-    /// Name of an exception, as TRANSIENT, and a minor code; or one of both. Without any, all exceptions and
-    /// codes are listed
+    /// Name of an exception, such as TRANSIENT, a minor code, or both; without any, all exceptions and codes are listed
     #[arg(value_name = "EXCEPTION|CODE", num_args = 0..=3)]
     wanted: Vec<String>,
     /// Output format
@@ -27,7 +26,7 @@ pub(crate) struct Args {
 struct Row {
     exception: &'static str,
     minor: u32,
-    /// Code as messages write it: `OMG 2`.
+    /// Code in the notation of messages: `OMG 2`.
     code: String,
     vendor: Option<&'static str>,
     name: &'static str,
@@ -35,11 +34,11 @@ struct Row {
     remedy: &'static str,
 }
 
-/// Codes to look for.
+/// Codes to search for.
 #[derive(Clone, Copy)]
 enum Code {
     Whole(u32),
-    /// The number that messages print, of one vendor or of any.
+    /// Number as printed in messages, of one vendor or of any.
     Number(Option<&'static str>, u32),
 }
 
@@ -107,7 +106,7 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Every exception, and its codes on lines of their own.
+/// Returns every exception, with a line for each of its codes.
 fn list(rows: &[Row]) -> String {
     let mut text = String::new();
     for kind in SystemExceptionKind::ALL {
@@ -123,10 +122,10 @@ fn list(rows: &[Row]) -> String {
     text
 }
 
-/// The part of a minor code that is not the vendor.
+/// Mask of the part of a minor code below the vendor id.
 const NUMBER: u32 = 0xfff;
 
-/// A minor code as messages write it.
+/// Returns a minor code in the notation of messages.
 fn spelled(code: u32) -> String {
     match minor::vendor(code) {
         Some(vendor) => format!("{vendor} {}", code & NUMBER),
@@ -134,7 +133,7 @@ fn spelled(code: u32) -> String {
     }
 }
 
-/// Reads the exception, the code, or both.
+/// Parses the exception, the code, or both.
 fn wanted(
     words: &[&str],
 ) -> Result<(Option<SystemExceptionKind>, Option<Code>), oxorb_terminal::output::Failed> {
@@ -178,7 +177,7 @@ fn vendor(word: &str) -> Option<&'static str> {
     vendors.find(|vendor| vendor.eq_ignore_ascii_case(word))
 }
 
-/// Reads a number; one of eight hexadecimal digits needs no `0x`.
+/// Parses a number; one of eight hexadecimal digits needs no `0x`.
 fn number(word: &str) -> Option<u32> {
     let hex = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
     match hex {
@@ -190,7 +189,7 @@ fn number(word: &str) -> Option<u32> {
     }
 }
 
-/// Suggestions at most.
+/// Most suggestions.
 const SUGGESTED: usize = 3;
 
 fn unknown(word: &str) -> oxorb_terminal::output::Failed {

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Octets that are read at most: `/dev/zero` has more.
+/// Most octets to read: `/dev/zero` has more.
 pub(crate) const MOST_OCTETS: u64 = 16 << 20;
 
-/// Reads the text of a file. `what` names what it may hold.
+/// Reads the text of a file. `what` names the expected contents.
 pub(crate) fn file(path: &Path, what: &str) -> Result<String, String> {
     let opened = File::open(path);
     let text = opened.and_then(|file| read(file, what));
@@ -19,7 +19,7 @@ pub(crate) fn stdin(what: &str) -> Result<String, String> {
     read(io::stdin(), what).map_err(|error| format!("standard input: {error}"))
 }
 
-/// Reads a file, or standard input where its name is `-`, as it is.
+/// Reads a file as it is, or standard input if its name is `-`.
 pub(crate) fn octets(path: &Path, what: &str) -> Result<Vec<u8>, String> {
     let mut octets = Vec::new();
     let mut read = |from: &mut dyn Read| {
@@ -52,7 +52,7 @@ fn admit(octets: usize, what: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the byte order mark away that editors may put before UTF-8.
+/// Removes the byte order mark that editors may put before UTF-8.
 pub(crate) fn without_mark(text: String) -> String {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),

@@ -1,4 +1,4 @@
-//! `oxorb ior`: references, explained.
+//! `oxorb ior`: explains object references.
 
 use std::fmt::Write as _;
 
@@ -150,7 +150,7 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
     }
 }
 
-/// Vendors' tags are four letters; hexadecimal shows them better.
+/// Formats a vendor's tag of four letters in hexadecimal.
 fn tag(tag: u32) -> String {
     if tag < 1000 { tag.to_string() } else { format!("0x{tag:08x}") }
 }
@@ -239,7 +239,7 @@ fn fields_json(all: &[Field]) -> Value {
             None => {
                 fields.insert(field.label.to_owned(), value);
             }
-            // What is there more than once is a list.
+            // A repeated member becomes a list.
             Some(Value::Array(all)) => all.push(value),
             Some(one) => *one = Value::Array(vec![one.take(), value]),
         }

@@ -1,4 +1,4 @@
-//! Addresses and access rules of a service: `--host` and `--listen`, and the summary at the start.
+//! Addresses and access rules of a service: `--host` and `--listen`, and the summary at start.
 
 use oxorb::transport::Endpoint;
 use oxorb::{Builder, Ior, Orb, Ref};
@@ -7,20 +7,21 @@ use serde_json::{Value, json};
 
 use oxorb_terminal::output::{Done, Failed, print};
 
-/// Options of the address to listen on, beside `--port`.
+/// Options for the listening address, in addition to `--port`.
 #[derive(clap::Args)]
 pub(crate) struct Listening {
-    /// Address to listen at; this machine alone reaches the default. 0.0.0.0 or [::]: all addresses of one kind
+    /// Address to listen on; the default is reachable from this machine only. 0.0.0.0 or [::]: all IPv4 or IPv6
+    /// addresses
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; several may be given. Without HOST: all
-    /// addresses
+    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; may be given several times. Without
+    /// HOST: all addresses
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
 }
 
 impl Listening {
-    /// Lets an ORB listen.
+    /// Makes an ORB listen.
     pub(crate) fn at(&self, builder: Builder, port: u16) -> Builder {
         let endpoints = match self.listen.as_slice() {
             [] => self.endpoint(port),
@@ -37,29 +38,29 @@ impl Listening {
     }
 }
 
-/// Options of the address of a manager of deployment. Whoever calls one starts programs as its user, so it listens for that
-/// user alone unless it is told otherwise.
+/// Options for the listening address of a deployment manager. Its callers start programs as its user, so it listens for
+/// that user alone by default.
 #[derive(clap::Args)]
 pub(crate) struct ManagerListening {
-    /// Port to listen on over TCP; the reference outlives the process if it is always the same. 0: the system chooses.
-    /// Unless --port, --host or --listen is given, it listens on a UNIX socket that this user alone reaches
+    /// TCP port to listen on; the reference outlives the process if it is always the same; 0 lets the system choose.
+    /// Default: without --port, --host and --listen, a UNIX socket that only this user reaches
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Address to listen at over TCP: 127.0.0.1, which every user of this machine reaches, unless given. 0.0.0.0 or [::]: all
-    /// addresses of one kind
+    /// Address to listen on over TCP; default: 127.0.0.1, which every user of this machine reaches. 0.0.0.0 or [::]:
+    /// all IPv4 or IPv6 addresses
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; several may be given. Without HOST: all
-    /// addresses
+    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; may be given several times. Without
+    /// HOST: all addresses
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
 }
 
 impl ManagerListening {
-    /// Lets an ORB listen: on the socket of this name, or over TCP at `port` where an address alone is given.
+    /// Makes an ORB listen: on the socket of this name, or over TCP at `port` if only an address is given.
     ///
     /// # Errors
-    /// No place for a socket that this user alone reaches.
+    /// No folder for a socket that this user alone reaches.
     pub(crate) fn at(&self, builder: Builder, port: u16, socket: &str) -> Result<Builder, Failed> {
         if self.listen.is_empty() && self.port.is_none() && self.host.is_none() {
             return Ok(builder.listen(&crate::own::endpoint(socket)?));
@@ -70,19 +71,19 @@ impl ManagerListening {
     }
 }
 
-/// Reach of an ORB: who can connect to it, its access rules aside.
+/// Reach of an ORB: the callers that can connect to it, access rules aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Callers {
-    /// The user of the process, and root.
+    /// User of the process, and root.
     User,
     /// Every user of this machine.
     Machine,
-    /// Everybody on other machines, too.
+    /// Users of any machine in reach.
     Network,
 }
 
 impl Callers {
-    /// Returns those who can connect to the endpoints of an ORB.
+    /// Returns the callers that can connect to the endpoints of an ORB.
     pub(crate) fn of(orb: &Orb) -> Callers {
         let options = orb.options();
         let of_one = |endpoint: &Endpoint| {
@@ -99,7 +100,7 @@ impl Callers {
         options.listen.iter().map(of_one).max().unwrap_or(Callers::Network)
     }
 
-    /// Returns a word for programs.
+    /// Returns a machine-readable word.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Callers::User => "user",
@@ -108,8 +109,8 @@ impl Callers {
         }
     }
 
-    /// Returns what it means that they can connect to a manager of `orb`, where that is others than its user: `may` is what
-    /// whoever calls it can do.
+    /// Returns a warning if users other than its own can connect to a manager of `orb`: `may` describes what callers
+    /// can do.
     pub(crate) fn warning(self, orb: &Orb, may: &str) -> Option<String> {
         let who = match self {
             Callers::User => return None,
@@ -129,9 +130,8 @@ impl Callers {
     }
 }
 
-/// Returns the URLs of an object that its ORB knows by name: of its addresses for IIOP, which every ORB reads,
-/// then of those
-/// for other protocols.
+/// Returns the URLs of an object under a name that its ORB knows: for IIOP first, which every ORB supports, then for
+/// other protocols.
 pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
     let ior = object.ior();
     let iiop = ior
@@ -154,14 +154,14 @@ pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
     iiop.chain(others).collect()
 }
 
-/// Access to a service that has started.
+/// Access to a service that is running.
 pub(crate) struct Access<'a> {
     orb: &'a Orb,
-    /// Whether clients may not change what it keeps.
+    /// Whether clients may not change the service's contents.
     read_only: bool,
     /// Whether its command has `--read-only`.
     has_read_only: bool,
-    /// Servers that it calls; `None` where it calls none by its nature.
+    /// Servers that the service calls; `None` if it never calls any.
     federation: Option<String>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Access<'a> {
         Access { orb, read_only, has_read_only: true, federation: None }
     }
 
-    /// Returns the access to a service that has to be changed to be used, so that its command has no `--read-only`.
+    /// Returns the access to a service that is useless without changes, so that its command has no `--read-only`.
     pub(crate) fn open(orb: &'a Orb) -> Access<'a> {
         Access { has_read_only: false, ..Access::of(orb, false) }
     }
@@ -181,7 +181,7 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// Whether only this machine reaches every endpoint.
+    /// Reports whether every endpoint is reachable from this machine only.
     fn is_local(&self) -> bool {
         let options = self.orb.options();
         options.listen.iter().all(|endpoint| {

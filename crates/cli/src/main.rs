@@ -48,46 +48,46 @@ enum Command {
     Demo(oxorb_demo::Args),
     /// Make a project: IDL, a server and a client
     New(new::Args),
-    /// Check IDL files, or turn them into Rust
+    /// Check IDL files, or generate Rust from them
     #[command(subcommand)]
     Idl(idl::Command),
-    /// Keep, show and serve IDL as an Interface Repository
+    /// Store, show and serve IDL as an Interface Repository
     #[command(subcommand)]
     Ifr(ifr::Command),
-    /// Look into object references
+    /// Explain object references
     #[command(subcommand)]
     Ior(ior::Command),
-    /// Serve names, look into any ORB's name server, and remove names of what is gone
+    /// Serve names, inspect any ORB's name server, and remove names of objects that are gone
     #[command(subcommand)]
     Name(name::Command),
     /// Call an operation of any object, with types from its IDL
     Call(call::Args),
-    /// Serve an interface from a table of answers: a stand-in for a server that is not there yet
+    /// Serve an interface from a table of answers, as a stand-in for a missing server
     Serve(serve::Args),
     /// Pass requests on from one protocol to another, with references changed on the way
     Bridge(bridge::Args),
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
-    /// Manage a node for plans of components
+    /// Manage a node for deployment plans
     #[command(subcommand)]
     Node(node::Command),
-    /// Check plans of components, launch, change and stop them, and write what other engines run them by
+    /// Check, launch, change and stop deployment plans, and write them for other engines
     #[command(subcommand)]
     Deploy(deploy::Command),
     /// Push and receive events, watch channels, record and replay
     #[command(subcommand)]
     Event(event::Command),
-    /// Reach an object, and measure how long its answers take
+    /// Reach an object, and measure its response time
     Ping(ping::Args),
-    /// Make certificates to try TLS with
+    /// Make test certificates for TLS
     #[command(subcommand)]
     Cert(cert::Command),
-    /// Say what this host can guarantee to urgent threads, and what to change
+    /// Report what this host can guarantee to urgent threads, and what to change
     Doctor(doctor::Args),
-    /// Say what a system exception means and what to do about it
+    /// Explain a system exception and its remedies
     Explain(explain::Args),
-    /// Print the tab completion of a shell
+    /// Print a shell completion script
     Completions(completions::Args),
     /// Print or write the manual pages
     Man(man::Args),

@@ -11,8 +11,7 @@ use oxorb_terminal::output::{Done, because, print};
 #[command(after_help = "Where `man oxorb-event-pub` looks for them:\n  \
     oxorb man --to ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// Folder for a page of each command, made if it is not there; without it the page of `oxorb`
-    /// itself is printed
+    /// Folder for a page of each command, created if missing; without it, the page of `oxorb` itself is printed
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     to: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `oxorb new`: a project that builds at once, from an example of the repository.
+//! `oxorb new`: makes a project that builds at once, from an example of the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use oxorb_terminal::output::{Done, because, print};
     oxorb new plant --template lanes\n  \
     oxorb new radar --oxorb ../oxorb")]
 pub(crate) struct Args {
-    /// Folder of the project, which is made; its name is that of the package
+    /// Folder to create for the project; its name becomes that of the package
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
-    /// Example that the project begins with
+    /// Example to copy
     #[arg(long, value_enum, default_value_t)]
     template: Template,
-    /// Checkout of OxORB that it is built with; otherwise the one that this command was built from,
-    /// or the published version where that is gone
+    /// Checkout of OxORB to build with; default: the one that this command was built from, or the published version if
+    /// that is gone
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     oxorb: Option<PathBuf>,
 }
@@ -34,15 +34,15 @@ enum Template {
     Lanes,
 }
 
-/// An example of the repository, as a template.
+/// Example of the repository as a template.
 struct Files {
-    /// Package of the example, and the beginning of its programs' names.
+    /// Package of the example, and prefix of its programs' names.
     package: &'static str,
     programs: &'static str,
     texts: &'static [(&'static str, &'static str)],
 }
 
-/// Files of an example, by their paths in it.
+/// Lists the files of an example by their paths in it.
 macro_rules! files {
     ($name:literal: $($path:literal),*) => {
         Files {
@@ -89,7 +89,7 @@ pub(crate) fn run(args: Args) -> Done {
     ))
 }
 
-/// Returns the folder's name, if a package may have it.
+/// Returns the folder's name, if it is a valid package name.
 fn package_name(folder: &Path) -> Result<String, oxorb_terminal::output::Failed> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_fine = name.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! `oxorb node`: managers of nodes, which start the processes of plans.
+//! `oxorb node`: node managers, which start the processes of plans.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 /// Verbs of `oxorb node`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Manage a node: start, watch and end the processes of plans there
+    /// Manage a node: start, watch and end the processes of its plans
     #[command(
         after_help = "Whoever calls it starts the executables below --artifacts as this user. So it listens on a socket that this user alone\n\
         reaches, and over TCP only if told to: at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does, where -ORBAccess should let\n\
@@ -42,7 +42,8 @@ pub(crate) struct Args {
     /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Bind it in the Naming Service until it ends, as NODE.NodeManager, where execution managers find it with --naming
+    /// Bind the manager in the Naming Service until it ends, as NODE.NodeManager, where execution managers find it with
+    /// --naming
     #[arg(long)]
     bind: bool,
     #[command(flatten)]
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     /// Most plans with a part on this node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans)]
     max_plans: usize,
-    /// Output format; JSON is one line when it serves, and one for each incident
+    /// Output format; JSON writes one line when serving starts, and one for each incident
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -58,36 +59,36 @@ pub(crate) struct Args {
 /// Options for starting and ending processes.
 #[derive(clap::Args)]
 pub(crate) struct Starting {
-    /// Folder of executables that plans may name; relative locations begin there. Neither it nor what is in it may be changed
-    /// by other users
+    /// Folder of executables that plans may name; relative paths begin there. Other users must not be able to change it
+    /// or its contents
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
-    /// Argument of each process, such as -ORBMaxMessage=1000000, which wins over the plan's and this
-    /// command's; may be repeated
+    /// Argument of each process, such as -ORBMaxMessage=1000000, which overrides those of the plan and of this command;
+    /// may be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
     /// Most processes on a node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes)]
     max_processes: usize,
-    /// Seconds that a process may take from its start until it calls back
+    /// Time limit in seconds from the start of a process to its call back
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs())]
     start_timeout: u64,
-    /// Seconds that each call to a process may take: to install, connect and start its instances
+    /// Time limit in seconds of each call to a process: to install, connect and start its instances
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs())]
     call_timeout: u64,
-    /// Seconds that a process may take to remove its instances, and then to end; after that it is killed
+    /// Seconds for a process to remove its instances, and then to end, before it is killed
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs())]
     stop_timeout: u64,
 }
 
 impl Starting {
-    /// Returns the executables that plans may name. `usual` is the folder where none is given.
+    /// Returns the executables that plans may name. `usual` is the default folder.
     ///
     /// # Errors
-    /// None is given and there is no usual one; a folder that is not there, or that others may change.
+    /// No folder is given and there is no default; the folder is missing, or others may change it.
     pub(crate) fn executables(&self, usual: Option<&str>) -> Result<Artifacts, Failed> {
         let folder = self.artifacts.clone().or_else(|| usual.map(PathBuf::from));
         let artifacts = match (self.any_artifact, folder) {
@@ -104,7 +105,8 @@ impl Starting {
         Ok(artifacts)
     }
 
-    /// Returns the settings of node managers of an ORB, whose processes listen where it does and admit whom it admits.
+    /// Returns the settings of an ORB's node managers; their processes use the same listening addresses and access
+    /// rules.
     pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts) -> NodeSettings {
         let mut arguments = inherited(orb.options(), oxorb_terminal::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
@@ -125,7 +127,7 @@ impl Starting {
     }
 }
 
-/// Settings that protect a server from its clients: where they are arguments of the manager, its processes get them, too.
+/// Settings that protect a server from its clients; the manager passes them on to its processes.
 const PROTECTING: [&str; 14] = [
     "AcceptBiDirectionalGIOP",
     "IdleTimeout",
@@ -143,8 +145,8 @@ const PROTECTING: [&str; 14] = [
     "StallTimeout",
 ];
 
-/// Returns the arguments that processes have of their manager's ORB: its addresses, with ports that the system chooses and
-/// temporary sockets, its access rules, and limits among its own arguments.
+/// Returns the arguments that processes inherit from their manager's ORB: its addresses, with ports chosen by the
+/// system and temporary sockets, its access rules, and the limits among its own arguments.
 fn inherited(options: &Options, own: &[String]) -> Vec<String> {
     let mut endpoints: Vec<String> = Vec::new();
     for endpoint in &options.listen {
@@ -155,7 +157,7 @@ fn inherited(options: &Options, own: &[String]) -> Vec<String> {
                 endpoint.place = format!("{}:0", host.unwrap_or(&endpoint.place));
                 endpoint.options.retain(|(name, _)| *name != "portspan");
             }
-            // An abstract name has no rights that would hold for the file in its place.
+            // An abstract name has no file mode that the file in its place could inherit.
             "uiop" if !endpoint.place.starts_with('@') => endpoint.place.clear(),
             _ => continue,
         }
@@ -165,7 +167,7 @@ fn inherited(options: &Options, own: &[String]) -> Vec<String> {
         }
     }
     if endpoints.is_empty() {
-        // Places of other protocols are for one process; without any the process would listen everywhere.
+        // Addresses of other protocols serve one process only; without any, the process would listen on all addresses.
         endpoints.push("uiop://|mode=0600".to_owned());
     }
     let mut arguments = vec![format!("-ORBListenEndpoints={}", endpoints.join(";"))];
@@ -196,7 +198,7 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-/// Serves until the process is ended, and ends what it has started.
+/// Serves until the process ends, then ends the processes that were started.
 fn serve(args: &Args) -> Done {
     let artifacts = args.starting.executables(None)?;
     let key = format!("{}{NODE_MANAGER}", args.name);
@@ -245,7 +247,7 @@ fn serve(args: &Args) -> Done {
     Ok(())
 }
 
-/// Returns the executables that plans may name, for people.
+/// Returns the executables that plans may name, as text.
 pub(crate) fn shown(artifacts: &Artifacts) -> String {
     match artifacts {
         Artifacts::Refused => "nothing".to_owned(),
@@ -254,7 +256,7 @@ pub(crate) fn shown(artifacts: &Artifacts) -> String {
     }
 }
 
-/// Prints an incident: on standard error, or as JSON.
+/// Prints an incident on standard error or as JSON.
 pub(crate) fn incident(format: Format, event: &Event) {
     let text = event.to_string();
     match format {
@@ -265,7 +267,7 @@ pub(crate) fn incident(format: Format, event: &Event) {
     }
 }
 
-/// Name of a node's manager in the Naming Service.
+/// Returns the name of a node's manager in the Naming Service.
 pub(crate) fn name_of(node: &str) -> String {
     oxorb_naming::stringify(&[NameComponent {
         id: node.to_owned(),
@@ -287,7 +289,7 @@ fn bind(orb: &Orb, node: &str, manager: &NodeManagerRef) -> Result<(), Failed> {
 mod tests {
     use super::*;
 
-    /// Returns the arguments that processes inherit of a manager with these.
+    /// Returns the arguments that processes inherit from a manager with `own` arguments.
     fn inherited(own: &[&str]) -> Vec<String> {
         let own: Vec<String> = own.iter().map(|&one| one.to_owned()).collect();
         let orb = Orb::builder().args(own.clone()).listen_late().build().unwrap();
@@ -307,7 +309,7 @@ mod tests {
             endpoints("iiop://10.0.0.8:2811/allow=10.0.0.0/8"),
             expected("iiop://10.0.0.8:0/allow=10.0.0.0/8")
         );
-        // Whoever cannot reach a manager does not reach its processes.
+        // A client that cannot reach a manager does not reach its processes.
         assert_eq!(inherited(&[]), [expected("uiop://|mode=0600")]);
         assert_eq!(
             endpoints("uiop:///run/n|mode=0660&allow=gid:7"),
@@ -332,7 +334,7 @@ mod tests {
             got[1..],
             ["-ORBAccess=allow 10.0.0.0/8", "-ORBMaxMessage=5000", "-ORBMaxConnections=7"]
         );
-        // They win over what stands before them.
+        // They override earlier arguments.
         let mut options = Options::default();
         let plan = ["-ORBAccess", "allow all", "-ORBMaxConnections=1000"].map(str::to_owned);
         options.take_args(plan.into_iter().chain(got)).unwrap();

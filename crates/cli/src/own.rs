@@ -1,4 +1,4 @@
-//! Sockets that this user alone reaches: where managers listen unless they are told otherwise, and where their clients look.
+//! Sockets that only this user reaches: managers listen on them by default, and their clients look for them.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use oxorb_terminal::output::{Failed, because};
 
-/// Longest path of a socket in a folder for them (`sun_path`).
+/// Longest path of a socket (`sun_path`), in octets.
 const MOST_PATH: usize = 107;
 
-/// Longest name of a socket.
+/// Longest name of a socket, in octets.
 const MOST_NAME: usize = 48;
 
-/// Rights of a group and of all others.
+/// Permissions of the group and of others.
 const OF_OTHERS: u32 = 0o077;
 
-/// Makes the folder for sockets of this user, if it is not there, and returns the endpoint of a socket there.
+/// Creates the folder for sockets of this user, if missing, and returns the endpoint of a socket in it.
 ///
 /// # Errors
-/// A folder that others may change, one that cannot be made, a name that is no name of a file.
+/// A folder that others may change, a folder that cannot be created, an invalid file name.
 pub(crate) fn endpoint(name: &str) -> Result<String, Failed> {
     let folder = folders().into_iter().next().expect("the last is always there");
     let failed = |why: String| {
@@ -42,7 +42,7 @@ pub(crate) fn endpoint(name: &str) -> Result<String, Failed> {
     Ok(format!("uiop://{}|mode=0600", folder.join(name).display()))
 }
 
-/// Returns the URL of an object at a socket of this user, where one is.
+/// Returns the URL of an object at a socket of this user, if the socket exists.
 pub(crate) fn url(name: &str, key: &str) -> Option<String> {
     let mut sockets =
         folders().into_iter().filter(|folder| check(folder).is_ok()).map(|it| it.join(name));
@@ -50,8 +50,8 @@ pub(crate) fn url(name: &str, key: &str) -> Option<String> {
     Some(format!("corbaloc:uiop:{}|{key}", found.display()))
 }
 
-/// Folders that sockets may be in, the preferred one first: in that of this login, if it has one that nobody else may change,
-/// or else one of this user in `/tmp`, whose name is the same for every process of this user.
+/// Returns the possible folders of sockets, the preferred one first: the runtime folder of this login, if nobody else
+/// may change it, or else one in `/tmp` whose name is the same for every process of this user.
 fn folders() -> Vec<PathBuf> {
     let login = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let login = login.filter(|login| login.is_absolute() && check(login).is_ok());
@@ -66,10 +66,10 @@ fn folders() -> Vec<PathBuf> {
     login.into_iter().filter(fits).chain([shared]).collect()
 }
 
-/// Refuses a folder that is another user's, or that others may look into or write to.
+/// Refuses a folder of another user, or one that others may read or write.
 fn check(folder: &Path) -> Result<(), String> {
     let shown = folder.display();
-    // A link may be another user's.
+    // The target of a link may belong to another user.
     let there: Metadata =
         fs::symlink_metadata(folder).map_err(|error| format!("the folder {shown}: {error}"))?;
     if !there.is_dir() {

@@ -1,4 +1,4 @@
-//! `oxorb ping`: can the object be reached, how, and how fast does it answer?
+//! `oxorb ping`: reports whether and how an object can be reached, and measures its response time.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -32,10 +32,10 @@ pub(crate) struct Args {
     /// Milliseconds between calls
     #[arg(short = 'i', long, default_value_t = 0, value_name = "MS")]
     interval: u64,
-    /// Milliseconds a connection or a call may take
+    /// Time limit of a connection or a call in milliseconds
     #[arg(long, default_value_t = 2000, value_name = "MS")]
     timeout: u64,
-    /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
+    /// CORBA priority of the calls, 0 to 32767; selects the lane or band of the server
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
     /// Output format
@@ -43,22 +43,22 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Results of an endpoint.
+/// Results for one endpoint.
 #[derive(serde::Serialize)]
 struct Endpoint {
     protocol: String,
     address: String,
     reached: bool,
-    /// Failure, or what the object said of itself.
+    /// Failure, or the object's answer.
     what: String,
     first_call_ns: Option<u64>,
-    /// The reason for which calls do not take it, if they do not.
+    /// Reason why calls do not use the endpoint; `None` if they do.
     not_chosen: Option<String>,
-    /// An address of this host, which calls prefer to those of other profiles.
+    /// Whether it is an address of this host, which calls prefer to those of other profiles.
     same_host: bool,
 }
 
-/// Whether the server is on this host, as far as one profile tells.
+/// Whether the server is on this host, according to one profile.
 #[derive(serde::Serialize)]
 struct Host {
     /// Protocol of the address for clients on the same host.
@@ -137,8 +137,8 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Returns the endpoint that calls of this ORB take: of those that answer, the first in the order of its preference, and
-/// then of the reference.
+/// Returns the endpoint that calls of this ORB use: of those that answer, the first in the order of the ORB's
+/// preference, and then of the reference.
 fn chosen(orb: &Orb, tried: &[Endpoint]) -> Option<usize> {
     let answer = tried.iter().enumerate();
     let answer = answer.filter(|(_, endpoint)| endpoint.reached);
@@ -146,15 +146,15 @@ fn chosen(orb: &Orb, tried: &[Endpoint]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-/// Returns the place of a protocol in the preference of the ORB; those that it does not name come last, and of these those
-/// that may lose calls.
+/// Returns the rank of a protocol in the ORB's preference; unnamed protocols come last, those that may lose calls after
+/// the others.
 fn preference(orb: &Orb, protocol: &str) -> usize {
     let preferred = &orb.options().preferred;
     let place = preferred.iter().position(|name| name == protocol);
     place.unwrap_or(preferred.len() + usize::from(may_lose(orb, protocol)))
 }
 
-/// Reports whether calls over a protocol may be lost, so that others go before it.
+/// Reports whether a protocol may lose calls, so that others are preferred.
 fn may_lose(orb: &Orb, protocol: &str) -> bool {
     let protocol = orb.options().protocols.named(protocol);
     protocol.is_some_and(|protocol| !protocol.transport().facts().reliable)
@@ -184,7 +184,7 @@ fn why(orb: &Orb, tried: &[Endpoint], chosen: usize) -> String {
     }
 }
 
-/// Returns the reason for which calls do not take an endpoint; `None` for the one that they take.
+/// Returns the reason why calls do not use an endpoint; `None` for the chosen one.
 fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option<String> {
     let of = |at: usize| preference(orb, &tried[at].protocol);
     Some(if at == chosen {
@@ -205,8 +205,7 @@ fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option
     })
 }
 
-/// Returns what the profiles tell of their server's host, in view of what happened at the addresses
-/// for clients on it.
+/// Returns what the profiles state about their server's host, given the results at the addresses for clients on it.
 fn hosts(orb: &Orb, ior: &Ior, tried: &[Endpoint]) -> Vec<Host> {
     let protocols = &orb.options().protocols;
     let mut hosts = Vec::new();
@@ -247,7 +246,7 @@ fn beside(
     }
 }
 
-/// Returns the profiles that no protocol of the ORB reads.
+/// Returns the profiles that no protocol of the ORB supports.
 fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     let protocols = &orb.options().protocols;
     let known: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
@@ -274,10 +273,10 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     said
 }
 
-/// Tag of the profile that holds components of all the others.
+/// Tag of the profile that holds components shared by all others.
 const MULTIPLE_COMPONENTS: u32 = 1;
 
-/// An endpoint of a reference, and the object there.
+/// Endpoint of a reference, and the object there.
 struct At {
     protocol: String,
     address: String,
@@ -287,7 +286,7 @@ struct At {
 }
 
 /// Returns a reference for each endpoint of the original, in the order in which calls try them: addresses of this host
-/// before those of GIOP that may be elsewhere.
+/// before possibly remote GIOP addresses.
 fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
     let protocols = &orb.options().protocols;
     let place = |of: &str| protocols.iter().position(|it| it.name() == of);
@@ -351,7 +350,7 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
     each
 }
 
-/// Returns the profile with one of its addresses. Which calls a lane takes depends on its priority.
+/// Returns the profile with only one of its addresses. The calls that a lane accepts depend on its priority.
 fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
     let mut alone = profile.clone();
     alone.addresses = vec![address.clone()];
@@ -412,13 +411,13 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
     }
 }
 
-/// Why the one endpoint of `at` may not be reached from here, by the look of it.
+/// Returns why the only endpoint of `at` looks unreachable from here.
 fn doubt(at: &ObjectRef) -> Option<&'static str> {
     let profile = at.reference().ior().iiop_profiles().next()?;
     crate::reach::doubt(&profile.host, profile.port)
 }
 
-/// Adds what went wrong on the connection to an exception, where that is known.
+/// Adds the failure of the connection to an exception, if known.
 fn explained(exception: SystemException) -> String {
     let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
     match failure.as_ref().and_then(|failure| failure.attempts.last()) {

@@ -1,8 +1,8 @@
-//! Addresses that cannot be reached from other hosts, by the look of them.
+//! Addresses that look unreachable from other hosts.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Why clients may not reach an address, if its very look says so. Asks nobody.
+/// Returns why clients cannot reach an address, if that follows from the address alone. Does no I/O.
 pub(crate) fn doubt(host: &str, port: u16) -> Option<&'static str> {
     if port == 0 {
         return Some("no port: nobody can connect to 0");

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::idl::Reading;
 use oxorb_terminal::output::{Failed, because};
 
-/// IDL to take types from.
+/// Options for the IDL of types.
 #[derive(clap::Args)]
 pub(crate) struct IdlArgs {
     /// IDL file that declares the interface; may be given several times
@@ -25,7 +25,7 @@ pub(crate) struct IdlArgs {
 }
 
 impl IdlArgs {
-    /// Compiles the files. What is wrong with them is printed here.
+    /// Compiles the files; prints diagnostics.
     pub(crate) fn load(&self) -> Result<Types, Failed> {
         Ok(Types::new(self.reading.model(&self.files)?))
     }
@@ -40,20 +40,21 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The repository at a reference.
+    /// Returns the repository at a reference.
     pub(crate) fn repository(orb: &Orb, reference: &str) -> Result<RepositoryRef, Failed> {
         let found: Result<RepositoryRef, _> = orb.resolve(reference);
         found.map_err(|error| because(format!("the Interface Repository {reference}: {error}")))
     }
 
-    /// Lets the ORB know the valuetypes, by whose repository ids derived values come. A repository is asked when one comes.
+    /// Registers the valuetypes with the ORB, for derived values that arrive by repository id. Queries a repository
+    /// when one arrives.
     pub(crate) fn register_values(&self, orb: &Orb) {
         match self {
             Self::Idl(types) => orb.values().register_types(types.valuetypes()),
             Self::Repository(repository) => {
                 let repository = repository.clone();
                 orb.values().ask_for_types(move |id| {
-                    // What it cannot say is not known: the value is truncated or refused.
+                    // A type that the repository lacks is unknown: the value is truncated or refused.
                     client::type_of(&repository, id).ok().flatten()
                 });
             }
@@ -61,11 +62,11 @@ impl Source {
     }
 }
 
-/// Meaning of names in JSON to the command: types of the source, and every reference that an ORB understands.
+/// Meaning of names in JSON for the command: types of the source, and every reference that an ORB understands.
 pub(crate) struct Known<'k> {
     pub(crate) source: &'k Source,
     pub(crate) orb: &'k Orb,
-    /// `--defaults`: members left out are zero where the IDL says nothing else.
+    /// `--defaults`: omitted members are zero unless the IDL has a default.
     pub(crate) defaults: bool,
 }
 
@@ -84,7 +85,7 @@ impl Names for Known<'_> {
     fn name_of_type(&self, ty: &TypeCode) -> Option<String> {
         match self.source {
             Source::Idl(types) => types.name_of(ty).map(str::to_owned),
-            // Each question would be a call.
+            // Each query would be a call.
             Source::Repository(_) => None,
         }
     }
@@ -110,7 +111,7 @@ impl Names for Known<'_> {
 /// Returns a constant of IDL as JSON.
 fn constant(value: &Constant, types: &Types) -> Value {
     match value {
-        // As text, which is taken for numbers of 64 bits, where JSON has no such number.
+        // As text, which is accepted for 64-bit numbers, if JSON has no such number.
         Constant::Integer(value) => match i64::try_from(*value) {
             Ok(value) => value.into(),
             Err(_) => value.to_string().into(),

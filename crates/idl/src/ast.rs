@@ -1,32 +1,31 @@
-//! The syntax tree: what was written, before any name means anything.
+//! Syntax tree: the source as written, before names are resolved.
 //!
-//! The parser always returns a tree. Where the text could not be understood
-//! the tree has a [`DefinitionKind::Unusable`] (so that the name is known and
-//! its uses cause no further errors) or nothing at all; the diagnostics say why.
+//! The parser always returns a tree. Text that cannot be parsed becomes a [`DefinitionKind::Unusable`] (so that the
+//! name is known and its uses cause no further errors) or is omitted; the diagnostics give the reason.
 
 use crate::lex::Pragma;
 use crate::model::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
 use std::rc::Rc;
 
-/// File with all it includes.
+/// File with everything that it includes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) items: Vec<Item>,
 }
 
-/// Item where a definition may stand.
+/// Item at the level of definitions.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
     Definition(Definition),
     Pragma(Pragma, Span),
-    /// An included file begins here.
+    /// Start of an included file.
     FileStart,
-    /// The innermost included file ends here.
+    /// End of the innermost included file.
     FileEnd,
 }
 
-/// A name where it is declared or used.
+/// Name at its declaration or use.
 #[derive(Debug, Clone)]
 pub(crate) struct Ident {
     /// Name without the underscore that escapes it.
@@ -43,7 +42,7 @@ pub(crate) struct ScopedName {
 }
 
 impl ScopedName {
-    /// The whole name, from the first part to the last.
+    /// Returns the span of the whole name, from the first part to the last.
     pub(crate) fn span(&self) -> Span {
         let (first, last) = (self.parts[0].span, self.parts[self.parts.len() - 1].span);
         first.to(last)
@@ -66,7 +65,7 @@ pub(crate) struct Definition {
 /// Notes before a declaration that are not part of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
-    /// The comment.
+    /// Comment before the declaration.
     pub(crate) doc: Option<Box<str>>,
     pub(crate) annotations: Vec<Annotation>,
 }
@@ -74,7 +73,7 @@ pub(crate) struct Notes {
 impl Notes {
     pub(crate) const NONE: &Notes = &Notes { doc: None, annotations: Vec::new() };
 
-    /// The comment; empty if there is none.
+    /// Returns the comment; empty if there is none.
     pub(crate) fn doc(&self) -> String {
         self.doc.as_deref().unwrap_or_default().to_owned()
     }
@@ -158,16 +157,16 @@ pub(crate) enum DefinitionKind {
         prefix: Box<str>,
         prefix_span: Span,
     },
-    /// `import ::X;`; importing a file by name declares nothing we could know.
+    /// `import ::X;`; importing a file by name declares nothing that the front end can know.
     Import(Option<ScopedName>),
     Annotation(AnnotationDef),
     Template(Rc<Template>),
     Instance(Instance),
-    /// Reported already; only the name is worth keeping.
+    /// Definition that was reported as an error; only its name is kept.
     Unusable(Ident),
 }
 
-/// The words before the name of a valuetype.
+/// Words before the name of a valuetype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ValueWords {
     pub(crate) kind: ValueKind,
@@ -203,7 +202,7 @@ pub(crate) struct BitSet {
     pub(crate) fields: Vec<BitField>,
 }
 
-/// Declaration `bitfield` and the names it declares; none is padding.
+/// Declaration `bitfield` and the names it declares; none for padding.
 #[derive(Debug, Clone)]
 pub(crate) struct BitField {
     pub(crate) notes: Notes,
@@ -213,7 +212,7 @@ pub(crate) struct BitField {
     pub(crate) names: Vec<Ident>,
 }
 
-/// A component or connector.
+/// Component or connector.
 #[derive(Debug, Clone)]
 pub(crate) struct Component {
     pub(crate) connector: bool,
@@ -226,7 +225,7 @@ pub(crate) struct Component {
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
     pub(crate) kind: PortKind,
-    /// An interface or `Object`, event type, or port type.
+    /// Interface or `Object`, event type, or port type.
     pub(crate) ty: TypeSpec,
     pub(crate) name: Ident,
 }
@@ -261,7 +260,7 @@ pub(crate) struct AnnotationDef {
 
 #[derive(Debug, Clone)]
 pub(crate) struct AnnotationMember {
-    /// `None` is `any`.
+    /// Type of the member; `None` is `any`.
     pub(crate) ty: Option<TypeSpec>,
     pub(crate) name: Ident,
     pub(crate) default: Option<Expr>,
@@ -305,7 +304,7 @@ pub(crate) struct Instance {
     pub(crate) alias: Option<Span>,
 }
 
-/// A type or a value; a name may be either.
+/// Type or value; a name may be either.
 #[derive(Debug, Clone)]
 pub(crate) enum TemplateArg {
     Type(TypeSpec),
@@ -330,7 +329,7 @@ pub(crate) struct Interface {
     pub(crate) body: Vec<Item>,
 }
 
-/// A type that may be defined in passing, inside another declaration.
+/// Type that may be defined within another declaration.
 #[derive(Debug, Clone)]
 pub(crate) enum Constructed {
     Struct(Struct),
@@ -338,23 +337,22 @@ pub(crate) enum Constructed {
     Enum(Enum),
 }
 
-/// A struct or an exception.
+/// Struct or exception.
 #[derive(Debug, Clone)]
 pub(crate) struct Struct {
     pub(crate) name: Ident,
-    /// Bases; one at most is allowed, and none for an exception.
+    /// Bases; at most one is allowed, and none for an exception.
     pub(crate) bases: Vec<ScopedName>,
     pub(crate) members: Vec<Member>,
     pub(crate) asides: Asides,
 }
 
-/// Pragmas and file borders among members: each with the number of members
-/// before it.
+/// Pragmas and file boundaries among members: each with the number of members before it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asides(pub(crate) Vec<(usize, Item)>);
 
 impl Asides {
-    /// Returns the items that stand right behind so many members.
+    /// Returns the items directly after this number of members.
     pub(crate) fn behind(&self, members: usize) -> impl Iterator<Item = &Item> {
         let first = self.0.partition_point(|(at, _)| *at < members);
         let rest = self.0[first..].iter();
@@ -370,7 +368,7 @@ pub(crate) struct Member {
     pub(crate) declarators: Vec<Declarator>,
 }
 
-/// A name and, for an array, its dimensions.
+/// Name and, for an array, its dimensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Declarator {
     pub(crate) name: Ident,
@@ -385,7 +383,7 @@ pub(crate) struct Union {
     pub(crate) asides: Asides,
 }
 
-/// The labels of one union member and the member.
+/// Labels of one union member, and the member.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) labels: Vec<Label>,
@@ -406,7 +404,7 @@ pub(crate) struct Enum {
     pub(crate) enumerators: Vec<Enumerator>,
 }
 
-/// A name in an enum or bitmask.
+/// Name in an enum or bitmask.
 #[derive(Debug, Clone)]
 pub(crate) struct Enumerator {
     pub(crate) notes: Notes,
@@ -416,7 +414,7 @@ pub(crate) struct Enumerator {
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) oneway: Option<Span>,
-    /// `None` is `void`.
+    /// Type of the result; `None` is `void`.
     pub(crate) returns: Option<TypeSpec>,
     pub(crate) name: Ident,
     pub(crate) params: Vec<Param>,
@@ -443,7 +441,7 @@ pub(crate) struct Attribute {
     pub(crate) set_raises: Vec<ScopedName>,
 }
 
-/// A type as it is written.
+/// Type as written.
 #[derive(Debug, Clone)]
 pub(crate) struct TypeSpec {
     pub(crate) kind: TypeKind,
@@ -458,7 +456,7 @@ pub(crate) enum TypeKind {
     WString(Option<Box<Expr>>),
     Sequence(Box<TypeSpec>, Option<Box<Expr>>),
     Map(Box<TypeSpec>, Box<TypeSpec>, Option<Box<Expr>>),
-    /// Digits and scale; without them only the type of a constant.
+    /// Digits and scale; `None` is allowed for the type of a constant only.
     Fixed(Option<Box<(Expr, Expr)>>),
     Any,
     ValueBase,
@@ -466,7 +464,7 @@ pub(crate) enum TypeKind {
     Constructed(Box<Constructed>),
 }
 
-/// A constant expression.
+/// Constant expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
     pub(crate) kind: ExprKind,
@@ -486,8 +484,7 @@ pub(crate) enum ExprKind {
     Fixed(Box<str>),
     Name(ScopedName),
     Unary(Unary, Box<Expr>),
-    /// A run of operators of one precedence, from left to right; kept flat so
-    /// that a long sum is no deep tree.
+    /// Operators of one precedence, from left to right; flat, so that a long sum is no deep tree.
     Chain(Box<Expr>, Vec<(Binary, Expr)>),
 }
 

@@ -1,4 +1,4 @@
-//! Driver: from paths to a model, for the command and for build scripts.
+//! Driver: compiles paths to a model, for the command and for build scripts.
 
 use crate::Options;
 use crate::diagnostic::{Code, Diagnostics, Problem, render_json, render_text};
@@ -11,11 +11,10 @@ use crate::source::{FileId, SourceMap, Span};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Compiles IDL files to one model that holds what all of them define and
-/// include. What one of them brought in is not read again for a later one.
+/// Compiles IDL files to one model of all their definitions and includes. A file that was included by one of them is
+/// not read again for a later one.
 ///
-/// Reads files and allocates; no other effect. The problems of one run are
-/// reported together.
+/// Reads files and allocates, without other effects. All problems of a run are reported together.
 ///
 /// # Errors
 /// [`Failed`] holds every problem with its place in the source.
@@ -63,7 +62,7 @@ pub fn compile_from<P: AsRef<Path>>(
     }
 }
 
-/// Text without an error.
+/// Result of a compilation without errors.
 #[derive(Debug)]
 pub struct Compiled {
     /// Model of the text.
@@ -72,13 +71,13 @@ pub struct Compiled {
     pub report: Report,
 }
 
-/// Text with errors.
+/// Result of a compilation with errors.
 pub struct Failed {
     /// Errors; at least one.
     pub report: Report,
 }
 
-/// Report of a run, and the sources it speaks of.
+/// Report of a run, with its sources.
 #[derive(Debug)]
 pub struct Report {
     /// All files that were read.
@@ -88,12 +87,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the report for people, with the lines in question; see [`render_text`].
+    /// Returns the report as text, with source lines; see [`render_text`].
     pub fn text(&self, colour: bool) -> String {
         render_text(&self.diagnostics, &self.sources, colour)
     }
 
-    /// Returns the report for tools; see [`render_json`].
+    /// Returns the report as JSON; see [`render_json`].
     pub fn json(&self) -> String {
         render_json(&self.diagnostics, &self.sources)
     }
@@ -117,7 +116,7 @@ fn load(path: &Path, sources: &mut SourceMap, out: &mut Diagnostics) -> Option<F
     match sources.load_main(path) {
         Ok(file) => Some(file),
         Err(error) => {
-            // An empty text stands in, so that there is a place to report at.
+            // An empty text provides a place for the report.
             let file = sources.add_builtin(&path.to_string_lossy(), "", None);
             let at = Span { file, ..Span::default() };
             let path = path.to_owned();
@@ -136,14 +135,14 @@ fn analyse(
 ) -> Option<Model> {
     let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
     if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
-        // Every name of the missing file would be reported as unknown.
+        // Otherwise, every name of the missing file would be reported as undeclared.
         return None;
     }
     let tree = parse(tokens, out);
     resolve(&tree, sources, options, out)
 }
 
-/// A file named by the user that cannot be read.
+/// File named by the user that cannot be read.
 #[derive(Debug)]
 struct Unreadable {
     path: PathBuf,

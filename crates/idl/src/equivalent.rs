@@ -1,5 +1,4 @@
-//! Components, homes and event types as the plain interfaces and valuetypes
-//! they stand for (CORBA 3.3 part 3, chapter 6).
+//! Plain interfaces and valuetypes that components, homes and event types stand for (CORBA 3.3 part 3, chapter 6).
 
 use crate::driver::{Failed, compile_from};
 use crate::model::{DefKind, Model};
@@ -10,11 +9,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// The IDL of CORBA 2 that a model is equivalent to: what a client that knows
-/// nothing of components sees.
+/// Prints the CORBA 2 IDL that a model is equivalent to: the view of a client without component support.
 ///
-/// Everything else is printed as by [`print()`](crate::print::print). The text
-/// includes `Components.idl`, where it needs what is defined there.
+/// All other definitions are printed as by [`print()`](crate::print::print). The text includes `Components.idl` if
+/// needed.
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
@@ -32,8 +30,8 @@ pub fn print(model: &Model) -> String {
     Printer::new(model, true).text()
 }
 
-/// Returns a hash of all that [`print()`] prints: equal for IDL that differs in comments and layout alone (FNV-1a,
-/// 64 bits). It tells versions apart, and proves nothing to an adversary.
+/// Returns a hash of the output of [`print()`]: equal for IDL that differs only in comments and layout (FNV-1a, 64
+/// bits). The hash distinguishes versions, but is not cryptographic.
 pub fn hash(model: &Model) -> u64 {
     print(model).bytes().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
         (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -43,11 +41,11 @@ pub fn hash(model: &Model) -> u64 {
 /// Returns the equivalent IDL as a model: without components, connectors, homes and port types.
 /// Event types are valuetypes that [are events](crate::model::ValueType::event).
 ///
-/// `options` are those that the model was made with; `Components.idl` is the
-/// file of this name in the include folders, or the one that OxORB brings.
+/// `options` are those that the model was made with; `Components.idl` is the file of this name in the include folders,
+/// or else the one built into OxORB.
 ///
 /// # Errors
-/// If a `Components.idl` of others lacks what components need.
+/// A foreign `Components.idl` lacks definitions that components need.
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
@@ -61,7 +59,7 @@ pub fn hash(model: &Model) -> u64 {
 /// ```
 pub fn compile(model: &Model, options: &Options) -> Result<Model, Failed> {
     let options = Options {
-        // They have done what they had to.
+        // Macros have already been expanded.
         defines: Vec::new(),
         ..options.clone()
     };

@@ -1,17 +1,15 @@
-//! Entry point of the fuzz target: whatever the octets are, nothing may panic
-//! or run away.
+//! Entry point of the fuzz target: no input may cause a panic or unbounded work.
 
 use crate::diff::diff;
 use crate::model::Model;
 use crate::source::{Memory, SourceMap};
 use crate::{Options, compile_from, equivalent, format, print, show};
 
-/// Compiles the octets as a file that may include itself, renders what there is
-/// to say, and shows and formats what can be.
+/// Compiles the octets as a file that may include itself, renders the diagnostics, and shows and formats the result.
 pub fn compile_everything(data: &[u8]) {
     let files = Memory([("self".into(), data.to_vec())].into());
     let mut options = Options::default();
-    // A file that includes itself often is no other case than one that does twice, and takes as much longer.
+    // A file that includes itself often takes longer than one that does so twice, but tests nothing more.
     options.limits.include_depth = 4;
     options.limits.includes = 8;
     options.limits.macro_octets = 1 << 17;
@@ -38,7 +36,7 @@ fn views(model: &Model) {
     assert_eq!(diff(model, model), []);
 }
 
-/// Checks that text which was formatted once stays as it is.
+/// Checks that formatting is idempotent.
 fn style(text: &str) {
     let options = format::Options::default();
     if let Ok(formatted) = format::format(text, &options) {

@@ -10,14 +10,14 @@ use crate::model::{
 use crate::print::Printer;
 use crate::source::Span;
 
-/// The handler of each interface.
+/// Reply handler of each interface.
 pub type Handlers = BTreeMap<DefId, DefId>;
 
-/// Adds to the model the reply handlers of these interfaces: for `Account` an interface `AMI_AccountHandler` beside it,
-/// with more of `AMI_` before it where that name is taken. Also `Messaging::ReplyHandler` and
-/// `Messaging::ExceptionHolder`, unless they are there.
+/// Adds the reply handlers of these interfaces to the model: for `Account`, an interface `AMI_AccountHandler` in the
+/// same scope, with further `AMI_` prefixes if that name is taken. Adds `Messaging::ReplyHandler` and
+/// `Messaging::ExceptionHolder`, too, if missing.
 ///
-/// Of an interface all bases have to be named, too. What cannot be called from outside gets no handler.
+/// `of` must contain all bases of its interfaces. Interfaces that cannot be called remotely get no handler.
 pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> Handlers {
     let mut of: Vec<DefId> = of.into_iter().collect();
     of.sort_by_key(|id| model.order(*id));
@@ -54,7 +54,7 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
     handlers
 }
 
-/// The interfaces of the main files that can be called from outside, and all that they inherit from.
+/// Returns the interfaces of the main files that can be called remotely, and all their bases.
 pub fn all(model: &Model) -> Vec<DefId> {
     let mut all = Vec::new();
     for def in model.defs().filter(|def| def.in_main_file) {
@@ -70,8 +70,8 @@ pub fn all(model: &Model) -> Vec<DefId> {
     all
 }
 
-/// The model as IDL, with all that is implied by these interfaces and their bases: reply handlers, and the `sendc_`
-/// operations on the interfaces.
+/// Prints the model as IDL, with the reply handlers and the `sendc_` operations implied by these interfaces and their
+/// bases.
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
@@ -97,7 +97,7 @@ pub fn print(model: &Model, of: impl IntoIterator<Item = DefId>) -> String {
     Printer::new(&model, false).text()
 }
 
-/// Names that are taken, by scope and in lower case.
+/// Names in use, by scope and in lower case.
 struct Names(HashSet<(Option<DefId>, String)>);
 
 impl Names {
@@ -106,7 +106,7 @@ impl Names {
         Names(taken.map(|def| (def.parent, def.name.to_ascii_lowercase())).collect())
     }
 
-    /// Takes `AMI_AccountHandler`, or a longer name if that one is taken.
+    /// Reserves `AMI_AccountHandler`, or a longer name if that one is taken.
     fn handler(&mut self, scope: Option<DefId>, interface: &str) -> String {
         let mut name = format!("AMI_{interface}Handler");
         while !self.0.insert((scope, name.to_ascii_lowercase())) {
@@ -116,8 +116,7 @@ impl Names {
     }
 }
 
-/// Returns the operations by which a handler is told about each call: of an operation once, of an
-/// attribute for getting and setting.
+/// Returns the operations that report a call to a handler: one for an operation, two for an attribute (get and set).
 fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     let mut all = Vec::new();
     for export in &of.exports {
@@ -147,7 +146,7 @@ fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     all
 }
 
-/// The operations that send without waiting.
+/// Returns the operations that send without waiting.
 fn sends(export: &Export, handler: DefId) -> Vec<Export> {
     let to = param("ami_handler", Type::Named(handler));
     match export {
@@ -195,13 +194,12 @@ fn returned(ty: &Type, marks: &[Annotation]) -> Param {
     Param { annotations: marks.to_vec(), ..param("ami_return_val", ty.clone()) }
 }
 
-/// Returns the handler's parameter for one that came back.
+/// Returns the handler's parameter for a result.
 fn told(of: &Param) -> Param {
     Param { annotations: in_place(&of.annotations), ..sent(of) }
 }
 
-/// Returns the annotations that say how octets are passed: a handler has them as whoever waits for
-/// the answer does.
+/// Returns the annotations that decide how octets are passed: a handler has those of the synchronous call.
 fn in_place(annotations: &[Annotation]) -> Vec<Annotation> {
     let marks = annotations.iter();
     marks.filter(|mark| mark.name == "in_place").cloned().collect()
@@ -221,7 +219,7 @@ fn param(name: &str, ty: Type) -> Param {
     }
 }
 
-/// A definition of the module `Messaging`, which an ORB brings along.
+/// Returns a definition of the module `Messaging`, which an ORB provides; adds it if missing.
 fn messaging(model: &mut Model, name: &str, kind: impl FnOnce() -> DefKind) -> DefId {
     let scoped = format!("Messaging::{name}");
     if let Some(known) = model.defs().find(|def| def.scoped_name == scoped) {
@@ -287,7 +285,7 @@ fn library(parent: Option<DefId>, name: &str, kind: DefKind) -> Def {
     }
 }
 
-/// A definition in the scope of another, with an id under the same prefix.
+/// Adds a definition in the scope of another, with an id under the same prefix.
 fn beside(
     model: &mut Model,
     of: DefId,

@@ -4,12 +4,10 @@
 //! paths --load--> text --preprocess--> tokens --parse--> syntax --check--> Model
 //!          \------------- every stage adds to one Diagnostics ------------/
 //! ```
-//! What can be made of a model: [IDL](mod@print), the [equivalent IDL](equivalent)
-//! of CORBA 2, [JSON](show), the [differences](diff) from another one.
-//! [`format`](mod@format) works on text alone.
+//! A model can be converted to [IDL](mod@print), the [equivalent IDL](equivalent) of CORBA 2 and [JSON](show), and
+//! [compared](diff) with another one. [`format`](mod@format) works on text alone.
 //!
-//! No stage stops at the first problem and none panics, whatever the input.
-//! Nothing here knows of a target language.
+//! No stage stops at the first problem or panics on any input. The crate is independent of target languages.
 #![forbid(unsafe_code)]
 
 mod ast;

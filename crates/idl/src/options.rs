@@ -2,44 +2,44 @@
 
 use std::path::PathBuf;
 
-/// Options of reading a source.
+/// Options for reading a source.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// Folders where `#include` looks, in order (`-I`).
+    /// Folders to search for `#include`, in order (`-I`).
     pub include_dirs: Vec<PathBuf>,
-    /// Macros defined beforehand: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE` (`-D`).
+    /// Predefined macros: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE` (`-D`).
     pub defines: Vec<String>,
-    /// Departures from the specification that pass as warnings.
+    /// Departures from the specification that are reported as warnings.
     pub lenient: Lenient,
-    /// Whether files that OxORB brings along, `<orb.idl>` and `<Components.idl>`, are left out, so that only those in
+    /// Whether the files built into OxORB, `<orb.idl>` and `<Components.idl>`, are ignored, so that only those in
     /// [`include_dirs`](Self::include_dirs) are found.
     pub no_builtins: bool,
-    /// Limits of what one source may cost.
+    /// Limits on the cost of one source.
     pub limits: Limits,
 }
 
-/// Departures from the specification that older compilers let pass; all off by
-/// default. Each that is switched on turns one error into a warning.
+/// Departures from the specification that older compilers accept; all off by default. Each one turns an error into a
+/// warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lenient {
     /// `#pragma prefix omg.org` without quotes (JacORB accepts it).
     pub unquoted_prefix: bool,
-    /// `in Foo foo`: a parameter named like its type but for case (TAO accepts it).
+    /// `in Foo foo`: parameter with its type's name in another case (TAO accepts it).
     pub parameter_named_like_type: bool,
-    /// `struct S { Foo foo; };`: a member named like its type but for case (JacORB and OpenJDK's `idlj` accept it).
+    /// `struct S { Foo foo; };`: member with its type's name in another case (JacORB and OpenJDK's `idlj` accept it).
     pub member_named_like_type: bool,
-    /// Names that differ from a keyword in case only (TAO's `-Cw`).
+    /// Names that differ from a keyword only in case (TAO's `-Cw`).
     pub keyword_case: bool,
-    /// `struct Right { string right; }`: a name like that of the scope around it
-    /// (in the Security Service's IDL that omniORB brings).
+    /// `struct Right { string right; }`: name of the enclosing scope in another case (occurs in the Security Service's
+    /// IDL in omniORB).
     pub named_like_scope: bool,
-    /// `default:` in a union whose labels cover all values (TAO accepts it): a member
-    /// that only `default` selects is left out, since it never travels.
+    /// `default:` in a union whose labels cover all values (TAO accepts it): a member that only `default` selects is
+    /// left out, since it is never marshalled.
     pub superfluous_default: bool,
 }
 
 impl Lenient {
-    /// Names that [`allow`](Self::allow) understands: those of the fields.
+    /// Names accepted by [`allow`](Self::allow): those of the fields.
     pub const NAMES: [&'static str; 6] = [
         "unquoted_prefix",
         "parameter_named_like_type",
@@ -49,7 +49,7 @@ impl Lenient {
         "superfluous_default",
     ];
 
-    /// Switches on the departure with this name; `false` if there is none.
+    /// Accepts the departure with this name. Returns `false` if there is none.
     ///
     /// ```
     /// let mut lenient = oxorb_idl::Lenient::default();
@@ -72,19 +72,19 @@ impl Lenient {
     }
 }
 
-/// Bounds on what one source may cost; an input that meets one is refused with
-/// an error that names it. Real IDL stays far below all of them.
+/// Limits on the cost of one source; an input beyond one is rejected with an error that names it. Real IDL stays far
+/// below all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most levels of nested `#include` (200).
+    /// Most levels of nested `#include` (default: 200).
     pub include_depth: usize,
-    /// Most files that are included, repeated ones counted again (16,384).
+    /// Most included files, counting repetitions (default: 16,384).
     pub includes: usize,
-    /// Most octets of source that are read, repeated includes counted again (64 MiB).
+    /// Most octets of source to read, counting repeated includes (default: 64 MiB).
     pub source_octets: usize,
-    /// Most octets of text that macros produce, each token counted with 16 more (16 MiB).
+    /// Most octets of text produced by macros, plus 16 for each token (default: 16 MiB).
     pub macro_octets: usize,
-    /// Most diagnostics that are kept (100).
+    /// Most diagnostics to keep (default: 100).
     pub diagnostics: usize,
 }
 

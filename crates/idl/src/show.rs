@@ -1,4 +1,4 @@
-//! A model as JSON, for tools in any language.
+//! JSON form of a model, for tools in any language.
 
 use crate::model::{
     Annotation, AnnotationValue, Attribute, ComponentExport, Def, DefId, DefKind, Direction,
@@ -8,11 +8,11 @@ use crate::model::{
 use crate::print::value_text;
 use serde_json::{Map, Value as Json, json};
 
-/// All definitions of a model: an object with the version of this form (1) and
-/// the definitions of the file scope, each with what it holds inside.
+/// Returns all definitions of a model: an object with the version of this form (1) and the definitions of the file
+/// scope, each with its contents.
 ///
-/// Definitions are named by their scoped names, without a leading `::`; keys
-/// with nothing to say (no comment, no annotation) are left out.
+/// Definitions are named by their scoped names, without a leading `::`; empty keys (no comment, no annotation) are
+/// omitted.
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
@@ -279,7 +279,7 @@ impl Show<'_> {
         exports.collect()
     }
 
-    /// Basic types by their names, others as objects with one key.
+    /// Returns a type: basic types by name, others as objects with one key.
     fn ty(&self, ty: &Type) -> Json {
         let element = |of: &Type, bound: &Option<u32>| match bound {
             Some(bound) => json!({ "of": self.ty(of), "bound": bound }),
@@ -309,8 +309,8 @@ impl Show<'_> {
         }
     }
 
-    /// Integers beyond 64 bits do not occur; enumerators and numbers that JSON
-    /// cannot hold are text.
+    /// Returns a value: integers beyond 64 bits do not occur; enumerators and numbers that JSON cannot represent are
+    /// text.
     fn value(&self, value: &Value) -> Json {
         match value {
             Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
@@ -346,7 +346,7 @@ impl Show<'_> {
     }
 }
 
-/// The name of a kind of definition, as IDL has it where it has one.
+/// Returns the name of a kind of definition: the IDL keyword if there is one.
 pub(crate) fn kind(kind: &DefKind) -> &'static str {
     match kind {
         DefKind::Module(_) => "module",
@@ -388,7 +388,7 @@ fn value_kind(kind: ValueKind) -> Json {
     }
 }
 
-/// `true`, or nothing.
+/// Returns `true`, or nothing.
 fn flag(set: bool) -> Json {
     match set {
         true => json!(true),
@@ -396,7 +396,7 @@ fn flag(set: bool) -> Json {
     }
 }
 
-/// An object without the keys that say nothing.
+/// Returns an object without its empty keys.
 fn compact(value: Json) -> Json {
     match value {
         Json::Object(all) => all.into_iter().filter(|(_, value)| !is_empty(value)).collect(),

@@ -5,20 +5,19 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
-/// A stretch of one source file, in octets of its decoded (UTF-8) text.
+/// Range of one source file, in octets of its decoded (UTF-8) text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// File of the [`SourceMap`].
     pub file: FileId,
     /// First octet.
     pub start: u32,
-    /// Octet behind the last one.
+    /// Octet after the last one.
     pub end: u32,
 }
 
 impl Span {
-    /// Returns the span from the start of `self` to the end of `other`; `self` alone when the two
-    /// stand in different files.
+    /// Returns the span from the start of `self` to the end of `other`; `self` alone if they are in different files.
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {
             return self;
@@ -26,38 +25,36 @@ impl Span {
         Span { end: other.end.max(self.end), ..self }
     }
 
-    /// The empty span right behind this one: where something is missing.
+    /// Returns the empty span directly after this one: the place of something missing.
     pub fn after(self) -> Span {
         Span { start: self.end, ..self }
     }
 }
 
-/// Names one file of a [`SourceMap`].
+/// Id of a file within its [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct FileId(pub(crate) u32);
 
-/// Source of files; tests keep them in memory ([`Memory`]).
+/// Source of files; tests keep files in memory ([`Memory`]).
 pub trait Loader: Send + Sync {
-    /// The octets of a file.
+    /// Loads the octets of a file.
     ///
     /// # Errors
-    /// Whatever opening or reading it ended with; `NotFound` makes an include
-    /// search go on with the next folder.
+    /// Failure to open or read it; after `NotFound`, an include search continues with the next folder.
     fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Reports whether there is a file to load. By default loads it to find out.
+    /// Reports whether there is a file to load. The default implementation loads it.
     fn exists(&self, path: &Path) -> bool {
         self.load(path).is_ok()
     }
 
-    /// Returns a single path for all paths that lead to the same file. By default only `.` is left
-    /// out.
+    /// Returns a single path for all paths of the same file. The default implementation only removes `.`.
     fn identity(&self, path: &Path) -> PathBuf {
         path.components().filter(|part| *part != Component::CurDir).collect()
     }
 }
 
-/// Reads from the file system.
+/// Loader for the file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
@@ -89,13 +86,13 @@ impl Loader for Memory {
     }
 }
 
-/// All files of one compilation: what spans and diagnostics refer to.
+/// All files of one compilation, referred to by spans and diagnostics.
 pub struct SourceMap {
     loader: Box<dyn Loader>,
     files: Vec<File>,
     /// The first reading of each file, by identity.
     first: HashMap<PathBuf, FileId>,
-    /// Places where macros were used, and where each macro is defined.
+    /// Places where macros were used, and the place of each macro's definition.
     expansions: HashMap<Span, Span>,
 }
 
@@ -103,28 +100,28 @@ struct File {
     path: PathBuf,
     text: Arc<str>,
     main: bool,
-    /// Text that OxORB brings along.
+    /// Whether it is a text built into OxORB.
     builtin: bool,
     included_at: Option<Span>,
-    /// Offsets where lines start; made when first asked for.
+    /// Offsets of line starts; computed on first use.
     lines: OnceLock<Box<[u32]>>,
     /// Segments by `start`; the first one starts at 0.
     segments: Vec<Segment>,
 }
 
-/// Segment from which on lines are called otherwise (`#line`).
+/// Segment of a file that a `#line` renumbers.
 struct Segment {
     start: u32,
     name: Arc<str>,
     first_line: u32,
 }
 
-/// A place as people and editors say it.
+/// Place in the form for people and editors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// File name, as given or as `#line` says.
+    /// File name, as given or set by `#line`.
     pub file: Arc<str>,
-    /// Line from 1, as `#line` says.
+    /// Line from 1, subject to `#line`.
     pub line: u32,
     /// Column from 1, in characters.
     pub column: u32,
@@ -136,7 +133,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The text a diagnostic quotes: all lines that are counted from one `#line`.
+/// Text quoted by a diagnostic: all lines numbered by one `#line`.
 pub(crate) struct Excerpt<'m> {
     pub(crate) name: &'m str,
     pub(crate) text: &'m str,
@@ -158,7 +155,7 @@ impl fmt::Debug for SourceMap {
 }
 
 impl SourceMap {
-    /// An empty map whose files come from `loader`.
+    /// Returns an empty map whose files come from `loader`.
     pub fn new(loader: impl Loader + 'static) -> Self {
         SourceMap {
             loader: Box::new(loader),
@@ -168,10 +165,10 @@ impl SourceMap {
         }
     }
 
-    /// Loads a file that was named on the command line.
+    /// Loads a file named on the command line.
     ///
     /// # Errors
-    /// What the loader says; `InvalidData` for files beyond 64 MiB.
+    /// Failure of the loader; `InvalidData` for files beyond 64 MiB.
     pub fn load_main(&mut self, path: &Path) -> io::Result<FileId> {
         let text = self.read(path)?;
         let id = self.insert(path, text, None);
@@ -186,7 +183,7 @@ impl SourceMap {
         id
     }
 
-    /// Loads a file that an `#include` at `included_at` asks for.
+    /// Loads the file of an `#include` at `included_at`.
     pub(crate) fn load_include(&mut self, path: &Path, included_at: Span) -> io::Result<FileId> {
         let (text, main) = match self.first.get(&self.identity(path)) {
             Some(known) => {
@@ -200,49 +197,49 @@ impl SourceMap {
         Ok(id)
     }
 
-    /// Whether there is a file to load.
+    /// Reports whether there is a file to load.
     pub(crate) fn exists(&self, path: &Path) -> bool {
         self.first.contains_key(&self.identity(path)) || self.loader.exists(path)
     }
 
-    /// Adds text of our own: predefined files, macros of the command line.
+    /// Adds built-in text: predefined files, macros of the command line.
     pub(crate) fn add_builtin(&mut self, name: &str, text: &str, at: Option<Span>) -> FileId {
         let id = self.insert(Path::new(name), text.into(), at);
         self.files[id.0 as usize].builtin = true;
         id
     }
 
-    /// Whether the file was named by the user, not only by an `#include`.
+    /// Reports whether the file was named by the user, not only by an `#include`.
     pub fn is_main(&self, file: FileId) -> bool {
         self.files[file.0 as usize].main
     }
 
-    /// Reports whether the file is one of those that OxORB brings along.
+    /// Reports whether the file is built into OxORB.
     pub(crate) fn is_builtin(&self, file: FileId) -> bool {
         self.files[file.0 as usize].builtin
     }
 
-    /// The path a file was loaded from.
+    /// Returns the path that a file was loaded from.
     pub fn path(&self, file: FileId) -> &Path {
         &self.files[file.0 as usize].path
     }
 
-    /// The whole text of a file.
+    /// Returns the whole text of a file.
     pub fn text(&self, file: FileId) -> &str {
         &self.files[file.0 as usize].text
     }
 
-    /// The text of a span, as written.
+    /// Returns the text of a span, as written.
     pub fn snippet(&self, span: Span) -> &str {
         self.text(span.file).get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    /// The `#include` that brought a file in.
+    /// Returns the place of the `#include` that loaded a file.
     pub fn included_at(&self, file: FileId) -> Option<Span> {
         self.files[file.0 as usize].included_at
     }
 
-    /// Paths of all files that were loaded, each once, sorted; what a build depends on.
+    /// Returns the paths of all loaded files, each once, sorted: the dependencies of a build.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths: Vec<_> = self
             .first
@@ -254,23 +251,23 @@ impl SourceMap {
         paths
     }
 
-    /// Returns the path that stands for this one when files are compared.
+    /// Returns the path by which files are compared.
     pub(crate) fn identity(&self, path: &Path) -> PathBuf {
         self.loader.identity(path)
     }
 
-    /// Remembers that what stands at `place` came out of the macro whose name
-    /// is defined at `defined`; the outermost one counts.
+    /// Records that the text at `place` came from the macro whose name is defined at `defined`; the outermost macro
+    /// counts.
     pub(crate) fn note_expansion(&mut self, place: Span, defined: Span) {
         self.expansions.entry(place).or_insert(defined);
     }
 
-    /// Returns where the macro is defined that gave what stands at `place`.
+    /// Returns the place of the definition of the macro that produced the text at `place`.
     pub(crate) fn expanded_from(&self, place: Span) -> Option<Span> {
         self.expansions.get(&place).copied()
     }
 
-    /// File, line and column of the start of a span.
+    /// Returns file, line and column of the start of a span.
     pub fn location(&self, span: Span) -> Location {
         let file = &self.files[span.file.0 as usize];
         let line_start = file.lines()[file.line_index(span.start)] as usize;
@@ -282,7 +279,7 @@ impl SourceMap {
         }
     }
 
-    /// The line of the start of a span, as `#line` counts.
+    /// Returns the line of the start of a span, subject to `#line`.
     pub(crate) fn line(&self, span: Span) -> u32 {
         let file = &self.files[span.file.0 as usize];
         let excerpt = self.excerpt(span);
@@ -294,7 +291,7 @@ impl SourceMap {
         Arc::clone(&self.files[file.0 as usize].text)
     }
 
-    /// `#line`: what starts at `start` is line `first_line` of `name`.
+    /// Handles `#line`: the text at `start` is line `first_line` of `name`.
     pub(crate) fn rename_from(
         &mut self,
         file: FileId,
@@ -364,8 +361,7 @@ impl File {
     }
 }
 
-/// Source is UTF-8 where it is well formed, ISO 8859-1 otherwise (the
-/// encoding of IDL before UTF-8 was common).
+/// Decodes source: UTF-8 if well formed, ISO 8859-1 otherwise (the usual encoding of IDL before UTF-8).
 fn decode(octets: Vec<u8>) -> String {
     match String::from_utf8(octets) {
         Ok(text) => match text.strip_prefix('\u{feff}') {
@@ -379,8 +375,8 @@ fn decode(octets: Vec<u8>) -> String {
 /// Reads a source of at most [`MAX_FILE`] octets.
 ///
 /// # Errors
-/// Those of the reader; `InvalidData` once more octets than that have been read, so that a device
-/// or a pipe without end takes no more memory than a file of the largest size.
+/// Failure of the reader; `InvalidData` once more octets have been read, so that an endless device or pipe takes no
+/// more memory than a file of the largest size.
 pub fn read(source: impl io::Read) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     let mut source = io::Read::take(source, MAX_FILE as u64 + 1);
@@ -396,7 +392,7 @@ fn too_large() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Largest size of one source file, in octets. Offsets are 32 bits; real IDL stays below 1 MiB.
+/// Largest size of one source file, in octets. Offsets have 32 bits; real IDL stays below 1 MiB.
 pub const MAX_FILE: usize = 64 << 20;
 
 #[cfg(test)]

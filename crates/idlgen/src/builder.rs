@@ -19,12 +19,11 @@ use crate::{Files, Marshalling, OperationLookup};
 
 /// Compiles IDL files for `oxorb::include_idl!`; call it from `build.rs`.
 ///
-/// Each file becomes one `.rs` of the same name in `OUT_DIR`, with everything
-/// it defines and what it needs of the files it includes. Cargo reruns the
-/// script when one of these changes. [`Builder`] offers more choice.
+/// Each file becomes one `.rs` of the same name in `OUT_DIR`, with all its definitions and those that they need from
+/// included files. Cargo reruns the script when one of these files changes. [`Builder`] has more options.
 ///
 /// # Errors
-/// Printed by `main` as they are: with the lines of IDL in question.
+/// Problems of the IDL or of files; returned from `main`, they are printed with the lines of IDL.
 ///
 /// ```no_run
 /// // build.rs
@@ -62,30 +61,29 @@ pub struct Builder {
     executors: bool,
 }
 
-/// The outcome of [`Builder::generate`].
+/// Result of [`Builder::generate`].
 #[derive(Debug)]
 pub struct Generated {
-    /// The Rust files, not written yet.
+    /// Rust files, not written yet.
     pub files: Files,
     /// Every IDL file that was read.
     pub sources: Vec<PathBuf>,
-    /// Warnings of the front end about each compilation.
+    /// Warnings of the front end, for each compilation.
     pub reports: Vec<Report>,
 }
 
-/// Why there is no Rust.
+/// Failure to generate Rust.
 ///
-/// `Debug` prints what `Display` does, so that a build script whose `main`
-/// returns it is readable.
+/// `Debug` prints the same as `Display`, so that a build script whose `main` returns it is readable.
 #[derive(thiserror::Error)]
 pub enum Error {
-    /// The IDL is wrong, or not supported yet.
+    /// IDL that is invalid, or not supported yet.
     #[error(transparent)]
     Idl(Box<Failed>),
-    /// A file cannot be written.
+    /// File that cannot be written.
     #[error("{0}")]
     Io(std::io::Error),
-    /// The builder was asked for something impossible; the text says what.
+    /// Impossible request to the builder; the text describes it.
     #[error("{0}")]
     Setup(String),
 }
@@ -109,7 +107,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Makes a compiler with no files to compile and no include folders.
+    /// Returns a compiler without files and include folders.
     pub fn new() -> Self {
         Self::default()
     }
@@ -127,8 +125,8 @@ impl Builder {
         self
     }
 
-    /// Adds a folder where `#include` looks, after those added before (`-I`).
-    /// The folder of the including file always comes first for `"..."`.
+    /// Adds a folder to search for `#include`, after those added before (`-I`). For `"..."`, the folder of the
+    /// including file always comes first.
     #[must_use]
     pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
         self.options.include_dirs.push(folder.into());
@@ -142,15 +140,15 @@ impl Builder {
         self
     }
 
-    /// Lets departures from the specification pass as warnings; none by default.
+    /// Accepts departures from the specification with a warning; none by default.
     #[must_use]
     pub fn lenient(mut self, lenient: Lenient) -> Self {
         self.options.lenient = lenient;
         self
     }
 
-    /// Leaves out the files that OxORB brings along, `<orb.idl>` and `<Components.idl>`: those in the include folders
-    /// are read instead.
+    /// Ignores the files built into OxORB, `<orb.idl>` and `<Components.idl>`: those in the include folders are read
+    /// instead.
     pub fn no_builtins(mut self, without: bool) -> Self {
         self.options.no_builtins = without;
         self
@@ -163,71 +161,72 @@ impl Builder {
         self
     }
 
-    /// Compiles all files together into one `name.rs`, so that what several of
-    /// them include is one set of Rust types. By default each file stands alone.
+    /// Compiles all files together into one `name.rs`, so that definitions that several of them include become one set
+    /// of Rust types. By default each file is compiled separately.
     #[must_use]
     pub fn joined(mut self, name: impl Into<String>) -> Self {
         self.joined = Some(name.into());
         self
     }
 
-    /// The module that generated code names, `::oxorb::__gen` by default; for
-    /// crates that re-export `oxorb` under another path.
+    /// Sets the module that generated code refers to, `::oxorb::__gen` by default; for crates that re-export `oxorb`
+    /// under another path.
     #[must_use]
     pub fn runtime(mut self, path: impl Into<String>) -> Self {
         self.runtime = path.into();
         self
     }
 
-    /// Chooses how values and calls are marshalled: by compiled code if nothing is said.
+    /// Chooses how values and calls are marshalled: by default by compiled code.
     ///
-    /// Both kinds write the same octets and refuse the same ones, and can be mixed at will; interpreted code is smaller
-    /// and slower, as `docs/marshalling.md` of the repository shows with numbers. `@interpreted` and `@interpreted(FALSE)`
-    /// in the IDL decide for a module, an interface or a type.
+    /// Both kinds write and reject the same octets, and can be mixed; interpreted code is smaller and slower, as the
+    /// figures in `docs/marshalling.md` of the repository show. `@interpreted` and `@interpreted(FALSE)` in the IDL
+    /// decide for a module, an interface or a type.
     #[must_use]
     pub fn marshalling(mut self, marshalling: Marshalling) -> Self {
         self.marshalling.whole = marshalling;
         self
     }
 
-    /// Interprets the definition of this name, such as `bank::Account`, and all in it: a module, an interface or a type.
+    /// Interprets the definition of this name, such as `bank::Account`, and its contents: a module, an interface or a
+    /// type.
     ///
-    /// Types that only interpreted interfaces use are interpreted as well.
+    /// Types that only interpreted interfaces use are interpreted, too.
     #[must_use]
     pub fn interpret(mut self, scoped_name: impl Into<String>) -> Self {
         self.marshalling.interpreted.push(scoped_name.into());
         self
     }
 
-    /// The operation of a valuetype with this name, such as `bank::Purse::spend`, may change the value: its method takes
-    /// `&mut self`. `@mutating` in the IDL says the same.
+    /// Lets the operation of a valuetype with this name, such as `bank::Purse::spend`, change the value: its method
+    /// takes `&mut self`. `@mutating` in the IDL does the same.
     #[must_use]
     pub fn mutating(mut self, operation: impl Into<String>) -> Self {
         self.mutating.push(operation.into());
         self
     }
 
-    /// Makes a further trait, for servants that answer later, from any thread (AMH), for the interface of this name, such as
-    /// `bank::Account`, or all interfaces in the module of this name; `@amh` in the IDL does the same. See
-    /// `docs/asynchronous.md` of the repository.
+    /// Generates an additional trait for servants that reply later, from any thread (AMH), for the interface of this
+    /// name, such as `bank::Account`, or all interfaces in the module of this name; `@amh` in the IDL does the same.
+    /// See `docs/asynchronous.md` of the repository.
     #[must_use]
     pub fn amh(mut self, scoped_name: impl Into<String>) -> Self {
         self.extra.amh.push(scoped_name.into());
         self
     }
 
-    /// Makes a further trait, for servants that belong to one thread, and need be neither `Send` nor `Sync`, for the interface
-    /// of this name, such as `bank::Account`, or all interfaces in the module of this name; `@confined` in the IDL does the
-    /// same. See `docs/mapping.md` of the repository.
+    /// Generates an additional trait for servants that belong to one thread, and need be neither `Send` nor `Sync`, for
+    /// the interface of this name, such as `bank::Account`, or all interfaces in the module of this name; `@confined`
+    /// in the IDL does the same. See `docs/mapping.md` of the repository.
     #[must_use]
     pub fn confined(mut self, scoped_name: impl Into<String>) -> Self {
         self.extra.confined.push(scoped_name.into());
         self
     }
 
-    /// Makes reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
-    /// this name or all in the module of this name; `@ami` in the IDL does the same. See `docs/asynchronous.md` of the
-    /// repository.
+    /// Generates reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
+    /// this name or all interfaces in the module of this name; `@ami` in the IDL does the same. See
+    /// `docs/asynchronous.md` of the repository.
     #[must_use]
     pub fn ami(mut self, scoped_name: impl Into<String>) -> Self {
         self.extra.ami.push(scoped_name.into());
@@ -235,33 +234,33 @@ impl Builder {
     }
 
     /// Lets servants of oneway operations return `Result<(), SystemException>` instead of nothing: of the operation of
-    /// this name, such as `bank::Account::accrue`, or all of an interface or module; `@fallible` in the IDL does the
-    /// same. A caller with SYNC_WITH_TARGET learns of the exception, others do not.
+    /// this name, such as `bank::Account::accrue`, or of all in an interface or module; `@fallible` in the IDL does the
+    /// same. Only callers with SYNC_WITH_TARGET receive the exception.
     #[must_use]
     pub fn fallible_oneways(mut self, scoped_name: impl Into<String>) -> Self {
         self.extra.fallible_oneways.push(scoped_name.into());
         self
     }
 
-    /// Makes traits for the executors of components and homes, and what joins them to a container; the crate needs
-    /// the feature `components` of `oxorb`. Otherwise only what clients see is made.
-    /// See `docs/components.md` of the repository.
+    /// Generates traits for the executors of components and homes, and the code that joins them to a container; the
+    /// crate needs the feature `components` of `oxorb`. Without it, only the client side is generated. See
+    /// `docs/components.md` of the repository.
     #[must_use]
     pub fn executors(mut self, wanted: bool) -> Self {
         self.executors = wanted;
         self
     }
 
-    /// Chooses how skeletons find operations by name; by a perfect hash by default.
+    /// Chooses how skeletons find operations by name; by default by a perfect hash.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
         self.operation_lookup = lookup;
         self
     }
 
-    /// Makes the table `rt_infos::RT_INFOS` of what `@rt(...)` says of the operations of the main files, for
-    /// `oxorb_sched::annotation::declare`. Without it, which is the default, nothing of `@rt` gets into a program: a build
-    /// script that asks a feature makes a program that has RT_Infos for configuration runs alone.
+    /// Generates the table `rt_infos::RT_INFOS` of the `@rt(...)` annotations on operations of the main files, for
+    /// `oxorb_sched::annotation::declare`. By default, programs contain no `@rt` data: a build script can make it
+    /// depend on a feature, so that only programs for configuration runs have RT_Infos.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), oxorb_idlgen::Error> {
@@ -278,9 +277,9 @@ impl Builder {
     /// Compiles without writing anything.
     ///
     /// # Errors
-    /// [`Error::Idl`] for the first file that does not compile, with all its
-    /// problems; [`Error::Setup`] without files, with an unusable runtime path,
-    /// with something to [interpret](Self::interpret) or an operation that is [mutating](Self::mutating) that is not there, or when two files would become the same Rust file.
+    /// [`Error::Idl`] for the first file that does not compile, with all its problems; [`Error::Setup`] without files,
+    /// with an invalid runtime path, if a name to [interpret](Self::interpret) or a [mutating](Self::mutating)
+    /// operation does not exist, or if two files would become the same Rust file.
     pub fn generate(&self) -> Result<Generated, Error> {
         if syn::parse_str::<syn::Path>(&self.runtime).is_err() {
             return Err(Error::Setup(format!("`{}` is not a Rust path", self.runtime)));
@@ -309,13 +308,13 @@ impl Builder {
         Ok(generated)
     }
 
-    /// Compiles, writes, and tells Cargo what to watch and which warnings to
-    /// show. For build scripts; elsewhere use [`generate`](Self::generate).
+    /// Compiles and writes the files, and prints the Cargo directives for files to watch and for warnings. For build
+    /// scripts; elsewhere use [`generate`](Self::generate).
     ///
     /// # Errors
     /// As [`generate`](Self::generate), and [`Error::Io`].
     pub fn compile(&self) -> Result<(), Error> {
-        // Watched even if they do not compile, or the build would stay broken.
+        // Watched even if they do not compile; otherwise the build would stay broken.
         for file in &self.files {
             println!("cargo:rerun-if-changed={}", file.display());
         }
@@ -362,12 +361,12 @@ impl Builder {
                 files[0].display()
             )));
         }
-        // Fails where IDL has a module `Components` of its own, with less in it.
+        // Fails if the IDL has its own module `Components`, which lacks definitions.
         let plain = match has_components(&compiled.model) {
             true => equivalent::compile(&compiled.model, &self.options).ok(),
             false => None,
         };
-        // What is said has places in the text that was written, not in the equivalent one.
+        // Places in messages refer to the original text, not to the equivalent one.
         let model = plain.as_ref().unwrap_or(&compiled.model);
         let extra = match &plain {
             Some(_) => &Extra {
@@ -420,7 +419,7 @@ impl Builder {
         model: &Model,
         extra: &Extra,
     ) -> Result<String, Unmapped> {
-        // File names only: where they lie differs from machine to machine.
+        // File names only: their folders differ between machines.
         let names = files.iter().filter_map(|path| path.file_name());
         let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
         let header = format!("// @generated by oxorb from {}. Do not edit.\n", names.join(", "));
@@ -452,7 +451,7 @@ impl Builder {
     }
 }
 
-/// Whether the code of a model needs components, or what belongs to them.
+/// Reports whether the code of a model needs components or their ports and homes.
 fn has_components(model: &Model) -> bool {
     let needed = reachable(model);
     let mut kinds = needed.iter().map(|id| &model.def(*id).kind);
@@ -462,7 +461,7 @@ fn has_components(model: &Model) -> bool {
     })
 }
 
-/// Returns the components, homes and connectors that become at most the interfaces equivalent to them.
+/// Returns the components, homes and connectors of which at most the equivalent interfaces are generated.
 fn clients_only(
     model: &Model,
     equivalent: bool,
@@ -484,12 +483,12 @@ fn clients_only(
     })
 }
 
-/// A definition of which only the outside becomes Rust.
+/// Definition of which only the client side is generated.
 #[derive(Debug)]
 struct Component {
     kind: &'static str,
     scoped_name: String,
-    /// Otherwise nothing.
+    /// Whether it has an equivalent interface; otherwise nothing is generated.
     equivalent: bool,
 }
 
@@ -523,7 +522,7 @@ impl Problem for Component {
     }
 }
 
-/// Calls that nobody outside the process could make, of interfaces that are not local.
+/// Returns the calls of interfaces that are not local that no remote client could make.
 fn unreachable_calls(model: &Model) -> Vec<(Span, Unreachable)> {
     let mut found = Vec::new();
     for def in model.defs().filter(|def| def.in_main_file) {
@@ -543,7 +542,7 @@ fn unreachable_calls(model: &Model) -> Vec<(Span, Unreachable)> {
     found
 }
 
-/// An operation that becomes no Rust.
+/// Operation for which no Rust is generated.
 #[derive(Debug)]
 struct Unreachable {
     call: String,
@@ -598,7 +597,7 @@ impl From<std::io::Error> for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Starts on a line of its own, because `main` prints `Error: ` before it.
+        // Starts on a new line, because `main` prints `Error: ` before it.
         write!(f, "\n{self}")
     }
 }

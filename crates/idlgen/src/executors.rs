@@ -1,48 +1,49 @@
-//! Components, homes and event types of a model, by the names of the definitions that they become in the equivalent one.
+//! Components, homes and event types of a model, by the names of the definitions that they become in the equivalent
+//! model.
 
 use oxorb_idl::model::{
     Component, ComponentExport, DefId, DefKind, Home, Interface, InterfaceKind, Model, Port,
     PortKind, Type,
 };
 
-/// All that executors are generated for.
+/// Definitions for which executors are generated.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Executors {
     pub(crate) components: Vec<ComponentExecutor>,
     pub(crate) homes: Vec<HomeExecutor>,
-    /// Event types, of included files as well.
+    /// Event types, including those of included files.
     pub(crate) events: Vec<String>,
     /// Hash of all interfaces.
     pub(crate) hash: u64,
 }
 
-/// A component or connector.
+/// Component or connector.
 #[derive(Debug, Clone)]
 pub(crate) struct ComponentExecutor {
-    /// Bases first, itself last.
+    /// Bases first, the component itself last.
     pub(crate) chain: Vec<String>,
-    /// Supported interfaces, of bases as well.
+    /// Supported interfaces, including those of bases.
     pub(crate) supports: Vec<String>,
-    /// Ports, of bases as well, extended ones flattened.
+    /// Ports, including those of bases; extended ports are flattened.
     pub(crate) ports: Vec<PlainPort>,
 }
 
-/// A home.
+/// Home of components.
 #[derive(Debug, Clone)]
 pub(crate) struct HomeExecutor {
-    /// Bases first, itself last.
+    /// Bases first, the home itself last.
     pub(crate) chain: Vec<String>,
     pub(crate) supports: Vec<String>,
     pub(crate) manages: String,
     /// Valuetype of the primary key.
     pub(crate) key: Option<String>,
-    /// Names of the operations that make components.
+    /// Names of the operations that create components.
     pub(crate) factories: Vec<String>,
-    /// Names of the operations that find components by what is not their key.
+    /// Names of the operations that find components other than by primary key.
     pub(crate) finders: Vec<String>,
 }
 
-/// A port that is no group of others.
+/// Port other than an extended port.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainPort {
     pub(crate) name: String,
@@ -50,7 +51,7 @@ pub(crate) struct PlainPort {
     pub(crate) kind: PlainKind,
 }
 
-/// The kinds of ports; interfaces and event types by name, `None` for `Object`.
+/// Kind of a port; interfaces and event types by name, `None` for `Object`.
 #[derive(Debug, Clone)]
 pub(crate) enum PlainKind {
     Facet(Option<String>),
@@ -132,7 +133,7 @@ fn component(model: &Model, id: DefId, body: &Component) -> ComponentExecutor {
     found
 }
 
-/// Adds ports, those of extended ports under both names.
+/// Adds ports; those of extended ports under prefixed names.
 fn flatten(
     model: &Model,
     before: &str,
@@ -161,7 +162,7 @@ fn flatten(
     }
 }
 
-/// Returns `None` for extended ports, and for local interfaces, which nobody outside could reach.
+/// Returns the kind of a port. `None` for extended ports, and for local interfaces, which no remote client could reach.
 fn plain(model: &Model, port: &Port, mirror: bool) -> Option<PlainKind> {
     Some(match &port.kind {
         PortKind::Provides(ty) if mirror => PlainKind::Receptacle(interface(model, ty)?),

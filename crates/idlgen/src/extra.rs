@@ -1,4 +1,4 @@
-//! Interfaces that get more than stubs and skeletons.
+//! Interfaces with more generated code than stubs and skeletons.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,23 +9,23 @@ use oxorb_idl::model::{
 use crate::executors::Executors;
 use crate::reach::reachable;
 
-/// Requests from outside of the IDL: scoped names of interfaces, or of modules for all in them.
+/// Requests from outside the IDL: scoped names of interfaces, or of modules for all their interfaces.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extra {
-    /// Servants that answer later (AMH).
+    /// Interfaces with servants that reply later (AMH).
     pub(crate) amh: Vec<String>,
-    /// Reply handlers (AMI).
+    /// Interfaces with reply handlers (AMI).
     pub(crate) ami: Vec<String>,
-    /// Servants that belong to one thread.
+    /// Interfaces with servants that belong to one thread.
     pub(crate) confined: Vec<String>,
-    /// Oneways whose servants return a result; the names may be those of operations.
+    /// Oneways whose servants return a result; the names may also be those of operations.
     pub(crate) fallible_oneways: Vec<String>,
-    /// Definitions with executors, where those are wanted.
+    /// Definitions with executors, if requested.
     pub(crate) executors: Option<Executors>,
 }
 
 impl Extra {
-    /// A name that was asked for and that the model does not have.
+    /// Returns a requested name that the model lacks.
     pub(crate) fn unknown(&self, model: &Model) -> Option<&str> {
         let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
         let names = self.amh.iter().chain(&self.ami).chain(&self.confined);
@@ -33,7 +33,7 @@ impl Extra {
         names.find(|name| !known(name))
     }
 
-    /// Returns a name of fallible oneways that the model does not have.
+    /// Returns a requested name of fallible oneways that the model lacks.
     pub(crate) fn unknown_oneway(&self, model: &Model) -> Option<&str> {
         let known = |name: &str| {
             let (interface, operation) = name.rsplit_once("::").unwrap_or_default();
@@ -49,8 +49,8 @@ impl Extra {
         names.find(|name| !known(name))
     }
 
-    /// Returns the names of all that is meant, annotations of the model included, for a model that was made from it and
-    /// has lost them.
+    /// Returns the names of all affected definitions, including those annotated in the model, for a model that was
+    /// derived from it and has lost the annotations.
     pub(crate) fn resolved(&self, model: &Model) -> Extra {
         let reach = reachable(model);
         let named = |ids: HashSet<DefId>| {
@@ -71,7 +71,7 @@ impl Extra {
     }
 }
 
-/// The oneway operations that an interface declares itself.
+/// Returns the oneway operations that an interface declares itself.
 fn oneways(kind: &DefKind) -> impl Iterator<Item = &Operation> {
     let exports = match kind {
         DefKind::Interface(interface) => interface.exports.as_slice(),
@@ -83,8 +83,8 @@ fn oneways(kind: &DefKind) -> impl Iterator<Item = &Operation> {
     })
 }
 
-/// The oneway operations among `reach` whose servants return a result, by annotation or by name: of the operation itself,
-/// its interface, or a module around it. What an interface inherits is as its base says.
+/// Returns the oneway operations among `reach` whose servants return a result, by annotation or by name: of the
+/// operation itself, its interface, or an enclosing module. For inherited operations, the base decides.
 pub(crate) fn fallible_oneways(
     model: &Model,
     reach: &BTreeSet<DefId>,
@@ -106,10 +106,10 @@ pub(crate) fn fallible_oneways(
     fallible
 }
 
-/// The annotation for oneways whose servants return a result.
+/// Annotation for oneways whose servants return a result.
 const FALLIBLE: &str = "fallible";
 
-/// The interfaces among `reach` for which it is wanted, by an annotation or by name, and all that they inherit from.
+/// Returns the interfaces among `reach` that are selected by an annotation or by name, and all their bases.
 pub(crate) fn wanted(
     model: &Model,
     reach: &BTreeSet<DefId>,
@@ -137,7 +137,7 @@ fn is_called(interface: &Interface) -> bool {
     interface.kind != InterfaceKind::Local
 }
 
-/// Returns what is said of a definition or of the nearest scope around it.
+/// Returns the value of the annotation on a definition or on the nearest enclosing scope.
 pub(crate) fn said_of(
     model: &Model,
     id: DefId,
@@ -158,7 +158,7 @@ pub(crate) fn said_of(
     None
 }
 
-/// `@annotation` or `@annotation(FALSE)`.
+/// Returns the value of `@annotation` or `@annotation(FALSE)`.
 pub(crate) fn said(annotations: &[Annotation], annotation: &str) -> Option<bool> {
     let mut found = annotations.iter().rev();
     let found = found.find(|one| one.name == annotation)?;

@@ -1,32 +1,32 @@
-//! Generated text before it touches a disk.
+//! Generated text before it is written to disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Files to write, by path. Nothing happens until [`write`](Self::write).
+/// Files to write, by path. Nothing is written before [`write`](Self::write).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     files: BTreeMap<PathBuf, String>,
 }
 
-/// A file on disk that differs from what would be generated.
+/// File on disk that differs from the generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     /// Path of the file.
     pub path: PathBuf,
-    /// Way in which it is out of date.
+    /// Difference from the generated file.
     pub state: StaleState,
 }
 
-/// Way in which a file is out of date.
+/// Difference between a file on disk and the generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaleState {
-    /// File that is not there.
+    /// File that does not exist.
     Missing,
-    /// File with a first line that differs, counted from one.
+    /// First different line, counted from 1.
     Differs {
-        /// The line number.
+        /// Line number.
         line: usize,
     },
     /// File that cannot be read.
@@ -39,18 +39,18 @@ impl Files {
         self.files.insert(path.into(), text.into());
     }
 
-    /// Whether there is a file with this path.
+    /// Reports whether there is a file with this path.
     pub fn contains(&self, path: &Path) -> bool {
         self.files.contains_key(path)
     }
 
-    /// Paths and texts, in order of path.
+    /// Returns paths and texts, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files.iter().map(|(path, text)| (path.as_path(), text.as_str()))
     }
 
-    /// Writes all files and the folders they need. A file that is already as
-    /// it should be keeps its modification time, so nothing rebuilds.
+    /// Writes all files and creates their folders. An unchanged file keeps its modification time, so that nothing is
+    /// rebuilt.
     pub fn write(&self) -> io::Result<()> {
         for (path, text) in &self.files {
             if fs::read_to_string(path).is_ok_and(|old| old == *text) {
@@ -67,7 +67,7 @@ impl Files {
         Ok(())
     }
 
-    /// The files on disk that are not what [`write`](Self::write) would leave there.
+    /// Returns the files on disk that differ from what [`write`](Self::write) would write.
     pub fn check(&self) -> Vec<Stale> {
         let mut stale = Vec::new();
         for (path, text) in &self.files {

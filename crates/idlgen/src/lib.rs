@@ -4,13 +4,12 @@
 //! Model --reach--> what to generate --plan--> how values and calls travel --rust--> text --Files--> disk
 //! ```
 //!
-//! [`plan`] knows CDR but no target language; [`rust`] knows Rust and prints
-//! what the plans say. Another back end is a second folder beside `rust`. The
-//! output names nothing but one module of the run-time (`oxorb::__gen`) and
-//! the standard library.
+//! [`plan`] depends on CDR but on no target language; [`rust`] prints the plans as Rust. Another back end would be a
+//! second folder next to `rust`. The output refers only to one module of the run time (`oxorb::__gen`) and to the
+//! standard library.
 //!
-//! For build scripts: [`compile`], or [`Builder`] for more choice. What becomes
-//! of each IDL construct is told in `docs/mapping.md` of the repository.
+//! For build scripts: [`compile`], or [`Builder`] with more options. `docs/mapping.md` of the repository describes the
+//! mapping of each IDL construct.
 #![forbid(unsafe_code)]
 
 mod builder;

@@ -1,31 +1,29 @@
-//! Search of skeletons for operations by name.
+//! Lookup of operations by name in skeletons.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Search of a skeleton for the operation of a request. All kinds find the
-/// same; [`Perfect`](OperationLookup::Perfect) takes the same time for any number of
-/// operations.
+/// Algorithm by which a skeleton finds the operation of a request. All kinds return the same;
+/// [`Perfect`](OperationLookup::Perfect) takes the same time for any number of operations.
 ///
-/// A request of a client of OxORB to a transient object says where its operation
-/// is, and none of these is needed.
+/// Requests of OxORB's clients to transient objects contain the operation's index, and need none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OperationLookup {
-    /// A perfect hash: one probe, one comparison.
+    /// Perfect hash: one probe, one comparison.
     #[default]
     Perfect,
-    /// Names in order, halved until one is left.
+    /// Binary search in sorted names.
     Binary,
-    /// Comparison with one name after the other.
+    /// Linear search.
     Linear,
 }
 
 impl OperationLookup {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [OperationLookup; 3] =
         [OperationLookup::Perfect, OperationLookup::Binary, OperationLookup::Linear];
 
-    /// Returns its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             OperationLookup::Perfect => "perfect",

@@ -1,4 +1,4 @@
-//! Choice of the definitions that compiled code marshals and those that the interpreter does.
+//! Choice between compiled and interpreted marshalling for each definition.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,32 +7,32 @@ use oxorb_idl::model::{DefId, DefKind, Model};
 use crate::extra::said_of;
 use crate::reach::values_of;
 
-/// Marshalling of values and calls. The octets are the same, and so is what is refused.
+/// Method of marshalling values and calls. The octets are the same, and so are the rejected ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Marshalling {
-    /// Code of its own for each type: fast.
+    /// Separate code for each type: fast.
     #[default]
     Compiled,
     /// Tables, and one interpreter for all types: small.
     Interpreted,
 }
 
-/// Requests from outside of the IDL.
+/// Requests from outside the IDL.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
-    /// Marshalling of all that nothing else is said of.
+    /// Marshalling of definitions without an individual choice.
     pub(crate) whole: Marshalling,
-    /// Scoped names of definitions that are interpreted, with all in them.
+    /// Scoped names of definitions that are interpreted, including their contents.
     pub(crate) interpreted: Vec<String>,
 }
 
-/// The annotation that says it in the IDL: `@interpreted` or `@interpreted(FALSE)`.
+/// Annotation for the choice in the IDL: `@interpreted` or `@interpreted(FALSE)`.
 const ANNOTATION: &str = "interpreted";
 
-/// The definitions among `reach` that are interpreted.
+/// Returns the definitions among `reach` that are interpreted.
 ///
-/// The innermost scope of which something is said decides. Types outside of that are interpreted if interpreted interfaces
-/// use them, and nothing that is compiled does.
+/// The innermost scope with a choice decides. Types outside such scopes are interpreted if interpreted interfaces use
+/// them, and no compiled definition does.
 pub(crate) fn interpreted(
     model: &Model,
     reach: &BTreeSet<DefId>,
@@ -50,7 +50,7 @@ pub(crate) fn interpreted(
         reach.iter().filter(|id| is_interface(id)).partition(|id| interpreted.contains(id));
     let only_small = values_of(model, &small);
     let also_fast = values_of(model, &fast);
-    // What no interface uses stays as it is, and with it what it is made of.
+    // Types that no interface uses keep their marshalling, and so do the types they contain.
     let loose: Vec<DefId> = reach
         .iter()
         .filter(|id| !is_interface(id) && !interpreted.contains(id) && !only_small.contains(id))
@@ -66,7 +66,7 @@ pub(crate) fn interpreted(
     interpreted
 }
 
-/// The names that were asked for and that the model does not have.
+/// Returns a requested name that the model lacks.
 pub(crate) fn unknown<'c>(model: &Model, choice: &'c Choice) -> Option<&'c str> {
     let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
     let names = choice.interpreted.iter().map(String::as_str);

@@ -1,11 +1,10 @@
-//! Definitions that are to be generated: those of the main file, and of
-//! included files whatever those need.
+//! Definitions to generate: those of the main file, and those that they need from included files.
 
 use std::collections::BTreeSet;
 
 use oxorb_idl::model::{Def, DefId, DefKind, Export, Field, Model, Type, Value};
 
-/// Ids of all definitions to generate, enclosing scopes included.
+/// Returns the ids of all definitions to generate, including enclosing scopes.
 pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
     let mut reach = Reach { model, found: BTreeSet::new(), values_only: false };
     for def in model.defs().filter(|def| def.in_main_file) {
@@ -14,8 +13,8 @@ pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
     reach.found
 }
 
-/// The definitions that values are made of which travel in the calls of these interfaces, or of which these types are
-/// made: not the scopes around them, and of interfaces that references lead to nothing.
+/// Returns the definitions contained in values that are transferred in calls of these interfaces, or in values of these
+/// types. Excludes enclosing scopes, and interfaces that references lead to.
 pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
     let mut reach = Reach { model, found: BTreeSet::new(), values_only: true };
     for id in ids {
@@ -33,7 +32,7 @@ pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
 struct Reach<'m> {
     model: &'m Model,
     found: BTreeSet<DefId>,
-    /// Whether only what travels counts.
+    /// Whether only transferred values count.
     values_only: bool,
 }
 
@@ -47,7 +46,7 @@ impl Reach<'_> {
             self.def(parent);
         }
         match &def.kind {
-            // Its members count only if something names them.
+            // Its members are reached only by name.
             DefKind::Module(_)
             | DefKind::ForwardInterface(_)
             | DefKind::Native
@@ -55,7 +54,7 @@ impl Reach<'_> {
             | DefKind::BitMask(_)
             | DefKind::BitSet(_)
             | DefKind::TemplateModule(_) => {}
-            // No code is made of them.
+            // No code is generated for them.
             DefKind::Component(_)
             | DefKind::Connector(_)
             | DefKind::PortType(_)

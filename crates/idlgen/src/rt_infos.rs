@@ -1,10 +1,10 @@
-//! The table of what `@rt(...)` says of operations.
+//! Table of the `@rt(...)` annotations on operations.
 
 use std::fmt::Write as _;
 
 use oxorb_idl::model::{Annotation, AnnotationValue, DefKind, Export, Model, Value};
 
-/// Returns the module with the table, of the interfaces that the main files define; empty tables are there, too.
+/// Returns the module with the table, for the interfaces that the main files define; the table may be empty.
 pub(crate) fn table(model: &Model) -> String {
     let mut rows = String::new();
     for def in model.defs().filter(|def| def.in_main_file) {
@@ -14,7 +14,7 @@ pub(crate) fn table(model: &Model) -> String {
         for export in &interface.exports {
             let (name, annotations) = match export {
                 Export::Operation(operation) => (operation.name.clone(), &operation.annotations),
-                // As it is called on the wire.
+                // Name of the request on the wire.
                 Export::Attribute(attribute) if attribute.readonly => {
                     (format!("_get_{}", attribute.name), &attribute.annotations)
                 }
@@ -41,7 +41,7 @@ fn params(annotation: &Annotation) -> String {
             AnnotationValue::Name(name) => name.clone(),
             AnnotationValue::Constant(Value::String(text)) => text.clone(),
             AnnotationValue::Constant(Value::Integer(number)) => number.to_string(),
-            // What reads the table refuses it by its name.
+            // The reader of the table rejects it by its name.
             AnnotationValue::Constant(_) => String::new(),
         };
         format!("({:?}, {value:?})", param.name)

@@ -1,4 +1,4 @@
-//! Sizes that requests and replies can get, worked out from the IDL.
+//! Sizes of requests and replies, computed from the IDL.
 
 use std::fmt;
 
@@ -6,41 +6,39 @@ use oxorb_idl::model::{DefKind, Direction, Model};
 
 use crate::plan::{Call, Plan, Size, calls, size};
 
-/// The sizes of every operation of a file; prints as a table.
+/// Sizes of every operation of a file; prints as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
     /// Rows in the order of the IDL.
     pub rows: Vec<Row>,
 }
 
-/// The sizes of one operation. They are those of message bodies: the header of
-/// GIOP, of at least 24 octets, with the object key and the service contexts
-/// comes before them.
+/// Sizes of one operation's message bodies. They exclude the GIOP header, which has at least 24 octets and contains the
+/// object key and the service contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The interface that declares it, as `bank::Account`.
+    /// Interface that declares it, as `bank::Account`.
     pub interface: String,
     /// Name on the wire: attributes are `_get_x` and `_set_x`.
     pub operation: String,
-    /// The arguments.
+    /// Size of the arguments.
     pub request: Bounds,
-    /// The results; none for a oneway operation.
+    /// Size of the results; none for a oneway operation.
     pub reply: Option<Bounds>,
-    /// The declared exceptions, with their ids; none if it declares none.
+    /// Size of the declared exceptions, with their ids; none if it declares none.
     pub exceptions: Option<Bounds>,
 }
 
-/// The least and the most octets that something takes.
+/// Least and greatest number of octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The least, padding not counted.
+    /// Least number, without padding.
     pub min: u64,
-    /// The most, padding included; `None` if a string, sequence, reference or
-    /// the like has no bound.
+    /// Greatest number, with padding; `None` if a string, sequence, reference or the like is unbounded.
     pub max: Option<u64>,
 }
 
-/// The sizes of the operations of the interfaces in the main file.
+/// Returns the sizes of the operations of the interfaces in the main file.
 ///
 /// Operations with types that have no mapping yet are left out.
 pub fn sizes(model: &Model) -> Sizes {
@@ -66,13 +64,13 @@ pub fn sizes(model: &Model) -> Sizes {
     Sizes { rows }
 }
 
-/// Octets to make room for before the arguments of a call are written: the most that they take, or the least if
-/// nothing bounds them or the bound is absurd. `None` if that is less than any message has room for.
+/// Returns the octets to reserve before the arguments of a call are written: the greatest number, or the least if there
+/// is no bound or an absurd one. `None` if every message has this space anyway, and beyond 1 MiB.
 pub(crate) fn room(model: &Model, call: &Call<'_>) -> Option<u32> {
     room_of(request(model, call))
 }
 
-/// Returns the octets to make room for before the results are written.
+/// Returns the octets to reserve before the results are written.
 pub(crate) fn room_for_results(model: &Model, call: &Call<'_>) -> Option<u32> {
     room_of(reply(model, call))
 }
@@ -85,10 +83,10 @@ fn room_of(bounds: Bounds) -> Option<u32> {
         .then(|| u32::try_from(octets).expect("at most a mebibyte"))
 }
 
-/// Room that every message's buffer has.
+/// Octets that every message's buffer has.
 const ROOM_ANYWAY: u64 = 64;
 
-/// A buffer is not made larger than this for what may come and perhaps does not.
+/// Most octets to reserve for data of variable size.
 const ROOM_AT_MOST: u64 = 1 << 20;
 
 fn request(model: &Model, call: &Call<'_>) -> Bounds {
@@ -120,7 +118,7 @@ fn exceptions(model: &Model, call: &Call<'_>) -> Option<Bounds> {
     })
 }
 
-/// Adds up values one after the other, the first one at a multiple of eight.
+/// Adds up values in sequence, the first one at a multiple of eight.
 fn total<'p>(model: &Model, plans: impl Iterator<Item = &'p Plan>) -> Bounds {
     let nothing = Bounds { min: 0, max: Some(0) };
     plans.map(|plan| Bounds::from(size(model, plan))).fold(nothing, |all, next| Bounds {

@@ -1,4 +1,4 @@
-//! Asking a repository: this one or any other ORB's.
+//! Queries to a repository: this one or any other ORB's.
 
 use std::collections::HashSet;
 
@@ -13,13 +13,13 @@ use crate::corba::{
     ParameterMode, RepositoryRef,
 };
 
-/// All that a repository knows of an interface: its operations and attributes with their types, inherited ones too.
-/// `None` if it does not know the interface, or what has this id is none.
+/// Returns the description of an interface: its operations and attributes with their types, including inherited ones.
+/// `None` if the repository lacks the interface, or the id is not that of an interface.
 ///
-/// Two or three calls.
+/// Takes two or three calls.
 ///
 /// # Errors
-/// What the calls raise.
+/// Exceptions of the calls.
 pub fn describe(
     repository: &RepositoryRef,
     repository_id: &str,
@@ -37,16 +37,16 @@ pub fn describe(
 fn lookup(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
     match repository.lookup_id(name)? {
         Some(found) => Ok(Some(found)),
-        // Not a question for other repositories: to some, a colon has no place in a name.
+        // Not looked up as a name: some repositories reject a colon in one.
         None if name.replace("::", "").contains(':') => Ok(None),
         None => repository.lookup(name),
     }
 }
 
-/// The interface of a repository id or scoped name, if the repository knows it.
+/// Returns the interface of a repository id or scoped name, if the repository has it.
 ///
 /// # Errors
-/// What the calls raise.
+/// Exceptions of the calls.
 pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<InterfaceDefRef>> {
     match lookup(repository, name)? {
         Some(found) => found.narrow(),
@@ -54,10 +54,10 @@ pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<Inte
     }
 }
 
-/// The type of a repository id or scoped name, if the repository knows it; of exceptions, too.
+/// Returns the type of a repository id or scoped name, if the repository has it; also for exceptions.
 ///
 /// # Errors
-/// What the calls raise.
+/// Exceptions of the calls.
 pub fn type_of(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<TypeCode>> {
     let Some(found) = lookup(repository, name)? else {
         return Ok(None);
@@ -71,10 +71,10 @@ pub fn type_of(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<T
     }
 }
 
-/// The interfaces that declare an operation or attribute of this name themselves.
+/// Returns the interfaces that themselves declare an operation or attribute of this name.
 ///
 /// # Errors
-/// What the calls raise.
+/// Exceptions of the calls.
 pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<InterfaceDefRef>> {
     let mut interfaces = Vec::new();
     for kind in [DefinitionKind::DkOperation, DefinitionKind::DkAttribute] {
@@ -88,13 +88,13 @@ pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<In
     Ok(interfaces)
 }
 
-/// An interface as calls and servants without stubs need it. Exceptions of attributes are there if the repository knows
-/// of such (`ExtInterfaceDef`).
+/// Returns an interface in the form for calls and servants without stubs. Exceptions of attributes are included if the
+/// repository supports them (`ExtInterfaceDef`).
 ///
-/// A call for each base, and a few more.
+/// Takes a call for each base, and a few more.
 ///
 /// # Errors
-/// What the calls raise.
+/// Exceptions of the calls.
 pub fn interface(def: &InterfaceDefRef) -> oxorb::Result<Interface> {
     let described = def.describe_interface()?;
     let scoped_name = def.absolute_name()?;
@@ -165,13 +165,13 @@ fn signature(described: &OperationDescription) -> Signature {
     signature
 }
 
-/// Most bases that a repository is asked about before the client gives up.
+/// Most bases to query before the client gives up.
 const MOST_BASES: usize = 1000;
 
-/// Most operations or attributes of one name that are examined.
+/// Most operations or attributes of one name to examine.
 const MOST_FOUND: usize = 1000;
 
-/// The id of an interface, and those of all its bases, nearest first.
+/// Returns the id of an interface, and those of all its bases, nearest first.
 fn bases(def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
     let mut ids = vec![id.to_owned()];
     let mut seen: HashSet<String> = ids.iter().cloned().collect();

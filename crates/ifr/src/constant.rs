@@ -3,7 +3,7 @@
 use oxorb::{Any, Dynamic, LongDouble, TcKind, TypeCode};
 use oxorb_idl::model::Value;
 
-/// A constant as a value of its type; empty if it is none, which the front end rules out.
+/// Returns a constant as a value of its type; empty if it does not match the type, which the front end rules out.
 pub(crate) fn any(value: &Value, ty: &TypeCode) -> Any {
     let dynamic = dynamic(value, ty).unwrap_or_default();
     Any::with_type(ty.clone(), dynamic).unwrap_or_default()

@@ -1,19 +1,19 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a repository cannot be filled, kept or served.
+/// Reason why a repository cannot be filled, stored or served.
 #[non_exhaustive]
 pub enum Error {
-    /// The IDL is wrong; says where.
+    /// Invalid IDL, with the places of its errors.
     Idl(Box<oxorb_idl::Failed>),
-    /// The store cannot be opened, read or written.
+    /// Store that cannot be opened, read or written.
     Store {
         /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason of the failure.
         why: String,
     },
-    /// The objects cannot be activated.
+    /// Objects that cannot be activated.
     Poa(oxorb::PoaError),
 }
 

@@ -1,7 +1,7 @@
 //! Filling of a repository from models.
 //!
-//! Several units may declare the same thing, often because they include the same file: the latest one counts, whatever
-//! of it the others use. So names are linked by what they are called, not by which unit they were found in.
+//! Several units may declare the same name, often because they include the same file: the latest declaration is used,
+//! even by the units with earlier ones. Hence names are linked by their text, not by the unit in which they were found.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,7 +19,7 @@ use crate::repository::{
     Entry, EntryId, Factory, Kind, Member, Named, Parameter, Repository, UnionMember, ValueBody,
 };
 
-/// Links what all models declare; later ones win.
+/// Links the declarations of all models; later ones replace earlier ones.
 pub(crate) fn fill(models: &[Types]) -> Repository {
     let mut filler = Filler::new(models);
     for (unit, types) in models.iter().enumerate() {
@@ -27,7 +27,7 @@ pub(crate) fn fill(models: &[Types]) -> Repository {
             filler.add(unit, *root, Repository::ROOT);
         }
     }
-    // What only an outdated declaration names is there, too.
+    // Includes definitions that only a replaced declaration refers to.
     while let Some((unit, def)) = filler.wanted.pop_front() {
         filler.ensure(unit, def);
     }
@@ -36,14 +36,14 @@ pub(crate) fn fill(models: &[Types]) -> Repository {
 
 struct Filler<'u> {
     models: &'u [Types],
-    /// Units that say what each name is, modules apart.
+    /// Unit that defines each name, except modules.
     owners: HashMap<&'u str, usize>,
-    /// `None`: named, but not made yet.
+    /// Entries; `None` if referred to, but not made yet.
     entries: Vec<Option<Entry>>,
     by_name: HashMap<String, EntryId>,
-    /// Types without name, by how IDL writes them.
+    /// Unnamed types, by their IDL notation.
     nameless: HashMap<String, EntryId>,
-    /// Definitions that were named, and the units that named them.
+    /// Definitions that were referred to, and the units that refer to them.
     wanted: VecDeque<(usize, DefId)>,
 }
 
@@ -76,7 +76,7 @@ impl<'u> Filler<'u> {
         }
     }
 
-    /// Adds a definition if this unit is the one to say what it is.
+    /// Adds a definition if this unit is the one that defines it.
     fn add(&mut self, unit: usize, id: DefId, parent: EntryId) {
         let def = self.def(unit, id);
         if let DefKind::Module(module) = &def.kind {
@@ -97,7 +97,7 @@ impl<'u> Filler<'u> {
         entry
     }
 
-    /// Makes an entry that something refers to, and what it stands in.
+    /// Makes an entry that something refers to, and its enclosing entries.
     fn ensure(&mut self, unit: usize, id: DefId) {
         let def = self.def(unit, id);
         let entry = self.named(unit, id);
@@ -125,7 +125,7 @@ impl<'u> Filler<'u> {
             return;
         }
         let ty = self.models[unit].of_def(def.id);
-        // Only what CORBA knew has a type code; see the front end's `Unsupported`.
+        // Only types of the original CORBA have a type code; see the front end's `Unsupported`.
         let ty = ty.unwrap_or_else(|_| TypeCode::native(&def.repository_id, &def.name));
         let Some(kind) = self.kind(unit, def, &ty) else {
             return;
@@ -162,7 +162,7 @@ impl<'u> Filler<'u> {
                 Kind::Interface { kind: *kind, bases: self.all_named(unit, bases) }
             }
             DefKind::ForwardInterface(kind) => Kind::Interface { kind: *kind, bases: Vec::new() },
-            // As the interface that it is equivalent to, as far as that has no ports.
+            // As its equivalent interface, without the ports.
             DefKind::Component(Component { base, supports, .. }) => {
                 self.equivalent(unit, *base, supports)
             }
@@ -175,7 +175,7 @@ impl<'u> Filler<'u> {
                 Kind::Enum(names.collect())
             }
             DefKind::Typedef(alias) => Kind::Alias(self.ty(unit, &alias.ty)),
-            // They travel as integers, and CORBA has no other word for them.
+            // They are marshalled as integers, and CORBA has no other type for them.
             DefKind::BitMask(_) | DefKind::BitSet(_) => {
                 let content = own.as_ref().content()?.kind();
                 Kind::Alias(self.primitive(integer(content)))
@@ -312,9 +312,9 @@ impl<'u> Filler<'u> {
         self.export(def, &operation.name, parent, kind);
     }
 
-    /// Adds what has no definition of its own in the model: operations, attributes, state.
+    /// Adds parts without a definition in the model: operations, attributes, state.
     ///
-    /// Their types may be of a unit not read yet, so type codes are looked up at the end.
+    /// Their types may be in a unit not read yet, so type codes are looked up at the end.
     fn export(&mut self, def: &Def, name: &str, parent: EntryId, kind: Kind) {
         let id = EntryId(self.entries.len());
         let scoped_name = format!("{}::{name}", def.scoped_name);
@@ -360,7 +360,7 @@ impl<'u> Filler<'u> {
         }
     }
 
-    /// The entry of a definition, made now or later.
+    /// Returns the entry of a definition, which is made now or later.
     fn named(&mut self, unit: usize, id: DefId) -> EntryId {
         let def = self.def(unit, id);
         if let Some(known) = self.by_name.get(&def.scoped_name) {
@@ -411,7 +411,7 @@ impl<'u> Filler<'u> {
                     self.nameless(unit, ty, key, Kind::Array(element, *length))
                 }
             },
-            // It travels as a sequence of pairs, which have no name.
+            // Marshalled as a sequence of pairs, which have no name.
             Type::Map(key, value, bound) => {
                 let (key, value) = (self.ty(unit, key), self.ty(unit, value));
                 let bound = bound.unwrap_or(0);
@@ -489,7 +489,7 @@ impl<'u> Filler<'u> {
     }
 }
 
-/// Gives each entry a key of its own, and finds entries by it and by repository id.
+/// Gives each entry a unique key, and indexes entries by key and by repository id.
 fn index(mut entries: Vec<Entry>, by_name: HashMap<String, EntryId>) -> Repository {
     let (mut by_id, mut by_key) = (HashMap::new(), HashMap::new());
     for (at, entry) in entries.iter_mut().enumerate() {
@@ -506,7 +506,7 @@ fn index(mut entries: Vec<Entry>, by_name: HashMap<String, EntryId>) -> Reposito
     Repository { entries, by_id, by_name, by_key }
 }
 
-/// The definitions within one that is no module.
+/// Returns the definitions within one that is no module.
 fn nested(kind: &DefKind) -> &[DefId] {
     match kind {
         DefKind::Interface(interface) => &interface.members,
@@ -518,7 +518,7 @@ fn nested(kind: &DefKind) -> &[DefId] {
     }
 }
 
-/// The repository id of what stands in an interface: as its own, with a name more.
+/// Returns the repository id of a part of an interface: the interface's id with a name added.
 fn inner_id(outer: &str, scoped_name: &str, name: &str) -> String {
     let path = outer.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':'));
     match path {

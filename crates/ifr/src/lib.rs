@@ -1,17 +1,17 @@
-//! The Interface Repository: what IDL files declare, as CORBA objects that any ORB can ask (CORBA 3.3 part 1, 14).
+//! Interface Repository: declarations of IDL files as CORBA objects that any ORB can query (CORBA 3.3 part 1, 14).
 //!
 //! ```text
 //! IDL files --Unit--> Store (redb) --units--> Repository --serve--> CORBA objects
 //! ```
 //!
-//! * [`Unit`] is one IDL file with all it includes, checked.
-//! * [`Store`] keeps units in a file that outlives crashes.
-//! * [`Repository`] is what all units declare, linked.
-//! * [`serve`] makes objects of it; [`corba`] holds their interfaces.
-//! * [`client`] asks a repository, this one or any other.
+//! * [`Unit`] is one checked IDL file with all its includes.
+//! * [`Store`] stores units in a file that survives crashes.
+//! * [`Repository`] links the declarations of all units.
+//! * [`serve`] serves it as objects; [`corba`] has their interfaces.
+//! * [`client`] queries a repository, this one or any other.
 //!
-//! The repository is read over the wire and filled from IDL: operations that would change it raise NO_IMPLEMENT, and
-//! `destroy` BAD_INV_ORDER.
+//! The repository is filled from IDL, and read-only for clients: operations that would change it raise NO_IMPLEMENT,
+//! and `destroy` raises BAD_INV_ORDER.
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -39,5 +39,5 @@ pub use service::{POA_NAME, Served, serve};
 pub use store::Store;
 pub use unit::Unit;
 
-/// The name under which ORBs know the repository, and its key in `corbaloc:` references.
+/// Name of the repository's initial reference, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "InterfaceRepository";

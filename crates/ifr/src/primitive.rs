@@ -1,11 +1,11 @@
-//! Basic types, of which the repository has an object each.
+//! Basic types, each an object of the repository.
 
 use oxorb::{TcKind, TypeCode};
 use oxorb_idl::model::Basic;
 
 use crate::corba::PrimitiveKind;
 
-/// Basic types by number: kind, IDL, type code.
+/// Basic types by number: kind, IDL name, type code.
 pub(crate) const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
     (PrimitiveKind::PkNull, "null", TypeCode::NULL),
     (PrimitiveKind::PkVoid, "void", TypeCode::VOID),
@@ -31,7 +31,7 @@ pub(crate) const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
     (PrimitiveKind::PkValueBase, "ValueBase", TypeCode::VALUE_BASE),
 ];
 
-/// Returns a basic type as IDL writes it, and its type code.
+/// Returns the IDL name of a basic type, and its type code.
 pub(crate) fn basic(kind: PrimitiveKind) -> (&'static str, TypeCode) {
     let (_, key, ty) = &PRIMITIVES[kind as usize];
     (key, ty.clone())
@@ -40,7 +40,7 @@ pub(crate) fn basic(kind: PrimitiveKind) -> (&'static str, TypeCode) {
 /// Returns the repository's kind of a basic type of IDL.
 pub(crate) fn primitive(basic: Basic) -> PrimitiveKind {
     match basic {
-        // Type codes do not tell them apart.
+        // Type codes do not distinguish them.
         Basic::Octet | Basic::Int8 | Basic::UInt8 => PrimitiveKind::PkOctet,
         Basic::Boolean => PrimitiveKind::PkBoolean,
         Basic::Char => PrimitiveKind::PkChar,

@@ -1,4 +1,4 @@
-//! Repository of everything that all units declare, linked.
+//! Linked declarations of a set of units.
 
 use std::collections::HashMap;
 
@@ -9,28 +9,28 @@ use oxorb_idl::model::InterfaceKind;
 use crate::corba::{DefinitionKind, ParameterMode, PrimitiveKind};
 use crate::{Error, Unit, fill};
 
-/// Repository of everything that a set of units declares. Immutable.
+/// Linked declarations of a set of units. Immutable.
 #[derive(Debug)]
 pub struct Repository {
-    /// The first one is the repository itself.
+    /// Entries; the first one is the repository itself.
     pub(crate) entries: Vec<Entry>,
     pub(crate) by_id: HashMap<String, EntryId>,
     pub(crate) by_name: HashMap<String, EntryId>,
     pub(crate) by_key: HashMap<String, EntryId>,
 }
 
-/// Names one entry of one [`Repository`].
+/// Id of an entry within its [`Repository`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId(pub(crate) usize);
 
 /// Object of the repository.
 #[derive(Debug)]
 pub struct Entry {
-    /// The object id: the repository id, or for types without name how IDL writes them.
+    /// Object id: the repository id, or the IDL notation of an unnamed type.
     pub key: String,
-    /// Names and place of an entry that has a name.
+    /// Names and scope of a named entry.
     pub named: Option<Named>,
-    /// The type that it is, or that it has; `null` where that means nothing.
+    /// Type of the entry or its value; `null` if it has none.
     pub ty: TypeCode,
     /// Kind of definition.
     pub kind: Kind,
@@ -38,18 +38,18 @@ pub struct Entry {
     pub contents: Vec<EntryId>,
 }
 
-/// Names and place of an entry.
+/// Names and scope of an entry.
 #[derive(Debug)]
 pub struct Named {
     /// Repository id.
     pub id: String,
     /// Simple name.
     pub name: String,
-    /// Version, which follows the last colon of the repository id.
+    /// Version: the text after the last colon of the repository id.
     pub version: String,
-    /// Name from `::` down.
+    /// Absolute name, beginning with `::`.
     pub absolute_name: String,
-    /// Entry around this one.
+    /// Enclosing entry.
     pub defined_in: EntryId,
 }
 
@@ -84,9 +84,9 @@ pub enum Kind {
     Alias(EntryId),
     /// `native`
     Native,
-    /// A boxed value.
+    /// Boxed value.
     ValueBox(EntryId),
-    /// A basic type, unbounded string, `Object` and such.
+    /// Basic type, unbounded string, `Object` and the like.
     Primitive(PrimitiveKind),
     /// Bounded `string`.
     String(u32),
@@ -104,14 +104,14 @@ pub enum Kind {
         ty: EntryId,
         /// Whether there is no setter.
         readonly: bool,
-        /// Exceptions of reading it.
+        /// Exceptions of the get operation.
         get_raises: Vec<EntryId>,
-        /// Exceptions of writing it.
+        /// Exceptions of the set operation.
         set_raises: Vec<EntryId>,
     },
-    /// An operation.
+    /// Operation.
     Operation {
-        /// `void` too.
+        /// Type of the result, possibly `void`.
         result: EntryId,
         /// Parameters in order.
         params: Vec<Parameter>,
@@ -119,47 +119,47 @@ pub enum Kind {
         raises: Vec<EntryId>,
         /// Names in the `context` clause.
         contexts: Vec<String>,
-        /// Never answered.
+        /// Whether it has no reply.
         oneway: bool,
     },
     /// `interface`
     Interface {
         /// Abstract, local or neither.
         kind: InterfaceKind,
-        /// Direct ones in order.
+        /// Direct bases, in order.
         bases: Vec<EntryId>,
     },
     /// `valuetype`
     Value(Box<ValueBody>),
-    /// A state member of a valuetype.
+    /// State member of a valuetype.
     ValueMember {
         /// Type of the member.
         ty: EntryId,
-        /// Whether the member is not private.
+        /// Whether the member is public.
         public: bool,
     },
 }
 
-/// Properties of a valuetype, beside its contents.
+/// Properties of a valuetype, in addition to its contents.
 #[derive(Debug)]
 pub struct ValueBody {
     /// Whether the type has no state.
     pub is_abstract: bool,
-    /// Marshals itself.
+    /// Whether its implementation marshals it.
     pub is_custom: bool,
-    /// May be taken for its base.
+    /// Whether it may be truncated to its base.
     pub is_truncatable: bool,
-    /// The one with state.
+    /// Base with state.
     pub base: Option<EntryId>,
-    /// The abstract ones.
+    /// Bases without state.
     pub abstract_bases: Vec<EntryId>,
-    /// Interfaces.
+    /// Supported interfaces.
     pub supports: Vec<EntryId>,
-    /// The factories.
+    /// Factories of the valuetype.
     pub initializers: Vec<Factory>,
 }
 
-/// A factory of a valuetype.
+/// Factory of a valuetype.
 #[derive(Debug)]
 pub struct Factory {
     /// Simple name.
@@ -170,7 +170,7 @@ pub struct Factory {
     pub raises: Vec<EntryId>,
 }
 
-/// A member of a struct or exception, or a parameter of a factory.
+/// Member of a struct or exception, or parameter of a factory.
 #[derive(Debug)]
 pub struct Member {
     /// Simple name.
@@ -179,7 +179,7 @@ pub struct Member {
     pub ty: EntryId,
 }
 
-/// A member of a union, for one of its labels.
+/// Member of a union, for one of its labels.
 #[derive(Debug)]
 pub struct UnionMember {
     /// Simple name.
@@ -190,19 +190,19 @@ pub struct UnionMember {
     pub ty: EntryId,
 }
 
-/// A parameter of an operation.
+/// Parameter of an operation.
 #[derive(Debug)]
 pub struct Parameter {
     /// Simple name.
     pub name: String,
     /// Type of the parameter.
     pub ty: EntryId,
-    /// Direction in which the parameter travels.
+    /// Direction of the parameter's transfer.
     pub mode: ParameterMode,
 }
 
 impl Repository {
-    /// Compiles and links units. Where two declare the same name, the later one counts.
+    /// Compiles and links units. Later declarations of a name replace earlier ones.
     ///
     /// # Errors
     /// [`Error::Idl`]
@@ -214,26 +214,26 @@ impl Repository {
         Ok(fill::fill(&models))
     }
 
-    /// The entry of the repository itself.
+    /// Entry of the repository itself.
     pub const ROOT: EntryId = EntryId(0);
 
-    /// The entry behind an id.
+    /// Returns the entry with an id.
     pub fn entry(&self, id: EntryId) -> &Entry {
         &self.entries[id.0]
     }
 
-    /// All entries, the repository itself first.
+    /// Returns all entries, the repository itself first.
     pub fn entries(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
         let entries = self.entries.iter().enumerate();
         entries.map(|(at, entry)| (EntryId(at), entry))
     }
 
-    /// The entry with a repository id.
+    /// Returns the entry with a repository id.
     pub fn lookup_id(&self, repository_id: &str) -> Option<EntryId> {
         self.by_id.get(repository_id).copied()
     }
 
-    /// The entry of a scoped name as seen from a container: absolute after `::`, else found as IDL finds names.
+    /// Returns the entry of a scoped name as seen from a container: absolute after `::`, else found by IDL's rules.
     pub fn lookup(&self, container: EntryId, name: &str) -> Option<EntryId> {
         if let Some(absolute) = name.strip_prefix("::") {
             return self.by_name.get(absolute).copied();
@@ -250,7 +250,7 @@ impl Repository {
         parts.try_fold(found, |scope, part| self.inner(scope, part))
     }
 
-    /// The entries of a name down to a depth, -1 for any.
+    /// Returns the entries of a name down to a depth, -1 for any.
     pub fn lookup_name(
         &self,
         container: EntryId,
@@ -293,7 +293,7 @@ impl Repository {
         all.filter(|id| self.entry(**id).kind.is(limit)).copied().collect()
     }
 
-    /// The bases of an interface or valuetype and theirs, each once, nearest first.
+    /// Returns all direct and indirect bases of an interface or valuetype, each once, nearest first.
     pub fn all_bases(&self, id: EntryId) -> Vec<EntryId> {
         let mut found: Vec<EntryId> = Vec::new();
         let mut todo = self.entry(id).kind.bases();
@@ -309,7 +309,7 @@ impl Repository {
         found
     }
 
-    /// Whether an interface or valuetype is, or inherits from, or supports another.
+    /// Reports whether an interface or valuetype is, inherits from, or supports another.
     pub fn is_a(&self, id: EntryId, repository_id: &str) -> bool {
         let is = |id: EntryId| {
             let named = self.entry(id).named.as_ref();
@@ -333,7 +333,7 @@ impl Repository {
         repository_id == root || all.into_iter().any(is)
     }
 
-    /// An entry directly in a container, or inherited by it.
+    /// Returns an entry directly in a container, or inherited by it.
     fn inner(&self, container: EntryId, name: &str) -> Option<EntryId> {
         let all = self.contents(container, DefinitionKind::DkAll, false);
         all.into_iter().find(|id| self.entry(*id).name() == name)
@@ -353,7 +353,7 @@ impl Entry {
 }
 
 impl Kind {
-    /// Returns the kind as it is called over the wire.
+    /// Returns the kind in its form on the wire.
     pub fn definition_kind(&self) -> DefinitionKind {
         match self {
             Kind::Repository => DefinitionKind::DkRepository,
@@ -384,7 +384,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is of a kind that a caller asks for.
+    /// Reports whether it is of the requested kind.
     fn is(&self, limit: DefinitionKind) -> bool {
         match limit {
             DefinitionKind::DkAll => true,

@@ -1,4 +1,4 @@
-//! Units in a file.
+//! Storage of units in a file.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use redb::{ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefiniti
 
 use crate::{Error, Unit};
 
-/// Units as JSON, by the path of their IDL file; with the number of the load, which says which of two units that
-/// declare the same thing is the later one.
+/// Units as JSON, by the path of their IDL file; with the sequence number of the load, which decides which of two units
+/// with the same declaration is the later one.
 const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("units");
 
-/// IDL in a file. Each change is written completely or not at all, whatever happens to the process or the machine.
+/// Storage of IDL in a file. Each change is atomic, even if the process or the machine crashes.
 ///
-/// One process at a time has it open to change it; [`Store::open`] waits for its turn for a while.
+/// Only one process at a time can have it open for changes; [`Store::open`] waits for a while.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -25,17 +25,17 @@ pub struct Store {
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(20));
 
 impl Store {
-    /// Opens a store, or makes an empty one.
+    /// Opens a store, or creates an empty one.
     ///
     /// # Errors
-    /// [`Error::Store`], when it is no store, or another process has it open for more than five seconds.
+    /// [`Error::Store`] if the file is no store, or another process has it open for more than five seconds.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let made = in_turn(|| Database::open(&path, CACHE));
         let database = made.map_err(|error| failed(&path, error))?;
         let store = Store { path, database };
         store.change(|database| {
-            // Readers need not care whether the table is there.
+            // Readers can rely on the table to exist.
             let change = database.begin_write()?;
             change.open_table(UNITS)?;
             Ok(change.commit()?)
@@ -43,8 +43,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Adds units, or puts them in the place of earlier ones with the same path: all of them, or none on an error.
-    /// Written to disk when this returns.
+    /// Adds units, or replaces earlier ones with the same path: all of them, or none on an error. The units are on disk
+    /// when this returns.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -70,7 +70,7 @@ impl Store {
         })
     }
 
-    /// Takes a unit out; false if there was none of this path.
+    /// Removes a unit; returns false if there was none of this path.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -83,19 +83,19 @@ impl Store {
         })
     }
 
-    /// All units, in the order in which they were put.
+    /// Returns all units, in the order in which they were added.
     ///
     /// # Errors
-    /// [`Error::Store`], also when a unit was written by a later version of OxORB.
+    /// [`Error::Store`], also if a unit was written by a later version of OxORB.
     pub fn units(&self) -> Result<Vec<Unit>, Error> {
         let rows = self.database.read(rows);
         units(&self.path, rows.map_err(|error| failed(&self.path, error))?)
     }
 
-    /// All units of a store that others may read at the same time, without changing its file.
+    /// Returns all units of a store that other processes may read at the same time, without changing its file.
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`units`](Self::units); also when there is no such file.
+    /// As [`open`](Self::open) and [`units`](Self::units); also if the file does not exist.
     pub fn read(path: impl Into<PathBuf>) -> Result<Vec<Unit>, Error> {
         let path = path.into();
         check_not_empty(&path).map_err(|error| failed(&path, error))?;
@@ -105,7 +105,7 @@ impl Store {
                 close(database);
                 units(&path, rows.map_err(|error| failed(&path, error))?)
             }
-            // Left by a process that was killed: who opens it to change it mends it.
+            // Left by a process that was killed: opening it for changes repairs it.
             Err(redb::Error::RepairAborted) => Store::open(path)?.units(),
             Err(error) => Err(failed(&path, error)),
         }
@@ -120,7 +120,7 @@ impl Store {
     }
 }
 
-/// A unit as JSON, and the number of its load.
+/// Unit as JSON, and the sequence number of its load.
 type Row = (u64, Vec<u8>);
 
 fn rows(database: &impl ReadableDatabase) -> Result<Vec<Row>, redb::Error> {
@@ -141,7 +141,7 @@ fn units(path: &Path, mut rows: Vec<Row>) -> Result<Vec<Unit>, Error> {
     units.map_err(|error| failed(path, error))
 }
 
-/// Opens, as soon as no other process has it open.
+/// Opens the database as soon as no other process has it open.
 fn in_turn<D>(open: impl Fn() -> Result<D, redb::Error>) -> Result<D, redb::Error> {
     let end = Instant::now() + PATIENCE.0;
     loop {

@@ -32,43 +32,43 @@ use oxorb_sys::sync::{Mutex, MutexGuard};
 pub use error::Unsupported;
 pub use interface::{Attribute, Interface};
 
-/// A compiled IDL file as a source of types and signatures.
+/// Compiled IDL file as a source of types and signatures.
 #[derive(Debug)]
 pub struct Types {
     model: Model,
-    /// Types made before; none that is part of a type still being made.
+    /// Types made so far, except those that belong to a type still being made.
     made: Mutex<HashMap<DefId, TypeCode>>,
-    /// Definitions by repository id, once one is looked for.
+    /// Definitions by repository id; filled on first use.
     by_id: OnceLock<HashMap<String, DefId>>,
 }
 
 impl Types {
-    /// Reads nothing yet: types are made when they are asked for, each once.
+    /// Returns a source that makes each type on first use.
     pub fn new(model: Model) -> Self {
         Types { model, made: Mutex::default(), by_id: OnceLock::new() }
     }
 
-    /// Returns the model that the types were made of.
+    /// Returns the model of the types.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The definition of a scoped name (`bank::Account`, with or without `::` before it) or repository id.
+    /// Returns the definition of a scoped name (`bank::Account`, with or without a leading `::`) or repository id.
     pub fn find(&self, name: &str) -> Option<&Def> {
         let scoped = name.strip_prefix("::").unwrap_or(name);
         let mut defs = self.model.defs();
         defs.find(|def| def.scoped_name == scoped || def.repository_id == name)
     }
 
-    /// The type code of a definition by its scoped name or repository id.
+    /// Returns the type code of a definition by its scoped name or repository id.
     pub fn by_name(&self, name: &str) -> Result<TypeCode, Unsupported> {
         let def = self.find(name);
         let def = def.ok_or_else(|| Unsupported::Unknown(name.to_owned()))?;
         self.of_def(def.id)
     }
 
-    /// Returns the name of the definition that a type code describes: its repository id, which [`by_name`](Self::by_name)
-    /// takes. `None` if the IDL declares no such type, or another one with this id.
+    /// Returns the name of the definition that a type code describes: its repository id, which
+    /// [`by_name`](Self::by_name) accepts. `None` if the IDL declares no such type, or another one with this id.
     pub fn name_of(&self, ty: &TypeCode) -> Option<&str> {
         let id = ty.id().filter(|id| !id.is_empty())?;
         let def = self.of_id(id)?;
@@ -76,7 +76,7 @@ impl Types {
         same.then_some(&*def.repository_id)
     }
 
-    /// Returns the `@default` of a member, of the struct, exception, union or valuetype with this repository id.
+    /// Returns the `@default` of a member of the struct, exception, union or valuetype with this repository id.
     pub fn default_of(&self, id: &str, member: &str) -> Option<&Value> {
         let model = &self.model;
         let fields: Vec<&Field> = match &self.of_id(id)?.kind {
@@ -102,18 +102,19 @@ impl Types {
         by_id.get(id).map(|&id| self.model.def(id))
     }
 
-    /// The type code of a type.
+    /// Returns the type code of a type.
     pub fn of(&self, ty: &Type) -> Result<TypeCode, Unsupported> {
         Maker::new(self).of(ty)
     }
 
-    /// The type code of a definition, an exception's too.
+    /// Returns the type code of a definition, including exceptions.
     pub fn of_def(&self, id: DefId) -> Result<TypeCode, Unsupported> {
         Maker::new(self).named(id)
     }
 
-    /// The type codes of all valuetypes, event types and boxes that values can be of: for
-    /// [`ValueRegistry::register_types`](oxorb_cdr::ValueRegistry::register_types). Those without a type code are left out.
+    /// Returns the type codes of all valuetypes, event types and boxes of which there can be values: for
+    /// [`ValueRegistry::register_types`](oxorb_cdr::ValueRegistry::register_types). Those without a type code are left
+    /// out.
     pub fn valuetypes(&self) -> impl Iterator<Item = TypeCode> {
         let values = self.model.defs().filter(|def| match &def.kind {
             DefKind::ValueType(value) => value.kind != ValueKind::Abstract,
@@ -128,10 +129,10 @@ impl Types {
     }
 }
 
-/// Makes one type, of which others may be parts that contain it.
+/// Maker of one type, parts of which may contain it.
 struct Maker<'t> {
     types: &'t Types,
-    /// Definitions that are being made, outermost first.
+    /// Definitions being made, outermost first.
     open: Vec<DefId>,
 }
 
@@ -154,7 +155,7 @@ impl<'t> Maker<'t> {
                 innermost_first.fold(element, |element, &length| TypeCode::array(element, length))
             }
             Type::Fixed(digits, scale) => TypeCode::fixed(*digits, *scale),
-            // As it is sent.
+            // In its form on the wire.
             Type::Map(key, value, bound) => {
                 let entry = [("key", self.of(key)?), ("value", self.of(value)?)];
                 let entry = TypeCode::structure("", "", entry);
@@ -176,7 +177,7 @@ impl<'t> Maker<'t> {
         if self.open.contains(&id) {
             return Ok(TypeCode::recursive(&def.repository_id));
         }
-        // Types point back to what they are, not to another name of it: what contains itself is never a typedef alone.
+        // Back-references lead to definitions, not to aliases: a recursive type is never a mere typedef.
         let is_typedef = matches!(def.kind, DefKind::Typedef(_));
         if !is_typedef {
             self.open.push(id);
@@ -186,7 +187,7 @@ impl<'t> Maker<'t> {
             self.open.pop();
         }
         let made = made?;
-        // What is part of a type still being made is not whole without it.
+        // A part of a type still being made is incomplete without it.
         if made.is_complete() {
             self.types.made().insert(id, made.clone());
         }
@@ -220,7 +221,7 @@ impl<'t> Maker<'t> {
             DefKind::Native => TypeCode::native(id, name),
             DefKind::ValueType(value) => self.value(value, id, name)?,
             DefKind::ValueBox(ty) => TypeCode::value_box(id, name, self.of(ty)?),
-            // Their type codes came after CORBA: they are the integers that are sent.
+            // Type codes for them were never added to CORBA: they are the integers on the wire.
             DefKind::BitMask(mask) => TypeCode::alias(id, name, unsigned(mask.bit_bound)),
             DefKind::BitSet(set) => {
                 let bits = self.types.model.all_bits(set);
@@ -288,7 +289,7 @@ impl<'t> Maker<'t> {
     }
 }
 
-/// Enumerators with numbers of their own came after CORBA, too.
+/// Returns the type code of an enum, or that of its integer on the wire: CORBA has none for explicit values.
 fn of_enum(body: &Enum, id: &str, name: &str) -> TypeCode {
     let plain = (0..).zip(&body.enumerators);
     if body.bit_bound.is_some() || !plain.into_iter().all(|(at, each)| each.value == at) {
@@ -298,7 +299,7 @@ fn of_enum(body: &Enum, id: &str, name: &str) -> TypeCode {
     TypeCode::enumeration(id, name, names)
 }
 
-/// The smallest unsigned integer of so many bits.
+/// Returns the smallest unsigned integer of `bits` bits.
 fn unsigned(bits: u16) -> TypeCode {
     match bits {
         0..=8 => TypeCode::OCTET,
@@ -316,27 +317,27 @@ fn of_interface(kind: InterfaceKind, id: &str, name: &str) -> TypeCode {
     }
 }
 
-/// The default last, so that it is a member of its own beside labels that say the same.
+/// Returns the labels, `default` last, so that it is a separate member after labels of the same case.
 fn labels(case: &Case) -> impl Iterator<Item = Label> + '_ {
     let values = case.labels.iter().map(|label| Label::Value(number(label)));
     values.chain(case.is_default.then_some(Label::Default))
 }
 
-/// A label as a number.
+/// Returns a label as a number.
 fn number(value: &Value) -> i128 {
     match value {
         Value::Integer(number) => *number,
         Value::Boolean(yes) => (*yes).into(),
         Value::Char(character) => u32::from(*character).into(),
         Value::Enumerator(_, ordinal) => (*ordinal).into(),
-        // No other type is one of discriminators; the front end says so.
+        // No other type can be a discriminator; the front end checks it.
         _ => 0,
     }
 }
 
 fn of_basic(basic: Basic) -> TypeCode {
     match basic {
-        // Type codes do not tell them apart.
+        // Type codes do not distinguish them.
         Basic::Octet | Basic::Int8 | Basic::UInt8 => TypeCode::OCTET,
         Basic::Boolean => TypeCode::BOOLEAN,
         Basic::Char => TypeCode::CHAR,

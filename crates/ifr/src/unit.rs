@@ -1,4 +1,4 @@
-//! IDL files with all that they include, as text that can be compiled again.
+//! IDL files with all their includes, as text that can be compiled again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// IDL file, the text of all files that it includes, and how to read them.
+/// IDL file, the text of all its includes, and the options for reading them.
 ///
-/// What is kept is the text, not what it means: later versions of OxORB may understand it better.
+/// The text is stored, not its meaning: later versions of OxORB may interpret it better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
     main: PathBuf,
@@ -26,7 +26,7 @@ pub struct Unit {
     files: BTreeMap<PathBuf, String>,
 }
 
-/// The front end's choices of this name, as they are stored.
+/// Stored form of the front end's options of this name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Lenient {
@@ -39,12 +39,12 @@ struct Lenient {
 }
 
 impl Unit {
-    /// Reads and checks an IDL file. Also gives its meaning, and the front end's warnings.
+    /// Reads and checks an IDL file. Also returns its compiled form, with the front end's warnings.
     ///
     /// # Errors
-    /// [`Error::Idl`] with everything that is wrong with it.
+    /// [`Error::Idl`] with all problems of the file.
     pub fn read(path: &Path, options: &Options) -> Result<(Unit, Compiled), Error> {
-        // As told apart from files of the same name elsewhere.
+        // Distinguishes files of the same name in different folders.
         let main = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let seen = Seen::default();
         let sources = SourceMap::new(Recorder(Arc::clone(&seen)));
@@ -69,7 +69,7 @@ impl Unit {
         Ok((unit, compiled))
     }
 
-    /// The IDL file, as an absolute path: what tells units apart.
+    /// Returns the absolute path of the IDL file, which identifies the unit.
     pub fn path(&self) -> &Path {
         &self.main
     }
@@ -77,7 +77,7 @@ impl Unit {
     /// Compiles the text again.
     ///
     /// # Errors
-    /// [`Error::Idl`], if it was stored by a version of OxORB that accepted what this one does not.
+    /// [`Error::Idl`] if it was stored by a version of OxORB that accepted IDL which this one rejects.
     pub fn compile(&self) -> Result<Compiled, Error> {
         let files = self.files.iter();
         let files = files.map(|(path, text)| (path.clone(), text.clone().into_bytes()));
@@ -111,7 +111,7 @@ impl Error {
 
 type Seen = Arc<Mutex<BTreeMap<PathBuf, String>>>;
 
-/// The file system, with a copy of all that was read.
+/// File system that records a copy of every file read.
 struct Recorder(Seen);
 
 impl Loader for Recorder {
@@ -119,7 +119,7 @@ impl Loader for Recorder {
         let octets = Disk.load(path)?;
         let text = String::from_utf8_lossy(&octets).into_owned();
         let mut seen = self.0.lock();
-        // Found again under the path that the front end knows it by without a file system.
+        // Under the path by which the front end finds it without a file system.
         seen.insert(Memory::default().identity(path), text);
         Ok(octets)
     }

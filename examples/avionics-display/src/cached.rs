@@ -1,4 +1,4 @@
-//! What sensors share: a device that is slow to read, and the value that it gave last.
+//! Common part of sensors: a device that is slow to read, and its last value.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::avionics::{Location, Position};
 use crate::clock;
 
-/// A reading that is served at once, and refreshed by a slow device.
+/// Reading that is served at once, and refreshed by a slow device.
 #[derive(Default)]
 pub(crate) struct Cached {
-    /// Microseconds.
+    /// Time of a read in microseconds.
     work: AtomicU32,
     position: Mutex<Option<Position>>,
 }
@@ -29,7 +29,7 @@ impl Cached {
         Ok(())
     }
 
-    /// Has the device read, which takes its time, and keeps the value.
+    /// Reads the device, which takes its time, and stores the value.
     pub(crate) fn refresh(&self, read: impl FnOnce() -> Position) {
         clock::work(self.work());
         let position = read();

@@ -1,7 +1,7 @@
-//! The avionics display of *Configuring Real-time Aspects in Component Middleware* (Wang and others): its components, and
+//! Avionics display of *Configuring Real-time Aspects in Component Middleware* (Wang and others): its components, and
 //! the plans that make a system of them.
 //!
-//! No component knows a thread, a priority or the node it runs on: plans and real-time resources say that.
+//! Components are independent of threads, priorities and nodes: plans and real-time resources decide these.
 #![forbid(unsafe_code)]
 
 mod cached;
@@ -16,7 +16,7 @@ use oxorb::deployment::Implementations;
 
 oxorb::include_idl!("avionics");
 
-/// Returns what an executable that runs this system links in, by the entry points that plans name.
+/// Returns the implementations linked into an executable of this system, by the entry points in plans.
 pub fn implementations() -> Implementations {
     let navigation = navigation::implementations(Implementations::new());
     collision::implementations(navigation)

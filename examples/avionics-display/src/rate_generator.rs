@@ -1,4 +1,4 @@
-//! The timer: a thread that pushes an event in each period.
+//! Timer: a thread that pushes an event in each period.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -22,7 +22,7 @@ pub(crate) struct RateGenerator {
     timer: Mutex<Option<Timer>>,
 }
 
-/// A running thread, which ends when `stop` is dropped.
+/// Running thread, which ends when `stop` is dropped.
 struct Timer {
     stop: Sender<()>,
     thread: JoinHandle<()>,
@@ -66,7 +66,7 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Timer { stop, thread }) = timer {
             drop(stop);
-            // Waits for the push under way, as long as the container's `push_timeout` allows.
+            // Waits for a push in progress, as long as the container's `push_timeout` allows.
             let _ = thread.join();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What displays share: a title, the time that drawing takes, and lines on standard output in place of a device.
+//! Common part of displays: a title, the time that drawing takes, and lines on standard output in place of a device.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use crate::avionics::{LocationRef, Tick};
 use crate::clock;
 
-/// A screen of which each picture is a line on standard output.
+/// Screen that prints each picture as a line on standard output.
 #[derive(Default)]
 pub(crate) struct Screen {
     title: Mutex<String>,
-    /// Microseconds.
+    /// Time of drawing in microseconds.
     work: AtomicU32,
 }
 
@@ -36,7 +36,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Asks for the value, draws it, and says how long after its tick the picture was complete.
+    /// Gets the value, draws it, and reports the time from its tick to the complete picture.
     pub(crate) fn draw(&self, source: &LocationRef, tick: &Tick) -> oxorb::Result<()> {
         let position = source.position()?;
         clock::work(self.work());
@@ -48,7 +48,7 @@ impl Screen {
             position.latitude,
             position.longitude,
         );
-        // A reader that went away is no failure of the display.
+        // A closed output is no failure of the display.
         let _ = std::io::stdout().lock().write_all(line.as_bytes());
         Ok(())
     }

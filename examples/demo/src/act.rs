@@ -1,4 +1,4 @@
-//! An act: a server process, the process of the busy clients, and that of the urgent one.
+//! Act: a server process, the process of the busy clients, and that of the urgent client.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use super::server::Started;
 use super::{Args, display};
 use oxorb_terminal::output::{Failed, because};
 
-/// The three acts, in their order. Each adds one thing to the one before.
+/// The three acts, in order. Each adds one feature to the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Four threads serve whoever comes first.
+    /// Four threads that serve requests in order of arrival.
     Plain,
-    /// A lane for the urgent client, scheduled as all other threads are.
+    /// Lane for the urgent client, scheduled like all other threads.
     Lane,
-    /// The lane and the urgent client at SCHED_FIFO.
+    /// Lane and urgent client at SCHED_FIFO.
     RealTime,
 }
 
@@ -31,7 +31,7 @@ impl Act {
         }
     }
 
-    /// Returns the arguments with which its server and its urgent client start.
+    /// Returns the additional arguments of its server and its urgent client.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Act::Plain => &[],
@@ -55,7 +55,7 @@ pub(super) struct Seen {
 /// CPU time of the server for each call of a busy client, in microseconds.
 pub(super) const WORK: u32 = 200;
 
-/// Starts everybody, shows what they tell, ends them.
+/// Starts all processes, shows their reports, and ends them.
 pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen, Failed> {
     let mut server = {
         let mut line = vec!["demo-server", "--listen", &args.listen];
@@ -68,7 +68,7 @@ pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen,
     let (clients, work) = (args.clients.to_string(), WORK.to_string());
     let line = ["demo-client", "busy", "--clients", &clients, "--work", &work, &started.busy];
     let mut busy = Process::start("the process of the busy clients", &line)?;
-    // The urgent one comes when the others are at it.
+    // The urgent client starts once the others are busy.
     let mut others: BusyTold = busy.hear()?;
 
     let seconds = args.seconds.to_string();

@@ -1,4 +1,4 @@
-//! The client processes of the demo: the urgent client, and all others.
+//! Client processes of the demo: the urgent client, and all others.
 
 use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,12 +13,12 @@ use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, print_line};
 use oxorb_terminal::statistics::{Latencies, Percentiles};
 
-/// A client process.
+/// Role of a client process.
 #[derive(Subcommand)]
 pub enum Client {
-    /// Client that asks for the position at a fixed rate
+    /// Client that gets the position at a fixed rate
     Urgent(Urgent),
-    /// Many clients that let routes be planned without a pause, until standard input is closed
+    /// Many clients that request route planning without a pause, until standard input is closed
     Busy(Busy),
 }
 
@@ -27,44 +27,44 @@ pub struct Urgent {
     /// Call at a priority, over a private connection
     #[arg(long)]
     lane: bool,
-    /// Have the system's scheduler hear of the priority
+    /// Give the priority to the system's scheduler
     #[arg(long, requires = "lane")]
     real_time: bool,
     /// Time to run
     #[arg(long)]
     seconds: u32,
-    /// The server's reference
+    /// Reference of the server
     reference: String,
 }
 
 #[derive(Args)]
 pub struct Busy {
-    /// Number of clients, a thread each
+    /// Number of clients, each with a thread
     #[arg(long)]
     clients: u32,
-    /// Processor time of the server that each call is planned with, in microseconds
+    /// Processor time that the server uses for planning in each call, in microseconds
     #[arg(long)]
     work: u32,
-    /// The server's reference
+    /// Reference of the server
     reference: String,
 }
 
-/// Report of the urgent client: a line of JSON now and then, and one at the end.
+/// Report of the urgent client: a line of JSON from time to time, and one at the end.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct UrgentTold {
     pub seconds: f64,
     pub latency: Percentiles,
-    /// Calls by how long they took: at most as long as each of [`BOUNDS`], and longer than all of them.
+    /// Number of calls by duration: at most each of [`BOUNDS`], and longer than all of them.
     pub shares: Vec<u64>,
-    /// Calls that were due while the one before still ran, and so were not made.
+    /// Calls that were due while the previous one still ran, and so were not made.
     pub missed: u64,
-    /// Whether the scheduler has heard of a priority.
+    /// Whether the system's scheduler has the priority.
     pub real_time: bool,
     pub done: bool,
     pub error: Option<String>,
 }
 
-/// Report of all the others together.
+/// Combined report of all other clients.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct BusyTold {
     pub seconds: f64,
@@ -74,7 +74,7 @@ pub(crate) struct BusyTold {
 }
 
 impl BusyTold {
-    /// Calls a second of all of them.
+    /// Returns the calls per second of all clients.
     pub(crate) fn rate(&self) -> f64 {
         match self.seconds {
             seconds if seconds > 0.0 => self.calls as f64 / seconds,
@@ -83,20 +83,20 @@ impl BusyTold {
     }
 }
 
-/// Period of the urgent client: 50 calls a second.
+/// Period of the urgent client: 50 calls per second.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
-/// Nanoseconds by which its calls are sorted.
+/// Upper bounds of call durations, in nanoseconds.
 pub(crate) const BOUNDS: [u64; 9] =
     [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000];
 
 /// Time between reports of a client.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Calls that are not counted: connecting, warming up.
+/// Calls that are not counted: connecting, warm-up.
 const WARM_UP: u32 = 10;
 
-/// Plays a client process.
+/// Runs a client process.
 pub(crate) fn run(client: Client) -> Done {
     match client {
         Client::Urgent(args) => {
@@ -116,7 +116,7 @@ pub(crate) fn run(client: Client) -> Done {
     }
 }
 
-/// Errors are what the person at the terminal reads.
+/// Result whose error is a sentence for the person at the terminal.
 type Outcome<T = ()> = Result<T, String>;
 
 fn text(error: impl ToString) -> String {
@@ -193,7 +193,7 @@ fn call_without_pause(args: &Busy, told: &mut BusyTold) -> Outcome {
             }
         }
         ending.store(true, Ordering::Relaxed);
-        // All are joined before the first error is told.
+        // All are joined before the first error is reported.
         let ended: Vec<Outcome> = clients
             .into_iter()
             .map(|client| client.join().expect("clients do not panic"))

@@ -1,4 +1,4 @@
-//! All acts side by side.
+//! Comparison of all acts.
 
 use std::fmt::{self, Display};
 
@@ -28,7 +28,7 @@ struct Ratio {
     p50: f64,
     p99: f64,
     max: f64,
-    /// Share of the work without priorities that the others still get done.
+    /// Share of the work without priorities that the other clients still get done.
     others: f64,
 }
 
@@ -58,7 +58,7 @@ impl Comparison {
         [&self.without_priorities, &self.lane, &self.lane_real_time]
     }
 
-    /// Returns one value of each act, with the ratio to the first where there is one.
+    /// Returns one value of each act, with the ratio to the first if there is one.
     fn columns(
         &self,
         value: impl Fn(&Seen) -> String,
@@ -73,7 +73,7 @@ impl Comparison {
     }
 }
 
-/// A line of the table, behind its name.
+/// Columns of a table's line after its name.
 struct Columns([String; 3]);
 
 impl Display for Columns {

@@ -1,4 +1,4 @@
-//! Picture of an act while it runs: a histogram that lives on a terminal, lines elsewhere.
+//! Display of an act while it runs: a live histogram on a terminal, lines elsewhere.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::server::Started;
 use oxorb_terminal::output::{Done, FAINT, Format, STRONG, print};
 use oxorb_terminal::statistics::Time;
 
-/// Time between changes of the picture on a terminal.
+/// Time between updates on a terminal.
 pub(super) const REFRESH: Duration = Duration::from_millis(250);
 
-/// Time between looks for news.
+/// Poll interval for reports.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
-/// Lines that are no terminal come this much less often.
+/// Factor by which lines are rarer if the output is no terminal.
 const LINES_EVERY: u32 = 8;
 
-/// Shows what the clients tell.
+/// Display of the clients' reports.
 pub(super) struct Display {
     how: How,
     seconds: u32,
@@ -32,7 +32,7 @@ pub(super) struct Display {
 enum How {
     Live,
     Lines,
-    /// JSON comes at the end, all at once.
+    /// Omitted display, as JSON is printed at the end.
     Silent,
 }
 
@@ -52,7 +52,7 @@ impl Display {
         }
     }
 
-    /// Says what is to be seen.
+    /// Prints an introduction.
     pub(super) fn begin(&self) -> Done {
         if self.how == How::Silent {
             return Ok(());
@@ -78,7 +78,7 @@ impl Display {
         ))
     }
 
-    /// Shows how far the act is.
+    /// Shows the progress of the act.
     pub(super) fn update(&mut self, urgent: &UrgentTold, others: &BusyTold) -> Done {
         self.updates += 1;
         match self.how {
@@ -90,7 +90,7 @@ impl Display {
         }
     }
 
-    /// Clears the live part: what it showed comes again beside the other acts.
+    /// Clears the live part, whose contents are shown again in the comparison.
     pub(super) fn fall(&mut self) -> Done {
         self.live.erase()
     }
@@ -114,7 +114,7 @@ fn line(urgent: &UrgentTold, others: &BusyTold) -> String {
     )
 }
 
-/// Returns the lines of a histogram of the urgent client's calls by the time that they took.
+/// Returns the lines of a histogram of the urgent client's call durations.
 fn histogram(shares: &[u64]) -> impl Iterator<Item = String> {
     let bars = shares.iter().zip(labels());
     let bars = bars.map(|(&count, label)| format!("{label} |{} {count}", bar(shares, count, 44)));
@@ -127,7 +127,7 @@ pub(super) fn labels() -> impl Iterator<Item = String> {
     bounded.into_iter().chain([format!("{:>15}", "longer")])
 }
 
-/// Returns a bar, at most so many columns wide; a few calls among many still show.
+/// Returns a bar of at most `width` columns; a few calls among many are still visible.
 pub(super) fn bar(shares: &[u64], count: u64, width: u64) -> String {
     let all = shares.iter().sum::<u64>().max(1);
     "#".repeat((count * width).div_ceil(all) as usize)

@@ -1,4 +1,4 @@
-//! Lines at the end of a terminal that are drawn over again and again.
+//! Lines at the bottom of a terminal that are redrawn in place.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, stdout};
@@ -7,10 +7,10 @@ use terminal_size::{Height, Width, terminal_size};
 
 use oxorb_terminal::output::{Done, control, print};
 
-/// Lines that are drawn over. On a terminal alone.
+/// Redrawn lines; for terminals only.
 #[derive(Default)]
 pub(super) struct Live {
-    /// Lines that are on the terminal now.
+    /// Number of lines on the terminal now.
     drawn: usize,
 }
 
@@ -21,9 +21,9 @@ impl Live {
         stdout().is_terminal() && !is_dumb
     }
 
-    /// Draws lines of ASCII in place of those before.
+    /// Draws ASCII lines in place of the previous ones.
     ///
-    /// A line that wraps, or scrolls away, could not be drawn over: what does not fit the terminal as it is now is left out.
+    /// A line that wraps or scrolls away could not be redrawn: text beyond the terminal's present size is omitted.
     pub(super) fn draw(&mut self, mut lines: Vec<String>) -> Done {
         self.erase()?;
         let (columns, rows) = match terminal_size() {
@@ -49,7 +49,7 @@ impl Live {
     }
 }
 
-/// Returns a bar that shows which share of the time is over.
+/// Returns a progress bar for the share of the time that has passed.
 pub(super) fn progress(passed: f64, seconds: u32) -> String {
     const WIDTH: usize = 40;
     let share = (passed / f64::from(seconds)).min(1.0);

@@ -1,4 +1,4 @@
-//! A child process of this very program that tells lines of JSON, killed when dropped.
+//! Child process of this program that reports lines of JSON, killed on drop.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use oxorb_terminal::output::{Done, Failed, because};
 
-/// Most time that a process may take to start, and to end.
+/// Time limit for the start and the end of a process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Process of the server or of clients.
@@ -37,7 +37,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Returns a line that came since, if there is one.
+    /// Returns a new line, if there is one.
     pub(super) fn line(&self) -> Result<Option<String>, Failed> {
         match self.lines.try_recv() {
             Ok(line) => Ok(Some(line)),
@@ -57,7 +57,7 @@ impl Process {
         }
     }
 
-    /// Replaces `told` by the last line since, if there is one. `done`: whether no other will come.
+    /// Replaces `told` by the last new line, if there is one. `done`: whether no further one will come.
     pub(super) fn read<T: DeserializeOwned>(
         &self,
         told: &mut T,
@@ -78,7 +78,7 @@ impl Process {
         because(format!("{} ended early; its own message, if it had one, is above", self.name))
     }
 
-    /// Closing its standard input asks it to end; waits for that, a while.
+    /// Ends the process by closing its standard input; waits for its end, up to the limit.
     pub(super) fn stop(&mut self) {
         drop(self.child.stdin.take());
         let end = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! The server process of the demo.
+//! Server process of the demo.
 
 use std::hint::black_box;
 use std::io::Read as _;
@@ -22,13 +22,13 @@ use oxorb_terminal::output::{Done, Failed, because, print_line};
 /// Arguments of the server process.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Address to listen at
+    /// Address to listen on
     #[arg(long)]
     listen: String,
-    /// Serve urgent calls in a lane of their own
+    /// Serve urgent calls in a separate lane
     #[arg(long)]
     lane: bool,
-    /// Have the system's scheduler hear of the lane's priority
+    /// Give the lane's priority to the system's scheduler
     #[arg(long, requires = "lane")]
     real_time: bool,
 }
@@ -36,17 +36,17 @@ pub struct Args {
 /// First line of the server process, printed when it is ready.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Started {
-    /// The CPU that all its threads share.
+    /// CPU that all its threads share.
     pub cpu: usize,
     /// Reference for the urgent client.
     pub urgent: String,
     /// Reference for all other clients.
     pub busy: String,
-    /// Reference for the urgent client, for people.
+    /// Readable reference for the urgent client.
     pub corbaloc: String,
 }
 
-/// Threads that serve everybody, or everybody but the urgent client.
+/// Threads that serve all clients, or all but the urgent one.
 const WORKERS: usize = 4;
 
 /// Serves until standard input is closed.
@@ -104,17 +104,17 @@ pub(super) fn stay_on(cpu: usize) -> Done {
     Ok(sched_setaffinity(None, &one)?)
 }
 
-/// Activates the Navigator of all others. Its threads have no priority of the system's scheduler: they take all of a
-/// processor, and the kernel stops real-time threads that do so, and others with them, for 50 ms of each second.
+/// Activates the Navigator of the busy clients. Its threads have no real-time priority: they use a whole processor, and
+/// the kernel would stop such real-time threads, and others with them, for 50 ms of each second.
 fn in_the_crowd(orb: &Orb) -> Result<NavigatorRef, Failed> {
     let lane = ThreadpoolLane::new(Priority::new(1)?, WORKERS);
     activate_in(orb, "crowd", lane.scheduling(LaneScheduling::Class(SchedulingClass::Other)))
 }
 
-/// Activates a Navigator whose requests come to a port of their own and are served by a thread that does nothing else: at
-/// a priority of the system's scheduler, where that is asked for and this user may have one.
+/// Activates a Navigator whose requests arrive at a separate port and are served by a dedicated thread: at a real-time
+/// priority, if requested and permitted.
 ///
-/// Only this lane has such a priority: its calls are short, so nobody starves.
+/// Only this lane has such a priority: its calls are short, so that no thread starves.
 fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
     activate_in(orb, "urgent", ThreadpoolLane::new(Priority::new(URGENT)?, 1))
 }
@@ -135,7 +135,7 @@ fn activate_in(orb: &Orb, name: &str, lane: ThreadpoolLane) -> Result<NavigatorR
     Ok(poa.activate(Vehicle::default())?)
 }
 
-/// The short form, by the name that was bound.
+/// Returns the short URL of the bound name.
 fn corbaloc(navigator: &NavigatorRef) -> String {
     let ior = navigator.reference().ior();
     match ior.iiop_profiles().next() {
@@ -144,7 +144,7 @@ fn corbaloc(navigator: &NavigatorRef) -> String {
     }
 }
 
-/// Flies in circles, and follows whatever route it is given.
+/// Vehicle that flies in circles, and follows any given route.
 #[derive(Default)]
 struct Vehicle {
     served: AtomicU64,
@@ -213,16 +213,16 @@ impl Navigator for Vehicle {
     }
 }
 
-/// Microseconds; a stranger may call this, too.
+/// Most microseconds of planning, as any client may call this.
 const MOST_PLANNING: u32 = 10_000;
 
-/// Returns the processor time of the calling thread so far; time during which others run does not count.
+/// Returns the processor time of the calling thread so far, in which other threads' time does not count.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Along the great circle, in metres.
+/// Returns the distance along the great circle, in metres.
 fn distance(from: &Position, to: &Position) -> f64 {
     const EARTH_RADIUS: f64 = 6_371_000.0;
     let (lat1, lat2) = (from.latitude.to_radians(), to.latitude.to_radians());

@@ -1,9 +1,9 @@
 //! A sensor on a microcontroller that calls a CORBA object: no operating system, no threads, no sockets.
 //!
-//! What is needed is an allocator and a [`Line`] that carries octets: a UART, a USB endpoint, a small TCP stack. A gateway,
-//! or a server that listens on the line, sees an ordinary GIOP 1.2 client.
+//! It needs an allocator and a [`Line`] that carries octets: a UART, a USB endpoint, a small TCP stack. To a gateway,
+//! or a server that listens on the line, it is an ordinary GIOP 1.2 client.
 //!
-//! The operation is marshalled by hand, since code that the IDL compiler makes is for hosts that have the whole ORB:
+//! The operation is marshalled by hand, since the IDL compiler's code requires the whole ORB:
 //!
 //! ```text
 //! unsigned long report(in string sensor, in float celsius) raises (UnknownSensor);
@@ -23,16 +23,16 @@ use oxorb_giop::{
 };
 use oxorb_object::{IiopProfile, SystemException, Version};
 
-/// Two-way line that carries octets in order.
+/// Bidirectional line that carries octets in order.
 pub trait Line {
-    /// Reason why the line fails.
+    /// Error of the line.
     type Error: fmt::Debug;
 
     /// Sends all octets.
     fn send(&mut self, octets: &[u8]) -> Result<(), Self::Error>;
 
-    /// Waits for octets and appends at least one and at most `most` of them to the buffer. A line that waits for too long
-    /// returns an error of its own.
+    /// Waits for octets and appends between one and `most` of them to the buffer. A line that times out returns its own
+    /// error.
     fn receive(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<(), Self::Error>;
 }
 
@@ -49,22 +49,22 @@ pub struct Station<L> {
 /// Reason why a call failed.
 #[derive(Debug)]
 pub enum Failure<E> {
-    /// The line failed.
+    /// Failure of the line.
     Line(E),
-    /// The server's octets are no GIOP.
+    /// Octets from the server that are no valid GIOP.
     Violation(Violation),
-    /// The server raised `UnknownSensor`.
+    /// Exception `UnknownSensor` from the server.
     UnknownSensor,
-    /// The server raised a system exception.
+    /// System exception from the server.
     System(SystemException),
-    /// The server answered with a status that this client does not follow, such as LOCATION_FORWARD.
+    /// Reply status that this client does not support, such as LOCATION_FORWARD.
     Status(ReplyStatus),
-    /// The server closed the connection.
+    /// End of the connection by the server.
     Closed,
 }
 
 impl<L: Line> Station<L> {
-    /// Returns the object of a profile, at the end of a line that leads to its server. A message may have 4 KiB.
+    /// Returns the object of a profile, at the end of a line that leads to its server. Messages are limited to 4 KiB.
     pub fn new(line: L, profile: &IiopProfile) -> Self {
         let limits = Limits { max_message: 4096, ..Limits::default() };
         Station {
@@ -76,11 +76,11 @@ impl<L: Line> Station<L> {
         }
     }
 
-    /// Reports a measurement in degrees Celsius; returns the number of seconds until the next one is wanted. Allocates
-    /// nothing once the buffers have their size.
+    /// Reports a measurement in degrees Celsius; returns the number of seconds until the next one is due. Allocates
+    /// nothing once the buffers have reached their size.
     ///
     /// # Errors
-    /// [`Failure`]. After one of the line or a violation of GIOP the line has to be opened anew.
+    /// [`Failure`]. After one of the line or a violation of GIOP, the line has to be reopened.
     pub fn report(&mut self, sensor: &str, celsius: f32) -> Result<u32, Failure<L::Error>> {
         self.calls += 1;
         self.request(sensor, celsius)?;
@@ -91,7 +91,7 @@ impl<L: Line> Station<L> {
                         return self.outcome(reply.status, reply.body);
                     }
                     Message::CloseConnection => return Err(Failure::Closed),
-                    // Of an earlier call whose line failed meanwhile.
+                    // Reply to an earlier call whose line failed.
                     _ => continue,
                 }
             }

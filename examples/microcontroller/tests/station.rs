@@ -22,7 +22,7 @@ impl Line for Tcp {
         self.0.write_all(octets)
     }
 
-    /// Hands over a few octets at a time, as a serial line does.
+    /// Returns a few octets at a time, like a serial line.
     fn receive(&mut self, buffer: &mut Vec<u8>, most: usize) -> io::Result<()> {
         let mut some = [0; 7];
         let most = most.min(some.len());

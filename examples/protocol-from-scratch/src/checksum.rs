@@ -1,4 +1,4 @@
-//! A messaging: CORBA's messages behind a header of twelve octets, one of whose fields is a checksum of the message.
+//! A messaging: CORBA's messages after a header of twelve octets, which includes a checksum of the message.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -8,8 +8,9 @@
 //! | 4 | 4 | octets after the header |
 //! | 8 | 4 | Adler-32 of all other octets; 0: not summed |
 //!
-//! Behind it stand the request number and, in CDR, what CORBA says of a message. A message that is not in one piece when
-//! it is finished, because a large sequence is sent from where it lies (CDRTradeoff), goes without a sum, as UDP permits.
+//! The header is followed by the request number and the fields of the CORBA message, in CDR. A message that is not
+//! contiguous when it is finished, because a large sequence is sent from its place (CDRTradeoff), is sent without a
+//! sum, as UDP permits.
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 use oxorb_giop::{
@@ -19,7 +20,7 @@ use oxorb_giop::{
 };
 use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
 
-/// Messages with checksums.
+/// Messaging with checksums.
 pub static CHECKSUM: &dyn Messaging = &Checksum;
 
 /// Octets of a header.
@@ -28,7 +29,7 @@ const LEN: usize = 12;
 const SIZE_AT: usize = 4;
 /// Offset of the sum.
 const SUM_AT: usize = 8;
-/// The first two octets.
+/// First two octets of a message.
 const MAGIC: [u8; 2] = *b"SU";
 /// Name of the protocol.
 const NAME: &str = "checksum";
@@ -191,14 +192,14 @@ impl Messaging for Checksum {
     }
 }
 
-/// Returns a decoder behind the header of a message of this kind, once its sum was found right.
+/// Returns a decoder after the header of a message of this kind, once its sum was verified.
 fn fields<'f>(frame: &Frame<'f>, expected: MessageType) -> Result<Decoder<'f>, Violation> {
     let Header { kind, order, .. } = frame.header;
     if kind != expected {
         let found = kind;
         return Err(Violation::Peer(Misbehaviour::Kind { expected, found }));
     }
-    // Of a message that is looked at before all of it is there nobody knows the sum.
+    // A message that is inspected before it is complete has no known sum.
     if frame.bytes.len() == frame.header.total() {
         let told = frame.bytes[SUM_AT..LEN].try_into().expect("a header's");
         let told = number(order, told);
@@ -213,7 +214,7 @@ fn fields<'f>(frame: &Frame<'f>, expected: MessageType) -> Result<Decoder<'f>, V
     Ok(Decoder::new(frame.bytes, order, Dialect::new(2)).at(LEN))
 }
 
-/// Adler-32 of a message, its own field taken as zeros; never 0.
+/// Returns the Adler-32 of a message, with its own field as zeros; never 0.
 fn sum(message: &[u8]) -> u32 {
     const LARGEST_PRIME: u32 = 65_521;
     let (mut low, mut high) = (1, 0);
@@ -225,7 +226,7 @@ fn sum(message: &[u8]) -> u32 {
     (high << 16 | low).max(1)
 }
 
-/// Writes the header of a message, size and sum still zero, and its number.
+/// Writes the header of a message, with size and sum still zero, and its number.
 fn begin(e: &mut Encoder<'_>, kind: MessageType, id: u32) {
     e.copy_octets(&header(e.order(), kind, 0));
     e.ulong(id);
@@ -240,7 +241,7 @@ fn header(order: ByteOrder, kind: MessageType, size: u32) -> [u8; LEN] {
     header
 }
 
-/// Returns a message that is a header, and a number at most.
+/// Returns a message that consists of a header, and at most a number.
 fn short(order: ByteOrder, kind: MessageType, id: Option<u32>) -> Short {
     let id = id.map(|id| octets_of(order, id));
     let id = id.as_ref().map_or(&[][..], |id| id);
@@ -261,7 +262,7 @@ fn octets<'f>(fields: &mut Decoder<'f>) -> Result<&'f [u8], Violation> {
     Ok(fields.octets(length)?)
 }
 
-/// Returns where the arguments begin: at a multiple of eight, if there are any.
+/// Returns the offset of the arguments: a multiple of eight, if there are any.
 fn body(frame: &Frame<'_>, fields: &Decoder<'_>) -> usize {
     let end = fields.position().next_multiple_of(8);
     end.min(frame.header.total())

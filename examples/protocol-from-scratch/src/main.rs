@@ -24,7 +24,7 @@ impl Gauge for Thermometer {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = Serial::new(115_200);
-    // What makes no sense is refused when the protocol is put together, or at the latest when the ORB is built.
+    // Invalid combinations are rejected when the protocol is assembled, or at the latest when the ORB is built.
     let lossy = Serial::new(115_200).without_handshake();
     println!("refused: {}", checksum_over(&lossy).unwrap_err());
 

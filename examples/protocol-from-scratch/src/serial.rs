@@ -1,7 +1,7 @@
 //! A transport: serial lines between the parts of one machine, each as slow as its baud rate.
 //!
-//! A line is a pair of connected sockets, for which [`Stream`] meets nearly all obligations of a [`Link`]; what this file
-//! adds is the pace. Ports have names, and whoever holds a clone of [`Serial`] reaches all of them.
+//! A line is a pair of connected sockets, for which [`Stream`] meets nearly all obligations of a [`Link`]; this file
+//! adds the pace. Ports have names, and every clone of [`Serial`] reaches all of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -21,10 +21,10 @@ use oxorb::transport::{
 /// Scheme of addresses: `serial:gauge`.
 pub const SCHEME: Scheme = Scheme::new("serial");
 
-/// Most lines that wait at one port to be answered.
+/// Most lines that wait at one port to be accepted.
 const BACKLOG: usize = 1024;
 
-/// Bits on the line for an octet: a start bit, eight of data, a stop bit.
+/// Bits on the line per octet: a start bit, eight data bits, a stop bit.
 const BITS: u64 = 10;
 
 /// Serial ports by name, and the speed of their lines.
@@ -35,7 +35,7 @@ pub struct Serial {
     handshake: bool,
 }
 
-/// A port where somebody listens.
+/// Port with a listener.
 struct Port {
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -53,8 +53,8 @@ impl Serial {
         Self { ports: Arc::default(), baud: baud.max(1), handshake: true }
     }
 
-    /// Returns lines without a handshake: an octet that comes while the receiver is busy is lost. No protocol of CORBA's
-    /// messages can be put over them.
+    /// Returns lines without a handshake: an octet that arrives while the receiver is busy is lost. No messaging of
+    /// CORBA can use them.
     #[must_use]
     pub fn without_handshake(self) -> Self {
         Self { handshake: false, ..self }
@@ -74,7 +74,7 @@ impl Transport for Serial {
         Facts { reliable: self.handshake, ..Facts::RELIABLE_STREAM }
     }
 
-    /// `NAME[/allow=..&deny=..]`; no name asks for a new one.
+    /// Parses `NAME[/allow=..&deny=..]`; an empty name requests a new one.
     fn endpoints(
         &self,
         _notation: Notation,
@@ -179,7 +179,7 @@ impl fmt::Debug for Serial {
     }
 }
 
-/// A port while somebody listens there.
+/// Listener at a port.
 struct Listening {
     lines: Serial,
     port: Arc<Port>,
@@ -227,22 +227,22 @@ impl Drop for Listening {
     }
 }
 
-/// One end of a line.
+/// End of a line.
 struct Line {
     stream: Stream,
     local: String,
     peer: String,
     facts: Facts,
     baud: u32,
-    /// Time that the line still needs for what was written, in nanoseconds: too short to sleep for.
+    /// Time that the line still needs for the octets written, in nanoseconds, while it is too short to sleep for.
     owed: AtomicU64,
 }
 
-/// Shortest time to sleep for.
+/// Shortest time to sleep for, in nanoseconds.
 const NAP: u64 = 100_000;
 
 impl Line {
-    /// Keeps the writer for as long as the line takes for so many octets.
+    /// Delays the writer for the line's time for `octets` octets.
     fn pace(&self, octets: usize) {
         let time = octets as u64 * BITS * 1_000_000_000 / u64::from(self.baud);
         let owed = self.owed.load(Ordering::Relaxed) + time;
@@ -275,7 +275,7 @@ impl Link for Line {
         PeerId::Process
     }
 
-    /// A serial line has none of the properties that connections over networks have, and ignores all of them.
+    /// Ignores all properties: a serial line has none of those of network connections.
     fn apply(&self, _properties: &Properties) -> io::Result<()> {
         Ok(())
     }

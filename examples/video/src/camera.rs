@@ -1,4 +1,4 @@
-//! A camera that makes pictures like those of a video coder: every twelfth is whole, the others are differences.
+//! Camera that makes pictures like those of a video coder: every twelfth is complete, the others are differences.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ const BETWEEN: Duration = Duration::from_millis(40);
 const WHOLE: usize = 48_000;
 const DIFFERENCE: usize = 9_000;
 
-/// What a camera saw of its sender.
+/// Observations of a camera's sender.
 pub(crate) struct Shown {
     pub(crate) pictures: u64,
-    /// The longest that `Sender::send` took.
+    /// Longest time of `Sender::send`.
     pub(crate) longest_send: Duration,
     pub(crate) statistics: SenderStatistics,
 }
 
-/// Sends pictures for so long, 25 in a second; their times are those since `begin`.
+/// Sends pictures for the given time, 25 per second; their times are relative to `begin`.
 pub(crate) fn show(
     sender: &Sender,
     begin: Instant,
@@ -31,7 +31,7 @@ pub(crate) fn show(
         thread::sleep(due.saturating_sub(started.elapsed()));
         let octets = if pictures % 12 == 0 { WHOLE } else { DIFFERENCE };
         let taken = Instant::now();
-        // What is dropped is counted there.
+        // The sender counts dropped pictures.
         let _ = sender.send(taken - begin, &picture[..octets])?;
         longest_send = longest_send.max(taken.elapsed());
         pictures += 1;

@@ -1,4 +1,4 @@
-//! A video stream over datagrams, beside the same stream over TCP.
+//! A video stream over datagrams, compared with the same stream over TCP.
 //!
 //! ```text
 //! video [SECONDS]                  both streams in this process, four seconds each; a screen stalls in the middle, for a quarter of them
@@ -17,7 +17,7 @@ use oxorb::{Histogram, Interface as _, Orb};
 use oxorb_stream::streams::SinkRef;
 use oxorb_stream::{Pace, Receiver, ReceiverOptions, Sender, SenderOptions};
 
-/// Whole pictures are larger than the datagrams that TAO takes.
+/// Complete pictures are larger than the datagrams that TAO accepts.
 const DATAGRAMS: &str = "diop://127.0.0.1:0/max=65507";
 const TCP: &str = "iiop://127.0.0.1:0";
 
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn options() -> SenderOptions {
     let megabytes = 2_000_000.try_into().expect("more than 0");
     SenderOptions {
-        // A whole picture leaves at once, and is made up for by the small ones behind it.
+        // A complete picture is sent at once, and the small ones after it compensate.
         pace: Some(Pace::new(megabytes, 60_000)),
         reports: Some(Duration::from_millis(500)),
         ..SenderOptions::default()
@@ -70,7 +70,7 @@ fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
         let sink: SinkRef = near.resolve(&local.to_ior())?;
         let sender = Sender::start(&near, &sink, options())?;
         let shown = camera::show(&sender, begin, time)?;
-        // The last ones are on their way, or lost.
+        // The last pictures are in transit, or lost.
         await_for(Duration::from_millis(1200), || ages.read().count == shown.pictures);
         let ages = ages.read();
         let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
@@ -93,7 +93,7 @@ fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes streams until the process ends by a signal.
+/// Receives streams until a signal ends the process.
 fn watch() -> Result<(), Box<dyn Error>> {
     let orb = Orb::builder().listen("diop://:0/max=65507").listen("iiop://:0").build()?;
     let receiver = Arc::new(Receiver::start(ReceiverOptions::default(), |_| {})?);
@@ -114,12 +114,12 @@ fn watch() -> Result<(), Box<dyn Error>> {
 }
 
 fn send(reference: &str, time: Duration) -> Result<(), Box<dyn Error>> {
-    // Reports come back to a port of its own.
+    // Reports are sent back to a separate port.
     let orb = Orb::builder().listen("diop://:0").listen("iiop://:0").build()?;
     let sink: SinkRef = orb.resolve(reference)?;
     let sender = Sender::start(&orb, &sink, options())?;
     let shown = camera::show(&sender, Instant::now(), time)?;
-    // The last report tells of all pictures.
+    // The last report covers all pictures.
     thread::sleep(Duration::from_millis(700));
     await_for(Duration::from_secs(5), || sender.feedback().is_some());
     println!("{} pictures: {:?}", shown.pictures, sender.statistics());
@@ -132,7 +132,7 @@ fn send(reference: &str, time: Duration) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waits until something is so, for at most so long.
+/// Waits until a condition holds, for at most `most`.
 fn await_for(most: Duration, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() && begin.elapsed() < most {

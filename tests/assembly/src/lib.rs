@@ -1,6 +1,7 @@
-//! Executors of the avionics display, as a component developer writes them: the crate that the plans' artifacts name.
+//! Executors of the avionics display, as written by a component developer: the crate named by the plans' artifacts.
 //!
-//! It is a shared library as well, as [`Implementations`] by their entry points. The programs in `src/bin` are what `oxorb deploy static` writes for these plans (`golden/`), compiled as they are.
+//! The crate is also a shared library, with [`Implementations`] by entry point. The programs in `src/bin` are the
+//! output of `oxorb deploy static` for these plans (`golden/`), compiled unchanged.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -33,7 +34,7 @@ pub fn implementations() -> Implementations {
         .component::<DisplayRef, _>("create_WarningDisplay", create_warning_display)
 }
 
-/// Pushes `hertz` ticks a second from a thread of its own.
+/// Pushes `hertz` ticks per second from its own thread.
 #[derive(Default)]
 struct RateGenerator {
     hertz: AtomicU32,
@@ -71,14 +72,14 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
         let thread = self.thread.lock().expect("nobody panics with it in hand").take();
         if let Some(thread) = thread {
             thread.thread().unpark();
-            // A thread that panicked has said so.
+            // A panic was reported by the thread itself.
             let _ = thread.join();
         }
         Ok(())
     }
 }
 
-/// Knows where it is, and says that it does at each tick.
+/// Sensor that knows its position, and reports that at each tick.
 struct Sensor {
     at: Position,
 }
@@ -100,7 +101,7 @@ impl avionics::SensorExecutor for Sensor {
     }
 }
 
-/// Prints the position of its source whenever that is new.
+/// Prints the position of its source whenever it changes.
 #[derive(Default)]
 struct Display {
     title: Mutex<String>,
@@ -150,7 +151,7 @@ pub fn create_warning_display() -> impl avionics::DisplayExecutor {
     Display::default()
 }
 
-/// The page for component developers, whose example is a test.
+/// Page for component developers, whose example is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/roles/component-developer.md")]
 struct ComponentDeveloperPage;

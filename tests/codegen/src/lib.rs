@@ -1,6 +1,6 @@
-//! Rust made from hard IDL, for the tests beside it.
+//! Rust generated from difficult IDL, for the tests of this package.
 //!
-//! That this crate compiles without a warning is the first test.
+//! The first test is that this crate compiles without warnings.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, missing_debug_implementations, rust_2018_idioms)]
 #![deny(unused_qualifications, trivial_casts, trivial_numeric_casts, unreachable_pub)]
@@ -21,9 +21,9 @@ oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
 oxorb::include_idl!("values");
 
-/// Servants of one thread, which the compiler keeps there.
+/// Servants of one thread, which the compiler confines to it.
 ///
-/// A trait for them asks for neither `Send` nor `Sync`, and `activate_confined` takes what makes them:
+/// Their trait requires neither `Send` nor `Sync`, and `activate_confined` takes a factory:
 ///
 /// ```
 /// use std::{cell::Cell, rc::Rc};
@@ -39,7 +39,7 @@ oxorb::include_idl!("values");
 /// }
 /// ```
 ///
-/// It is no servant for any thread:
+/// Such a servant cannot be activated for all threads:
 ///
 /// ```compile_fail
 /// use std::{cell::Cell, rc::Rc};
@@ -55,7 +55,7 @@ oxorb::include_idl!("values");
 /// }
 /// ```
 ///
-/// What another thread holds of it does not come along:
+/// The factory must not move in parts that another thread shares:
 ///
 /// ```compile_fail
 /// use std::{cell::Cell, rc::Rc};
@@ -72,7 +72,7 @@ oxorb::include_idl!("values");
 /// }
 /// ```
 ///
-/// And the trait for servants of all threads refuses it:
+/// The trait for servants of all threads rejects it:
 ///
 /// ```compile_fail
 /// use std::{cell::Cell, rc::Rc};
@@ -85,28 +85,28 @@ oxorb::include_idl!("values");
 /// ```
 pub mod kept_in_one_thread {}
 
-/// Apart from the others, which bring modules of the same names along.
+/// Separate from the others, which contain modules of the same names.
 pub mod alone {
     oxorb::include_idl!("whole");
 }
 
-/// Values that do something.
+/// Values with behaviour.
 pub mod behaviour {
     oxorb::include_idl!("behaviour");
 }
 pub mod does;
 
-/// The same: reply handlers bring the module `messaging` along.
+/// Separate for the same reason: reply handlers add the module `messaging`.
 pub mod asynchronous {
     oxorb::include_idl!("later");
 }
 
-/// As `asynchronous`.
+/// Separate like `asynchronous`.
 pub mod album {
     oxorb::include_idl!("albums");
 }
 
-/// A custom valuetype says itself how it travels.
+/// Custom valuetype, which marshals itself.
 mod custom {
     use crate::mapping::Picture;
     use crate::values::Secret;
@@ -138,12 +138,12 @@ mod custom {
     }
 }
 
-/// Its modules would hide the crates `std` and `oxorb` from the rest of this file.
+/// Separate, as its modules would hide the crates `std` and `oxorb` from the rest of this file.
 pub mod corners {
     ::oxorb::include_idl!("edges");
 }
 
-/// The same, marshalled by the interpreter.
+/// Definitions like `compiled`, marshalled by the interpreter.
 pub mod interpreted {
     include!(concat!(env!("OUT_DIR"), "/interpreted/calls.rs"));
     include!(concat!(env!("OUT_DIR"), "/interpreted/global.rs"));
@@ -152,7 +152,7 @@ pub mod interpreted {
     include!(concat!(env!("OUT_DIR"), "/interpreted/types.rs"));
     include!(concat!(env!("OUT_DIR"), "/interpreted/unions.rs"));
 
-    /// Its modules would hide the crates `std` and `oxorb` from the rest of this file.
+    /// Separate, as its modules would hide the crates `std` and `oxorb` from the rest of this file.
     pub mod corners {
         include!(concat!(env!("OUT_DIR"), "/interpreted/edges.rs"));
     }

@@ -1,6 +1,6 @@
-//! Components made from IDL, for the tests beside it.
+//! Components generated from IDL, for the tests of this package.
 //!
-//! That this crate compiles without a warning is the first test.
+//! The first test is that this crate compiles without warnings.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, rust_2018_idioms)]
 #![deny(unused_qualifications, trivial_casts, unreachable_pub)]
@@ -8,14 +8,14 @@
 
 oxorb::include_idl!("avionics");
 
-/// The page about components, whose examples are tests.
+/// Page about components, whose examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/components.md")]
 struct Page;
 
-/// What a context has in each phase, and what does not compile before.
+/// Contents of a context in each phase, and uses that do not compile before.
 ///
-/// A receptacle is there once the component is configured:
+/// A receptacle is available once the component is configured:
 ///
 /// ```
 /// use oxorb_component_tests::avionics::display;
@@ -44,7 +44,7 @@ struct Page;
 /// }
 /// ```
 ///
-/// `set_session_context` gets no more than that:
+/// `set_session_context` gets only an installed context:
 ///
 /// ```compile_fail,E0053
 /// use oxorb::Value;
@@ -66,7 +66,7 @@ struct Page;
 /// }
 /// ```
 ///
-/// An event source is there once the component is active:
+/// An event source is available once the component is active:
 ///
 /// ```
 /// use oxorb::Value;

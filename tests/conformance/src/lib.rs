@@ -1,7 +1,7 @@
 //! Conformance suites of OxORB's open traits.
 //!
-//! Each suite is one test for each obligation that the trait's documentation states, and a macro
-//! that instantiates all of them for one implementation:
+//! Each suite has one test for each obligation in the trait's documentation, and a macro that instantiates all of them
+//! for one implementation:
 //!
 //! ```
 //! oxorb_conformance::link!(memory, || {
@@ -10,10 +10,10 @@
 //! });
 //! ```
 //!
-//! The suite [`transport!`] holds that of links, over connections that the transport makes.
+//! The suite [`transport!`] includes that of links, over connections of the transport.
 //!
-//! A transport or messaging of another crate names this crate among its `dev-dependencies` and writes the same
-//! line into a test of its own.
+//! A crate with another transport or messaging adds this crate to its `dev-dependencies` and the corresponding line to
+//! one of its tests.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub mod link;
 pub mod messaging;
 pub mod transport;
 
-/// Starts the watchdog that ends a test which hangs, after a time no healthy run comes near.
+/// Starts the watchdog that ends a hanging test, after a time that no healthy run comes near.
 pub fn guard() -> Watchdog {
     watchdog(Duration::from_secs(120))
 }

@@ -1,4 +1,4 @@
-//! The obligations of [`Link`], one test each.
+//! Obligations of [`Link`], with one test each.
 //!
 //! No test asserts a time; each is bounded by a watchdog that no healthy run comes near.
 
@@ -12,7 +12,7 @@ use oxorb_transport::Link;
 /// Two links that are each other's peers.
 pub type Pair = (Box<dyn Link>, Box<dyn Link>);
 
-/// Instantiates the suite of [`Link`] for one implementation, in a module of its own.
+/// Instantiates the suite of [`Link`] for one implementation, in a separate module.
 ///
 /// `link!(name, || pair)`: the closure makes a connected [`Pair`](crate::link::Pair).
 #[macro_export]
@@ -71,13 +71,13 @@ macro_rules! link {
     };
 }
 
-/// More than all the buffers of a connection hold.
+/// More octets than all the buffers of a connection hold.
 const LARGE: usize = 16 << 20;
 const SHORT: Option<Duration> = Some(Duration::from_millis(20));
-/// For things that come over the network by themselves, in a moment.
+/// Time limit for events that the network delivers by itself, in milliseconds.
 const PATIENCE: usize = 20_000;
 
-/// Checks that octets arrive once and in the order written, whatever the sizes of writes and reads.
+/// Checks that octets arrive once and in the order written, for any sizes of writes and reads.
 pub fn octets_arrive_in_order((a, b): Pair) {
     let sizes = || (0..400).map(|n| 1 + n * n % 4099);
     thread::scope(|scope| {
@@ -120,7 +120,7 @@ pub fn both_directions_at_once((a, b): Pair) {
     });
 }
 
-/// Checks that a read leaves the octets already in the buffer alone.
+/// Checks that a read preserves the octets already in the buffer.
 pub fn a_read_appends((a, b): Pair) {
     let mut buffer = b"before ".to_vec();
     send(&a, b"after");
@@ -130,10 +130,10 @@ pub fn a_read_appends((a, b): Pair) {
     assert_eq!(buffer, b"before after");
 }
 
-/// Checks that a read adds at most as many octets as it may.
+/// Checks that a read appends at most the permitted number of octets.
 pub fn a_read_gives_no_more_than_allowed((a, b): Pair) {
     send(&a, &pattern(0, 100));
-    // The buffer could take more.
+    // The buffer has more capacity.
     let mut buffer = Vec::with_capacity(1000);
     while buffer.len() < 100 {
         let before = buffer.len();
@@ -144,7 +144,7 @@ pub fn a_read_gives_no_more_than_allowed((a, b): Pair) {
     assert_eq!(buffer, pattern(0, 100));
 }
 
-/// Checks that a read of at most 0 octets returns 0 and takes nothing.
+/// Checks that a read of at most 0 octets returns 0 and consumes nothing.
 pub fn a_read_of_nothing_takes_nothing((a, b): Pair) {
     let mut buffer = Vec::new();
     assert_eq!(b.read(&mut buffer, 0).unwrap(), 0);
@@ -153,14 +153,14 @@ pub fn a_read_of_nothing_takes_nothing((a, b): Pair) {
     assert_eq!(receive(&b, 1), b"x");
 }
 
-/// Checks that a write takes its slices in order, empty ones included.
+/// Checks that a write sends its slices in order, including empty ones.
 pub fn slices_are_gathered_in_order((a, b): Pair) {
     let parts: [&[u8]; 7] = [b"", b"GI", b"", b"", b"OP", b"\x01\x02", b""];
     a.write(&mut parts.map(IoSlice::new)).unwrap();
     assert_eq!(receive(&b, 6), b"GIOP\x01\x02");
 }
 
-/// Checks that a write takes more slices than one system call does.
+/// Checks that a write accepts more slices than one system call does.
 pub fn more_slices_than_the_kernel_takes((a, b): Pair) {
     let octets = pattern(0, 3 * 2500);
     let mut slices: Vec<_> = octets.chunks(3).map(IoSlice::new).collect();
@@ -189,27 +189,27 @@ pub fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
     assert_eq!(receive(&b, 5), b"later");
 }
 
-/// Checks that a read time-out of zero is the shortest there is.
+/// Checks that a read time-out of zero is the shortest possible one.
 pub fn a_timeout_of_zero_is_not_for_ever((_a, b): Pair) {
     b.set_read_timeout(Some(Duration::ZERO)).unwrap();
     assert_timed_out(&b);
 }
 
-/// Checks that a read without a time-out waits longer than the earlier one allowed.
+/// Checks that a read without a time-out waits longer than the earlier time-out.
 pub fn a_timeout_can_be_lifted((a, b): Pair) {
     b.set_read_timeout(SHORT).unwrap();
     assert_timed_out(&b);
     b.set_read_timeout(None).unwrap();
     thread::scope(|scope| {
         let reader = scope.spawn(|| receive(&b, 1));
-        // Long enough for the old time-out to show itself.
+        // Long enough for the old time-out to take effect.
         thread::sleep(SHORT.unwrap() * 5);
         send(&a, b"x");
         assert_eq!(reader.join().unwrap(), b"x");
     });
 }
 
-/// Checks that a write that timed out reports the number of octets the peer gets.
+/// Checks that a timed-out write reports the number of octets that the peer receives.
 pub fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     a.set_write_timeout(SHORT).unwrap();
     let octets = pattern(0, LARGE);
@@ -223,14 +223,14 @@ pub fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     assert!(got == octets[..failure.written], "{} but {failure}", got.len());
 }
 
-/// Checks that a peer that reads very slowly cannot keep a write from ending: it takes some all the
-/// time, but would need seconds for all of it.
+/// Checks that a peer that reads very slowly cannot prolong a write: it reads continuously, but would need seconds for
+/// all octets.
 pub fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
     let octets = vec![0; 4 * LARGE];
     a.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
     thread::scope(|scope| {
         let writer = scope.spawn(|| a.write(&mut [IoSlice::new(&octets)]));
-        // A writer whose time is over may leave nothing to be read.
+        // A timed-out writer may leave nothing to be read.
         b.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let mut buffer = Vec::new();
         while !writer.is_finished() {
@@ -251,18 +251,18 @@ pub fn close_wakes_a_reader((_a, b): Pair) {
     wakes_a_reader(&b, || b.close());
 }
 
-/// Checks that `close_read` wakes a blocked reader and leaves writing alone.
+/// Checks that `close_read` wakes a blocked reader and does not affect writing.
 pub fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
     wakes_a_reader(&b, || b.close_read());
     send(&b, b"goodbye");
     assert_eq!(receive(&a, 7), b"goodbye");
 }
 
-/// Checks that a reader which waits while the peer calls `close_read` is woken by what the peer writes then.
+/// Checks that a reader which waits while the peer calls `close_read` is woken by the peer's next write.
 pub fn close_read_lets_the_peer_wait((a, b): Pair) {
     thread::scope(|scope| {
         let reader = scope.spawn(|| receive(&a, 7));
-        // Long enough that it sleeps in whatever way is its last.
+        // Long enough to reach its final way of waiting.
         thread::sleep(Duration::from_millis(50));
         b.close_read();
         thread::sleep(Duration::from_millis(20));
@@ -271,20 +271,20 @@ pub fn close_read_lets_the_peer_wait((a, b): Pair) {
     });
 }
 
-/// Checks that reads after `close_read` return 0 whatever arrived.
+/// Checks that reads after `close_read` return 0 even if octets have arrived.
 pub fn after_close_read_nothing_is_read((a, b): Pair) {
     send(&a, b"too late");
     wait_until(|| b.has_input().unwrap());
     b.close_read();
     b.close_read();
-    // The peer may be told that nobody listens.
+    // The peer may be notified that no reader is left.
     let _ = a.write(&mut [IoSlice::new(b"even later")]);
     let mut buffer = Vec::new();
     assert_eq!(b.read(&mut buffer, 100).unwrap(), 0);
     assert!(buffer.is_empty());
 }
 
-/// Checks that `close_write` loses nothing that was written, and that nothing can be written after it.
+/// Checks that `close_write` loses none of the octets written, and that nothing can be written after it.
 pub fn after_close_write_the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
     send(&b, b"goodbye");
     b.close_write();
@@ -294,7 +294,7 @@ pub fn after_close_write_the_peer_reads_what_was_under_way_and_then_0((a, b): Pa
     assert!(b.write(&mut [IoSlice::new(b"x")]).is_err());
 }
 
-/// Checks that a closed link reads 0 and writes nothing.
+/// Checks that a closed link reads 0 and refuses to write.
 pub fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
     b.close();
     b.close();
@@ -304,7 +304,7 @@ pub fn a_closed_link_reads_0_and_refuses_to_write((_a, b): Pair) {
     assert!(!is_timeout(failure.error.kind()));
 }
 
-/// Checks that the peer of a closed link reads what was sent before, then 0.
+/// Checks that the peer of a closed link reads the octets sent before, then 0.
 pub fn the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
     send(&a, b"last words");
     a.close();
@@ -320,7 +320,7 @@ pub fn dropping_closes((a, b): Pair) {
     assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
 }
 
-/// Checks that writes to a peer that is gone fail, and never by a signal.
+/// Checks that writes to a peer that is gone fail, and raise no signal.
 pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     drop(b);
     let octets = pattern(0, 10_000);
@@ -331,7 +331,7 @@ pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     let failure = failure.expect("the peer is gone");
     assert!(failure.written < octets.len(), "{failure}");
     assert!(!is_timeout(failure.error.kind()), "{failure}");
-    // Once it has failed, nothing goes out any more.
+    // After the failure, nothing more is sent.
     assert_eq!(a.write(&mut [IoSlice::new(b"x")]).unwrap_err().written, 0);
 }
 
@@ -342,7 +342,7 @@ pub fn is_dead_notices_the_peer_closing((a, b): Pair) {
     wait_until(|| b.is_dead());
 }
 
-/// Checks that `is_dead` is false, and takes nothing, while octets wait.
+/// Checks that `is_dead` is false, and consumes nothing, while octets wait.
 pub fn is_dead_is_no_while_octets_wait((a, b): Pair) {
     send(&a, b"x");
     wait_until(|| b.has_input().unwrap());
@@ -351,7 +351,7 @@ pub fn is_dead_is_no_while_octets_wait((a, b): Pair) {
     assert!(!b.is_dead());
 }
 
-/// Checks that `has_input` is true for octets and for the end.
+/// Checks that `has_input` is true for octets and at the end.
 pub fn has_input_tells_octets_and_the_end((a, b): Pair) {
     assert!(!b.has_input().unwrap());
     send(&a, b"x");
@@ -362,7 +362,7 @@ pub fn has_input_tells_octets_and_the_end((a, b): Pair) {
     wait_until(|| b.has_input().unwrap());
 }
 
-/// Checks that `read_now` takes what is there and never blocks.
+/// Checks that `read_now` returns the available octets and never blocks.
 pub fn read_now_takes_what_is_there_and_never_blocks((a, b): Pair) {
     let mut buffer = b"before".to_vec();
     let nothing = b.read_now(&mut buffer, 9).unwrap_err();
@@ -394,7 +394,7 @@ pub fn the_descriptor_is_readable_when_a_read_would_not_block((a, b): Pair) {
     assert_eq!(poller.wait_one(None).unwrap(), Some(Token(1)));
 }
 
-/// Checks that the ends name each other and have the same facts.
+/// Checks that the two ends name each other and have the same facts.
 pub fn both_ends_agree_on_names_and_facts((a, b): Pair) {
     assert_eq!(a.peer(), b.local());
     assert_eq!(b.peer(), a.local());
@@ -402,7 +402,7 @@ pub fn both_ends_agree_on_names_and_facts((a, b): Pair) {
     assert!(!a.peer().is_empty());
 }
 
-/// Octets of which no two neighbourhoods are alike, from `start` in an endless row.
+/// Returns octets from `start` of an endless sequence in which all neighbourhoods differ.
 fn pattern(start: usize, length: usize) -> Vec<u8> {
     (start..start + length).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect()
 }
@@ -434,7 +434,7 @@ fn is_timeout(kind: ErrorKind) -> bool {
 fn wakes_a_reader(link: &dyn Link, wake: impl FnOnce()) {
     thread::scope(|scope| {
         let reader = scope.spawn(|| link.read(&mut Vec::new(), 100));
-        // Most likely it blocks by then; if not, it must return 0 all the same.
+        // It is probably blocked by then; if not, it must return 0 nevertheless.
         thread::sleep(Duration::from_millis(20));
         assert!(!reader.is_finished());
         wake();

@@ -1,4 +1,4 @@
-//! The obligations of a [`Messaging`](oxorb_giop::Messaging), one test each, over [`Wire`], which GIOP has, too.
+//! Obligations of a [`Messaging`](oxorb_giop::Messaging), with one test each, for any [`Wire`], including GIOP.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use oxorb_giop::{
 };
 use oxorb_object::{ServiceContext, SystemException, Version};
 
-/// Instantiates the suite of [`Messaging`](oxorb_giop::Messaging) for one protocol, in a module of its own.
+/// Instantiates the suite of [`Messaging`](oxorb_giop::Messaging) for one protocol, in a separate module.
 ///
 /// `messaging!(name, wire)`, where `wire` is a [`Wire`].
 #[macro_export]
@@ -59,7 +59,7 @@ macro_rules! messaging {
     };
 }
 
-/// Checks name, length of a header and CDR rules.
+/// Checks the name, the length of a header and the CDR rules.
 pub fn it_has_a_name_and_a_header_of_fixed_length(wire: Wire) {
     assert!(!wire.name().is_empty() && !wire.name().contains(char::is_whitespace));
     assert!(wire.version().is_supported());
@@ -75,7 +75,7 @@ pub fn it_has_a_name_and_a_header_of_fixed_length(wire: Wire) {
     }
 }
 
-/// Checks that a server reads of a request what the client wrote.
+/// Checks that a server reads a request as the client wrote it.
 pub fn a_request_comes_back_as_written(wire: Wire) {
     let context_of_request = [ServiceContext { id: 0x4f58_0001, data: &[1, 2, 3, 4, 5] }];
     let none: &[ServiceContext<'_>] = &[];
@@ -125,7 +125,7 @@ pub fn a_request_comes_back_as_written(wire: Wire) {
     }
 }
 
-/// Checks that a client reads of a reply what the server wrote.
+/// Checks that a client reads a reply as the server wrote it.
 pub fn a_reply_comes_back_as_written(wire: Wire) {
     let sent = [ServiceContext { id: 0x4f58_0001, data: &[1, 2, 3, 4, 5] }];
     let context = FrameContext::of(wire);
@@ -142,7 +142,7 @@ pub fn a_reply_comes_back_as_written(wire: Wire) {
                     let frame = frame(&octets, &context);
                     let reply = Reply::parse(&frame).unwrap();
                     assert_eq!(reply.id, id);
-                    // A move for good may become one for now.
+                    // A permanent forward may become a temporary one.
                     let as_sent = reply.status == status
                         || (status == ReplyStatus::LOCATION_FORWARD_PERM
                             && reply.status == ReplyStatus::LOCATION_FORWARD);
@@ -202,7 +202,7 @@ pub fn locating_comes_back_as_written(wire: Wire) {
     }
 }
 
-/// Checks CancelRequest, where the protocol has it.
+/// Checks CancelRequest, if the protocol has it.
 pub fn a_cancellation_names_its_request(wire: Wire) {
     let context = FrameContext::of(wire);
     for order in orders(wire) {
@@ -218,7 +218,7 @@ pub fn a_cancellation_names_its_request(wire: Wire) {
     }
 }
 
-/// Checks CloseConnection and MessageError, where the protocol has them.
+/// Checks CloseConnection and MessageError, if the protocol has them.
 pub fn closing_and_errors_are_whole_messages(wire: Wire) {
     let context = FrameContext::of(wire);
     for order in orders(wire) {
@@ -244,7 +244,7 @@ pub fn a_message_of_another_kind_is_refused(wire: Wire) {
     }
 }
 
-/// Checks that an answer goes in the protocol of what it answers.
+/// Checks that an answer uses the protocol of its request.
 pub fn a_frame_knows_how_to_answer(wire: Wire) {
     let context = FrameContext::of(wire);
     for (_, octets) in every_message(wire) {
@@ -265,7 +265,7 @@ pub fn the_number_of_a_request_is_read_without_the_rest(wire: Wire) {
     }
 }
 
-/// Checks that arguments and results are aligned for the reader as they were for the writer.
+/// Checks that arguments and results have the same alignment for the reader as for the writer.
 pub fn values_keep_their_alignment(wire: Wire) {
     let context = FrameContext::of(wire);
     let fill = |e: &mut Encoder<'_>| {
@@ -293,7 +293,7 @@ pub fn values_keep_their_alignment(wire: Wire) {
     }
 }
 
-/// Checks that the same messages are announced, however the octets are cut.
+/// Checks that the same messages are announced for any split of the octets.
 pub fn messages_arrive_in_any_split(wire: Wire) {
     let messages: Vec<Vec<u8>> =
         every_message(wire).into_iter().map(|(_, octets)| octets).collect();
@@ -305,7 +305,7 @@ pub fn messages_arrive_in_any_split(wire: Wire) {
     }
 }
 
-/// Checks that a message is announced when it is whole, not before, and that nothing of the next one is needed.
+/// Checks that a message is announced once it is complete, not before, without any octet of the next one.
 pub fn a_message_is_announced_with_its_last_octet(wire: Wire) {
     for (kind, octets) in every_message(wire) {
         let mut inbox = inbox(wire, &Limits::default());
@@ -324,7 +324,7 @@ pub fn a_message_is_announced_with_its_last_octet(wire: Wire) {
     }
 }
 
-/// Checks that a message which leaves the inbox means what it meant there.
+/// Checks that a message taken from the inbox has the same meaning as in it.
 pub fn a_message_taken_or_split_off_is_understood_alike(wire: Wire) {
     let stream: Vec<u8> =
         (0..4).flat_map(|id| request(wire, ByteOrder::NATIVE, id, b"body")).collect();
@@ -366,7 +366,7 @@ pub fn looking_ahead_shows_what_is_announced_next(wire: Wire) {
     assert!(inbox.peek().is_none() && inbox.peek_frame().is_none());
 }
 
-/// Checks [`Inbox::is_cancelled`], where the protocol can cancel.
+/// Checks [`Inbox::is_cancelled`], if the protocol supports cancellation.
 pub fn a_cancellation_behind_a_request_is_found(wire: Wire) {
     let Some(cancel) = wire.cancel(ByteOrder::NATIVE, 2) else {
         return;
@@ -384,7 +384,7 @@ pub fn a_cancellation_behind_a_request_is_found(wire: Wire) {
     assert!(!inbox.is_cancelled(2));
 }
 
-/// Checks that what ends early is refused wherever it ends, and never read beyond its end.
+/// Checks that a truncated message is rejected at any length, and never read beyond its end.
 pub fn a_message_cut_short_is_an_error_and_nothing_else(wire: Wire) {
     let context = FrameContext::of(wire);
     for (_, octets) in every_message(wire) {
@@ -398,7 +398,7 @@ pub fn a_message_cut_short_is_an_error_and_nothing_else(wire: Wire) {
     }
 }
 
-/// Checks every change of one octet of every message, and octets without any sense.
+/// Checks every change of one octet of every message, and random octets.
 pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
     let limits = Limits { max_message: 4 << 10, ..Limits::default() };
     for (_, mut octets) in every_message(wire) {
@@ -422,7 +422,7 @@ pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
     }
 }
 
-/// Checks that a message beyond [`Limits::max_message`] is refused before its body arrives, and stays refused.
+/// Checks that a message beyond [`Limits::max_message`] is rejected before its body arrives, and stays rejected.
 pub fn a_message_larger_than_the_limit_is_refused_by_its_header(wire: Wire) {
     for order in orders(wire) {
         let octets = request(wire, order, 1, &[0; 100_000]);
@@ -439,7 +439,7 @@ pub fn a_message_larger_than_the_limit_is_refused_by_its_header(wire: Wire) {
     }
 }
 
-/// Checks that memory is used for octets that arrived only.
+/// Checks that memory is allocated only for octets that have arrived.
 pub fn an_announced_size_costs_no_memory(wire: Wire) {
     let octets = request(wire, ByteOrder::NATIVE, 1, &vec![0; 32 << 20]);
     let mut inbox = inbox(wire, &Limits::default());
@@ -451,7 +451,7 @@ pub fn an_announced_size_costs_no_memory(wire: Wire) {
     assert!(inbox.memory() <= 2 << 20, "{}", inbox.memory());
 }
 
-/// Checks that a number that was defined stands for what it was defined as, where the protocol knows such numbers.
+/// Checks that a defined alias stands for its definition, if the protocol has aliases.
 pub fn an_alias_stands_for_key_and_operation(wire: Wire) {
     if wire.needs().aliases == 0 {
         return;
@@ -475,7 +475,8 @@ pub fn an_alias_stands_for_key_and_operation(wire: Wire) {
     }
 }
 
-/// Checks that a thread which reads on knows the numbers that another one read, and those split off their messages.
+/// Checks that another thread that continues reading knows the aliases read by the first one, and those of split-off
+/// messages.
 pub fn an_alias_is_known_to_all_readers_of_a_connection(wire: Wire) {
     let limits = Limits::default();
     if wire.needs().aliases == 0 {
@@ -496,7 +497,7 @@ pub fn an_alias_is_known_to_all_readers_of_a_connection(wire: Wire) {
     assert_aliased(&off.frame(), 1);
 }
 
-/// Checks that a number nobody defined is refused, and one that gets another meaning.
+/// Checks that an undefined alias is rejected, and so is a redefinition.
 pub fn an_unknown_alias_is_refused(wire: Wire) {
     if wire.needs().aliases == 0 {
         return;
@@ -516,7 +517,7 @@ pub fn an_unknown_alias_is_refused(wire: Wire) {
     assert!(other.poll().is_err());
 }
 
-/// Checks that a peer that defines all numbers gets bounded memory for it.
+/// Checks that a peer that defines all aliases uses bounded memory.
 pub fn aliases_are_bounded(wire: Wire) {
     let aliases = wire.needs().aliases;
     if aliases == 0 {
@@ -534,8 +535,8 @@ pub fn aliases_are_bounded(wire: Wire) {
     }
 }
 
-/// Checks that requests begun by the head of an earlier one, and replies read by their form, are what the general way
-/// writes and reads, in a protocol whose usual messages have a form.
+/// Checks that requests begun from an earlier one's head, and replies read by their form, equal those of the general
+/// encoder and decoder, in a protocol whose usual messages have a form.
 pub fn usual_messages_are_like_any_others(wire: Wire) {
     let Some(form) = wire.form() else {
         return;
@@ -575,12 +576,12 @@ pub fn usual_messages_are_like_any_others(wire: Wire) {
     for body in [b"".as_slice(), b"results"] {
         let usual = write(ByteOrder::NATIVE, 7, ReplyStatus::NO_EXCEPTION, &[], body);
         assert!(announced(&usual).is_some());
-        // Another id, not whole, more than one message, and what is none.
+        // Another id, an incomplete message, more than one message, and no message.
         let other = write(ByteOrder::NATIVE, 8, ReplyStatus::NO_EXCEPTION, &[], body);
         assert!(announced(&other).is_none());
         assert!(announced(&[&usual[..], &usual].concat()).is_none());
         assert!(announced(&usual[..usual.len() - 1]).is_none());
-        // Whatever is not as it should be is left to the general way.
+        // Any deviation is left to the general decoder.
         for at in 0..usize::from(form.body) {
             let mut damaged = usual.clone();
             damaged[at] ^= 0x41;
@@ -656,7 +657,7 @@ fn request(wire: Wire, order: ByteOrder, id: u32, body: &[u8]) -> Vec<u8> {
     request_with(wire, order, &plain(id), body)
 }
 
-/// Returns one message of every kind that the protocol has, in every byte order that it has.
+/// Returns one message of every kind of the protocol, in each of its byte orders.
 fn every_message(wire: Wire) -> Vec<(MessageType, Vec<u8>)> {
     let mut messages = Vec::new();
     for order in orders(wire) {
@@ -705,7 +706,7 @@ fn feed(inbox: &mut Inbox, octets: &[u8]) {
     }
 }
 
-/// Reads `stream` in pieces of the given sizes, over and over; returns the octets of each message announced.
+/// Reads `stream` in pieces of the given sizes, cyclically; returns the octets of each message announced.
 fn receive(inbox: &mut Inbox, stream: &[u8], reads: &[usize]) -> Result<Vec<Vec<u8>>, Violation> {
     let mut messages = Vec::new();
     let mut rest = stream;
@@ -722,7 +723,7 @@ fn receive(inbox: &mut Inbox, stream: &[u8], reads: &[usize]) -> Result<Vec<Vec<
     Ok(messages)
 }
 
-/// Has an inbox read octets that may be anything.
+/// Makes an inbox read arbitrary octets.
 fn survive(wire: Wire, octets: &[u8], limits: &Limits) {
     let mut inbox = inbox(wire, limits);
     'read: for octets in octets.chunks(64) {
@@ -742,7 +743,7 @@ fn survive(wire: Wire, octets: &[u8], limits: &Limits) {
     assert!(inbox.memory() <= 256 << 10, "{}", inbox.memory());
 }
 
-/// Looks at everything a message says; what it says lies within it.
+/// Reads all fields of a message, and checks that they are within it.
 fn examine(frame: &Frame<'_>) {
     frame.request_id();
     let Ok(message) = frame.message() else { return };

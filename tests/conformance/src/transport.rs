@@ -1,4 +1,4 @@
-//! The obligations of [`Transport`] and [`Acceptor`], one test each.
+//! Obligations of [`Transport`] and [`Acceptor`], with one test each.
 
 use std::io::{ErrorKind, IoSlice};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use oxorb_transport::{
 
 use crate::link::Pair;
 
-/// Instantiates the suites of [`Transport`], of its acceptors, and of [`Link`] over connections that
-/// it makes, in a module of its own.
+/// Instantiates the suites of [`Transport`], of its acceptors, and of [`Link`] over its connections, in a separate
+/// module.
 ///
-/// `transport!(name, || (Arc::new(transport), "endpoint"))`: the endpoint is the text behind
-/// `PROTOCOL://`, and asks for any free place. A function behind it reports whether this machine has
-/// the transport; the tests do nothing where it has not.
+/// `transport!(name, || (Arc::new(transport), "endpoint"))`: the endpoint is the text after `PROTOCOL://`, and requests
+/// any free address. An optional function as last argument reports whether this machine supports the transport; if not,
+/// the tests do nothing.
 #[macro_export]
 macro_rules! transport {
     ($name:ident, $make:expr $(,)?) => {
@@ -66,17 +66,17 @@ macro_rules! transport {
     };
 }
 
-/// Time for a connection that will be made.
+/// Time limit for a connection that will succeed.
 const LONG: Duration = Duration::from_secs(20);
 
-/// A transport, and an endpoint at which it listens.
+/// Transport, and an endpoint at which it listens.
 pub struct Subject {
     transport: Arc<dyn Transport>,
     endpoint: Endpoint,
 }
 
 impl Subject {
-    /// Reads the endpoint as a protocol would.
+    /// Parses the endpoint as a protocol would.
     pub fn new(transport: Arc<dyn Transport>, endpoint: impl AsRef<str>) -> Self {
         let read = transport.endpoints(Notation::Url, Part::new(endpoint.as_ref()));
         let mut endpoints = read.unwrap_or_else(|error| panic!("{error}"));
@@ -104,7 +104,7 @@ impl Subject {
     }
 }
 
-/// Checks that an endpoint reads back from its text as the same.
+/// Checks that an endpoint parsed from its own text is the same.
 pub fn an_endpoint_reads_back(subject: &Subject) {
     let acceptor = subject.listen();
     for endpoint in [&subject.endpoint, acceptor.endpoint()] {
@@ -117,7 +117,7 @@ pub fn an_endpoint_reads_back(subject: &Subject) {
     }
 }
 
-/// Checks that this process reaches the acceptor where its endpoint says.
+/// Checks that this process reaches the acceptor at its endpoint.
 pub fn the_acceptor_has_the_real_place(subject: &Subject) {
     let acceptor = subject.listen();
     assert!(subject.transport.is_fixed(acceptor.endpoint()));
@@ -126,7 +126,7 @@ pub fn the_acceptor_has_the_real_place(subject: &Subject) {
     exchange(&*client, &*server);
 }
 
-/// Checks that published addresses are of the transport, and read back.
+/// Checks that published addresses belong to the transport, and parse back.
 pub fn published_addresses_are_canonical(subject: &Subject) {
     let acceptor = subject.listen();
     let published = subject.transport.published(acceptor.endpoint(), &[]).unwrap();
@@ -137,7 +137,7 @@ pub fn published_addresses_are_canonical(subject: &Subject) {
     }
 }
 
-/// Checks that each peer is accepted once, in the order they came.
+/// Checks that each peer is accepted once, in the order of connecting.
 pub fn peers_come_in_order_and_once(subject: &Subject) {
     let acceptor = subject.listen();
     let clients: Vec<_> = (0..20_u8).map(|_| subject.connect(&*acceptor)).collect();
@@ -152,7 +152,7 @@ pub fn peers_come_in_order_and_once(subject: &Subject) {
     }
 }
 
-/// Checks that peers which are gone before they are accepted do no harm.
+/// Checks that peers that leave before they are accepted do no harm.
 pub fn a_peer_that_is_gone_does_not_stop_the_next(subject: &Subject) {
     let acceptor = subject.listen();
     for _ in 0..5 {
@@ -163,20 +163,20 @@ pub fn a_peer_that_is_gone_does_not_stop_the_next(subject: &Subject) {
     let mut buffer = Vec::new();
     while buffer.is_empty() {
         let link = acceptor.accept().unwrap();
-        // 0 of one that is gone, or why.
+        // 0 if the peer is gone, or an error.
         let _ = link.read(&mut buffer, 4);
     }
     assert_eq!(buffer, b"here");
 }
 
-/// Checks that closing wakes all who accept, refuses peers, and spares links.
+/// Checks that closing wakes all accepting threads, refuses peers, and preserves links.
 pub fn close_wakes_every_accept_and_links_live_on(subject: &Subject) {
     let acceptor = subject.listen();
     let client = subject.connect(&*acceptor);
     let server = acceptor.accept().unwrap();
     thread::scope(|scope| {
         let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| acceptor.accept().err())).collect();
-        // Most likely they wait by then; if not, they must end all the same.
+        // They are probably waiting by then; if not, they must end nevertheless.
         thread::sleep(Duration::from_millis(20));
         acceptor.close();
         acceptor.close();
@@ -192,7 +192,7 @@ pub fn close_wakes_every_accept_and_links_live_on(subject: &Subject) {
     exchange(&*client, &*server);
 }
 
-/// Checks that connecting fails at once where nobody listens, and names the place.
+/// Checks that connecting without a listener fails at once, and that the error names the address.
 pub fn where_nobody_listens_connecting_fails(subject: &Subject) {
     let acceptor = subject.listen();
     let address = subject.address(&*acceptor);
@@ -203,19 +203,19 @@ pub fn where_nobody_listens_connecting_fails(subject: &Subject) {
     assert!(error.to_string().contains(address.for_people()), "{error}");
 }
 
-/// Checks that a place that is taken is refused with advice, and not harmed.
+/// Checks that an address in use is refused with advice, and that its user is not affected.
 pub fn a_place_that_is_taken_is_refused(subject: &Subject) {
     let acceptor = subject.listen();
     let error = subject.transport.listen(acceptor.endpoint()).err();
     let error = error.expect("somebody listens there");
     assert_eq!(error.error.kind(), ErrorKind::AddrInUse, "{error}");
     assert!(error.advice.is_some(), "{error}");
-    // The first was not harmed.
+    // The first acceptor is not affected.
     let client = subject.connect(&*acceptor);
     exchange(&*client, &*acceptor.accept().unwrap());
 }
 
-/// Checks that a place can be taken again once its acceptor is closed.
+/// Checks that an address can be reused once its acceptor is closed.
 pub fn a_place_is_free_again_after_close(subject: &Subject) {
     let acceptor = subject.listen();
     let endpoint = acceptor.endpoint().clone();
@@ -226,7 +226,7 @@ pub fn a_place_is_free_again_after_close(subject: &Subject) {
     exchange(&*client, &*acceptor.accept().unwrap());
 }
 
-/// Checks that the endpoints of lanes differ from each other.
+/// Checks that the endpoints of lanes differ.
 pub fn lanes_have_endpoints_of_their_own(subject: &Subject) {
     let acceptor = subject.listen();
     let following = |number| {
@@ -252,7 +252,7 @@ pub fn the_first_that_answers_wins(subject: &Subject) {
     exchange(&*client, &*live.accept().unwrap());
 }
 
-/// Checks that limits count connections of one process as one client's.
+/// Checks that limits count all connections of one process as those of one client.
 pub fn all_connections_of_a_process_are_one_client(subject: &Subject) {
     let acceptor = subject.listen();
     let clients = [subject.connect(&*acceptor), subject.connect(&*acceptor)];
@@ -260,14 +260,14 @@ pub fn all_connections_of_a_process_are_one_client(subject: &Subject) {
     assert_eq!(servers[0], servers[1]);
 }
 
-/// Checks that links have the abilities that the transport announces.
+/// Checks that links have the abilities announced by the transport.
 pub fn both_ends_have_the_facts_of_the_transport(subject: &Subject) {
     let (client, server) = subject.pair();
     assert_eq!(client.facts(), subject.transport.facts());
     assert_eq!(server.facts(), subject.transport.facts());
 }
 
-/// Sends some octets each way.
+/// Sends some octets in each direction.
 fn exchange(client: &dyn Link, server: &dyn Link) {
     for (from, to) in [(client, server), (server, client)] {
         from.write(&mut [IoSlice::new(b"alive")]).unwrap();

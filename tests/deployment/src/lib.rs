@@ -1,4 +1,4 @@
-//! Components of an executable artifact that fails where its plan says so, for tests of managers.
+//! Components of an executable artifact that fails at a step chosen by its plan, for tests of managers.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -16,19 +16,19 @@ use oxorb::deployment::Implementations;
 pub use station::counts::{Relay, RelayExecutor, RelayRef, relay};
 pub use station::station::*;
 
-/// Step at which an instance fails, and how.
+/// Step at which an instance fails, and the kind of failure.
 #[derive(Default)]
 struct Trap(Mutex<String>);
 
 impl Trap {
-    /// Fails if the trap is set for `step`. Returns whether it is to be refused.
+    /// Fails if the trap is set for `step`. Returns whether the step is to be refused.
     fn spring(&self, step: &str) -> bool {
         let trap = self.0.lock().expect("no panic").clone();
         match trap.strip_prefix(step) {
             Some(":hang") => loop {
                 std::thread::park();
             },
-            // As kill -9 of somebody else.
+            // Like an external kill -9.
             Some(":die") => std::process::abort(),
             Some(":leave") => std::process::exit(0),
             other => other == Some(":refuse"),
@@ -62,7 +62,7 @@ impl Trap {
     }
 }
 
-/// Steps of a component whose field `trap` decides on them.
+/// Steps of a component; its field `trap` decides on their failure.
 macro_rules! trapped {
     ($module:ident) => {
         fn trap(&self) -> oxorb::Result<String> {
@@ -122,7 +122,7 @@ struct ReaderImpl {
     trap: Trap,
 }
 
-/// The facet of a reader.
+/// Facet of a reader.
 struct Scale(reader::Context);
 
 impl Reading for Scale {
@@ -139,15 +139,15 @@ impl ReaderExecutor for ReaderImpl {
     trapped!(reader);
 }
 
-/// Executor of `Counts::Relay`, the connector.
+/// Executor of the connector `Counts::Relay`.
 #[derive(Default)]
 struct RelayImpl;
 
-/// The facet of a connector.
+/// Facet of a connector.
 struct Entry(relay::Context);
 
 impl Count for Entry {
-    /// Hands the call on, and adds a hundred so that its way is seen.
+    /// Passes the call on, and adds a hundred to make the path visible.
     fn next(&self) -> oxorb::Result<u32> {
         Ok(self.0.outlet()?.next()? + 100)
     }

@@ -1,10 +1,9 @@
-//! Faults between processes: peers that stall, vanish, are killed or never were up to any good.
+//! Faults between processes: peers that stall, vanish, are killed or are malicious.
 //!
-//! Everything is in `tests`; each starts a server in a process of its own and looks at it from
-//! outside: are others served, do threads and memory stay, does it recover without a restart.
-//! What only a network can do to a connection, it does in network namespaces that a test makes for
-//! itself (`tests/it/common/world.rs`), where the system permits them.
+//! All tests are in `tests`; each starts a server in a separate process and observes it from outside: whether other
+//! clients are served, whether threads and memory stay bounded, whether it recovers without a restart. Faults of
+//! networks are tested in network namespaces that a test creates (`tests/it/common/world.rs`), if the system permits
+//! them.
 //!
-//! `cargo test -p oxorb-faults` runs what takes seconds; `.ci/full faults` the rest, too
-//! (`-- --include-ignored`).
+//! `cargo test -p oxorb-faults` runs tests that take seconds; `.ci/full faults` runs all (`-- --include-ignored`).
 #![forbid(unsafe_code)]

@@ -44,7 +44,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns a request to the server, behind the octet that says so and how long it is.
+/// Returns a request to the server, after the octet for its kind and its length.
 fn request(minor: u8, body: &[u8]) -> Vec<u8> {
     let mut octets = vec![b'G', b'I', b'O', b'P', 1, minor, 0, 0];
     octets.extend((body.len() as u32).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Constraints of filters, and events that they are evaluated over.
+//! Constraints of filters, and events for their evaluation.
 
 use oxorb_notify::etcl::fuzz::filter;
 
@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A constraint that looks at each element of a sequence of longs, and how it goes on.
+/// Returns a constraint that visits each element of a sequence of longs, with a continuation.
 fn with_list(more: &str, elements: usize) -> Vec<u8> {
     let mut input = format!("7 in $. or 2 == 1{more}\0").into_bytes();
     let start = input.len();
@@ -40,7 +40,7 @@ fn with_list(more: &str, elements: usize) -> Vec<u8> {
     input
 }
 
-/// A constraint that looks for a part of a string.
+/// Returns a constraint that searches for a substring.
 fn strings(whole: &str, part: &str) -> Vec<u8> {
     let mut input = format!("'{part}' ~ $.\0").into_bytes();
     for number in [18, 0, whole.len() as u32 + 1] {

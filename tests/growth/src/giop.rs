@@ -53,7 +53,7 @@ fn message(kind: u8, more: bool, minor: u8, body: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// A request to nobody.
+/// Returns a request to no object.
 fn request(id: u32, contexts: u32) -> Octets {
     let mut o = Octets::default();
     o.ulong(id);
@@ -75,7 +75,7 @@ fn fragments(n: usize) -> Vec<u8> {
     octets
 }
 
-/// As many at a time as may be, each of them in turn.
+/// Returns the greatest number of interleaved messages.
 fn interleaved(n: usize) -> Vec<u8> {
     let mut octets = vec![255];
     for _ in 0..n / 10 + 1 {

@@ -1,4 +1,4 @@
-//! IDL, of each thing very many.
+//! IDL with very many instances of each construct.
 
 use oxorb_idl::fuzz::compile_everything;
 

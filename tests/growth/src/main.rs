@@ -1,7 +1,7 @@
-//! Runs each entry point of the fuzz targets with inputs of three sizes, and prints the name of each run. Under
-//! callgrind, which dumps what each run of [`measured`] costs: see `tests/growth.rs`.
+//! Runs each entry point of the fuzz targets with inputs of three sizes, and prints the name of each run. To be run
+//! under callgrind, which dumps the cost of each run of [`measured`]: see `tests/growth.rs`.
 //!
-//! `growth [TEXT [K N]]` runs the cases whose name contains TEXT; of these the K-th of each N, from 0.
+//! `growth [TEXT [K N]]` runs the cases whose name contains TEXT; of these every N-th, beginning with the K-th, from 0.
 #![forbid(unsafe_code)]
 
 mod datagrams;
@@ -40,7 +40,7 @@ fn main() {
     for case in
         all.iter().flatten().filter(|case| case.name.contains(&only)).skip(first).step_by(step)
     {
-        // What is set up once is not of any size.
+        // One-time setup is independent of the size.
         (case.run)(&(case.input)(case.n));
         for times in [1, 2, 4] {
             let input = (case.input)(times * case.n);
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// All that is counted.
+/// Function whose cost is counted.
 #[inline(never)]
 fn measured(run: fn(&[u8]), input: &[u8]) {
     run(input);

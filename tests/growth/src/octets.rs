@@ -1,4 +1,4 @@
-//! Putting octets together, big-endian.
+//! Builder of octets, big-endian.
 
 #[derive(Default)]
 pub(crate) struct Octets(pub(crate) Vec<u8>);
@@ -34,14 +34,14 @@ impl Octets {
         self.0.len().next_multiple_of(4)
     }
 
-    /// A reference to what stands at an earlier place.
+    /// Adds an indirection to an earlier position.
     pub(crate) fn indirection(&mut self, to: usize) {
         self.ulong(u32::MAX);
         let from = self.here();
         self.ulong((to as i64 - from as i64) as u32);
     }
 
-    /// An encapsulation that starts at a multiple of four, so that places in it are those of the message.
+    /// Adds an encapsulation that starts at a multiple of four, so that its positions are those of the message.
     pub(crate) fn encapsulation(&mut self, write: impl FnOnce(&mut Self)) {
         self.ulong(0);
         let start = self.0.len();

@@ -1,4 +1,4 @@
-//! Type codes, and anys of such types.
+//! Type codes, and anys of these types.
 
 use oxorb_cdr::fuzz::{decode_any, decode_everything, decode_typecode, encode_as_modelled};
 use oxorb_dynamic::fuzz::{dyn_any, json};
@@ -25,11 +25,11 @@ pub(crate) fn cases() -> Vec<Case> {
             cases.push(case(name, run, n, input));
         };
         add("types within each other in 2^n ways", 60, doubled);
-        // JSON spells out types without a name, as deep as it takes any.
+        // JSON spells out unnamed types, to a limited depth.
         add("a chain of sequences", if target == "json" { 130 } else { 20 }, chain);
         add("members", 100, members);
         add("members of one long enum", 80, mentions);
-        // Its name is all that JSON can mention it by, which max_text bounds.
+        // JSON refers to it by name only, which max_text bounds.
         if target != "json" {
             add("a type of a long name mentioned again", 50, long_name);
         }
@@ -60,7 +60,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// `struct` with members that `member` writes, each after its name.
+/// Adds a `struct` with members written by `member`, each after its name.
 fn structure(o: &mut Octets, id: &str, names: &[&str], mut member: impl FnMut(usize, &mut Octets)) {
     o.ulong(STRUCT);
     o.encapsulation(|o| {
@@ -74,7 +74,7 @@ fn structure(o: &mut Octets, id: &str, names: &[&str], mut member: impl FnMut(us
     });
 }
 
-/// An empty sequence of a type, or (of the target `typecode`) a type and octets that say the same.
+/// Returns an empty sequence of a type, or (for the target `typecode`) a type and octets of the same content.
 fn empty_sequence_of(element: impl FnOnce(&mut Octets)) -> Vec<u8> {
     let mut o = Octets::default();
     o.ulong(SEQUENCE);
@@ -94,7 +94,7 @@ fn elements(n: usize, element: impl FnOnce(&mut Octets), octets: &[u8]) -> Vec<u
     o.0
 }
 
-/// Each member is a struct of twice the one before.
+/// Returns a type whose members are each a struct of twice the previous one.
 fn doubled(n: usize) -> Vec<u8> {
     empty_sequence_of(|o| {
         let mut before = None;
@@ -109,7 +109,7 @@ fn doubled(n: usize) -> Vec<u8> {
     })
 }
 
-/// Each member is a sequence of the one before: nothing of it is deep in the octets.
+/// Returns a type whose members are each a sequence of the previous one, which does not nest in the octets.
 fn chain(n: usize) -> Vec<u8> {
     empty_sequence_of(|o| {
         let mut before = None;
@@ -182,7 +182,7 @@ fn cases_of_a_union(n: usize) -> Vec<u8> {
     })
 }
 
-/// Different types that say they are one.
+/// Returns different types with equal ids.
 fn alike(n: usize) -> Vec<u8> {
     empty_sequence_of(|o| {
         structure(o, "IDL:S:1.0", &vec!["m"; n], |at, o| {
@@ -191,7 +191,7 @@ fn alike(n: usize) -> Vec<u8> {
     })
 }
 
-/// Each member is a valuetype that inherits from the one before.
+/// Returns a type whose members are each a valuetype that inherits from the previous one.
 fn bases(n: usize) -> Vec<u8> {
     empty_sequence_of(|o| {
         let mut before = None;
@@ -242,7 +242,7 @@ fn exceptions(n: usize) -> Vec<u8> {
         structure(o, &id, &["m"], |_, o| o.ulong(LONG));
     };
     let mut octets = elements(n, exception, &(id.len() as u32 + 1).to_be_bytes());
-    // A struct of this form is an exception by its kind alone.
+    // A struct of this form becomes an exception by its kind alone.
     let kind = octets.windows(4).position(|four| four == STRUCT.to_be_bytes());
     octets[kind.expect("written") + 3] = 22;
     octets

@@ -1,4 +1,4 @@
-//! Valuetypes, as the fuzz target `value` knows them: `Node` is `N`, and `Longer`, which inherits from it, is `L`.
+//! Valuetypes of the fuzz target `value`: `Node` is `N`, and `Longer`, which inherits from it, is `L`.
 
 use oxorb_cdr::fuzz::decode_values;
 
@@ -21,7 +21,7 @@ const ONE_ID: u32 = 0x7fff_ff02;
 const LIST: u32 = 0x7fff_ff06;
 const CHUNKED: u32 = 8;
 
-/// A mark, no next one, and no others.
+/// Adds a state: a mark, no successor, and no others.
 fn state(o: &mut Octets) {
     o.0.push(7);
     o.ulong(0);
@@ -56,7 +56,7 @@ fn indirections(n: usize) -> Vec<u8> {
     })
 }
 
-/// All share one list, of which the last id alone is known.
+/// Returns values that share one list of ids, of which only the last is known.
 fn lists(n: usize) -> Vec<u8> {
     let mut list = None;
     sequence(n, |_, o| {
@@ -91,7 +91,7 @@ fn long_ids(n: usize) -> Vec<u8> {
     })
 }
 
-/// The state in a chunk, and the end of the value.
+/// Adds the state in a chunk, and the end of the value.
 fn chunk(o: &mut Octets) {
     o.ulong(12);
     state(o);
@@ -112,7 +112,7 @@ fn chunks(n: usize) -> Vec<u8> {
     })
 }
 
-/// Rest of a value after the state that is known: more chunks.
+/// Returns a value with more chunks after the known state.
 fn truncated(n: usize) -> Vec<u8> {
     sequence(1, |_, o| {
         o.ulong(LIST | CHUNKED);
@@ -129,7 +129,7 @@ fn truncated(n: usize) -> Vec<u8> {
     })
 }
 
-/// Values inside what was truncated, the last one of them first.
+/// Returns values nested in a truncated value, then indirections, last first.
 fn skipped(n: usize) -> Vec<u8> {
     let mut places = Vec::new();
     let mut o = Octets::default();

@@ -1,5 +1,5 @@
-//! Whatever a peer sends costs no more than in proportion to its octets: instructions of each fuzz target's entry point
-//! are counted by valgrind for inputs of three sizes, each made to be as bad as it can.
+//! Any input of a peer costs at most in proportion to its octets: valgrind counts the instructions of each fuzz
+//! target's entry point for worst-case inputs of three sizes.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -7,16 +7,16 @@ use std::{env, fs, thread};
 
 use oxorb_testkit::peers::missing;
 
-/// Twice where growth is linear, four times where it is quadratic.
+/// The ratio is 2 for linear and 4 for quadratic growth.
 const MOST: f64 = 2.3;
 
-/// Instructions below which the growth of a table or a buffer shows more than anything else.
+/// Instructions below which the growth of a table or a buffer dominates.
 const SLIGHT: i64 = 20_000;
 
 #[test]
 #[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn every_entry_point_takes_linear_time() {
-    // Two at a time: counts do not depend on what else runs.
+    // Two at a time: counts do not depend on other processes.
     let halves = thread::scope(|scope| {
         let other = scope.spawn(|| counted(1));
         [counted(0), other.join().expect("counted")]
@@ -31,7 +31,7 @@ fn every_entry_point_takes_linear_time() {
         let [one, two, four] = cost[..] else {
             panic!("{name} was not measured three times: {cost:?}");
         };
-        // What a limit refuses may cost less than what it lets pass.
+        // A rejected input may cost less than an accepted one.
         let growth = (four - two) as f64 / (two - one).abs().max(1) as f64;
         println!("{growth:5.2}  {name}: {one}, {two}, {four}");
         if growth > MOST && four - two > SLIGHT {
@@ -41,7 +41,8 @@ fn every_entry_point_takes_linear_time() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the costs of one half of the cases, by name; `None` where there is no valgrind, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
+/// Returns the costs of one half of the cases, by name; `None` without valgrind, which is an error if
+/// `OXORB_REQUIRE_TOOLS` requires it.
 fn counted(half: usize) -> Option<BTreeMap<String, Vec<i64>>> {
     let folder = env::temp_dir().join(format!("oxorb-growth-{}-{half}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -63,7 +64,7 @@ fn counted(half: usize) -> Option<BTreeMap<String, Vec<i64>>> {
     let names = String::from_utf8(counted.stdout).expect("names");
     let mut costs = BTreeMap::<String, Vec<i64>>::new();
     for (at, name) in names.lines().enumerate() {
-        // A run of nothing comes before each.
+        // An empty run precedes each.
         let cost = inclusive(&folder.join(format!("out.{}", 2 * at + 2)));
         costs.entry(name.to_owned()).or_default().push(cost);
     }

@@ -11,15 +11,15 @@ use oxorb_idlgen::{Builder, Error};
 use crate::progress::Progress;
 use crate::sources::Source;
 
-/// What became of one file.
+/// Result of one file.
 pub(crate) enum Outcome {
-    /// The Rust, and where it is to be.
+    /// Generated Rust, and its location.
     Rust { module: String, lines: usize },
-    /// The codes of all errors, and the whole message.
+    /// Codes of all errors, and the whole message.
     Refused { codes: BTreeSet<&'static str>, message: String },
 }
 
-/// What became of all files, source by source, in the order of the files. The Rust is on disk then.
+/// Returns the results of all files, source by source, in the order of the files. The Rust is written to disk.
 pub(crate) fn all(sources: &[Source], work: &Path) -> Result<Vec<Vec<Outcome>>, String> {
     let jobs: Vec<(usize, usize)> = (0..sources.len())
         .flat_map(|source| (0..sources[source].files.len()).map(move |file| (source, file)))
@@ -63,7 +63,7 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
         member_named_like_type: source.old,
         ..oxorb_idl::Lenient::default()
     };
-    // A first line like that of the golden cases of tests/idl-ui.
+    // A first line as in the golden cases of tests/idl-ui.
     let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let text = String::from_utf8_lossy(&text);
     let first = text.lines().next().unwrap_or_default();
@@ -99,14 +99,14 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
     }
 }
 
-/// `COS/CosNaming.idl` is `COS_CosNaming`: no two files become one.
+/// Returns the module name, `COS_CosNaming` for `COS/CosNaming.idl`, which is unique.
 fn module(name: &str) -> String {
     let stem = name.strip_suffix(".idl").unwrap_or(name);
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     stem.chars().map(letter).collect()
 }
 
-/// Where the Rust of a module is.
+/// Returns the path of a module's Rust.
 pub(crate) fn path(work: &Path, source: &Source, module: &str) -> PathBuf {
     work.join(source.name).join("src").join(module).with_extension("rs")
 }

@@ -1,10 +1,10 @@
-//! `cargo xtask idl-corpus`: every IDL file there is must compile, and the Rust that comes out as well.
+//! `cargo xtask idl-corpus`: every available IDL file must compile, and so must the Rust generated from it.
 //!
-//! 1. Each file of each [source](sources) becomes a module of one crate per source; those that are refused must be
-//!    exactly those of `refused.tsv`, and omniidl must say of them what is written there.
+//! 1. Each file of each [source](sources) becomes a module of one crate per source; rejected files must be exactly
+//!    those in `refused.tsv`, with omniidl's verdict as listed there.
 //! 2. `cargo check` compiles the crates, warnings denied.
-//! 3. Where omniORB or JacORB bring a copy of what lies in `idl/omg`, [the two are compared](peers): repository ids,
-//!    operations, and all that travels.
+//! 3. Files in `idl/omg` that omniORB or JacORB also provide [are compared](peers) with theirs: repository ids,
+//!    operations, and all marshalled types.
 #![forbid(unsafe_code)]
 
 mod generate;
@@ -40,7 +40,7 @@ Examples:
   cargo xtask idl-corpus
   cargo xtask idl-corpus --source omg --format json";
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Options {
     sources: Vec<String>,
     check: bool,
@@ -50,7 +50,7 @@ struct Options {
 }
 
 impl Options {
-    /// `None`: help was asked for.
+    /// Parses the options; `None` if help was requested.
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Options {
             sources: Vec::new(),
@@ -135,7 +135,7 @@ fn run(options: &Options) -> Result<report::Report, String> {
     Ok(report)
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn root() -> Result<PathBuf, String> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .ok_or("CARGO_MANIFEST_DIR is not set: start this with `cargo xtask idl-corpus`")?;
@@ -143,7 +143,7 @@ fn root() -> Result<PathBuf, String> {
     Ok(root.ok_or("the package has no workspace")?.to_owned())
 }
 
-/// The target folder.
+/// Returns the target folder.
 fn work(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |target| root.join(target))
 }

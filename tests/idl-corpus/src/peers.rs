@@ -1,4 +1,4 @@
-//! Our copies of the OMG's interfaces beside those of omniORB and JacORB.
+//! Comparison of our copies of the OMG's interfaces with those of omniORB and JacORB.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use oxorb_idl::{Options, compile};
 
 use crate::report::Report;
 
-/// Differences that have to be: name of the file, of the definition, and why.
+/// Necessary differences: name of the file, of the definition, and the reason.
 const KNOWN: &[(&str, &str, &str)] = &[(
     "CosTransactions.idl",
     "CosTransactions::Current",
     "local since CORBA 3; omniORB's copy is older",
 )];
 
-/// Interfaces whose operations differ from JacORB's, and why.
+/// Interfaces whose operations differ from JacORB's, and the reason.
 const KNOWN_OF_JACORB: &[(&str, &str)] = &[
     ("CORBA::InterfaceDef", "ours only stands for references; crates/ifr has the whole one"),
     ("CosTransactions::Current", "JacORB's is older than version 1.4 of the service"),
@@ -26,7 +26,7 @@ const KNOWN_OF_JACORB: &[(&str, &str)] = &[
     ("RTCORBA::RTORB", "JacORB's lacks named mutexes"),
 ];
 
-/// Compares all of `idl/omg` with what the others bring.
+/// Compares all of `idl/omg` with the files of the other ORBs.
 pub(crate) fn compare(root: &Path, report: &mut Report) -> Result<(), String> {
     let folder = root.join("idl/omg");
     let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -36,8 +36,8 @@ pub(crate) fn compare(root: &Path, report: &mut Report) -> Result<(), String> {
     jacorb(root, &files, report)
 }
 
-/// JacORB's jars hold no IDL (nor do its source jars), but the interfaces that its compiler made of the OMG's: the
-/// names of their operations and attributes must be ours.
+/// Compares with JacORB, whose jars (and source jars) contain no IDL, but interfaces that its compiler generated from
+/// the OMG's: the names of their operations and attributes must be ours.
 fn jacorb(root: &Path, files: &[PathBuf], report: &mut Report) -> Result<(), String> {
     let theirs = operations_of_jacorb(&root.join("target/interop/jars"))?;
     let model = compile(files, &Options::default()).map_err(|failed| failed.to_string())?.model;
@@ -78,7 +78,7 @@ fn jacorb(root: &Path, files: &[PathBuf], report: &mut Report) -> Result<(), Str
     Ok(())
 }
 
-/// The operations and attributes of each interface in the jars, by its scoped name in IDL.
+/// Returns the operations and attributes of each interface in the jars, by its scoped name in IDL.
 fn operations_of_jacorb(jars: &Path) -> Result<BTreeMap<String, BTreeSet<String>>, String> {
     let missing = |what: &dyn std::fmt::Display| {
         format!("{what} (tests/interop/install-peers.sh installs the peers)")
@@ -117,7 +117,7 @@ fn operations_of_jacorb(jars: &Path) -> Result<BTreeMap<String, BTreeSet<String>
     Ok(found)
 }
 
-/// What a tool prints.
+/// Returns the output of a tool.
 fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
@@ -127,12 +127,12 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Files of the same name: no change from theirs to ours may be seen on the wire.
+/// Compares files of the same name with omniORB's: no difference may affect the wire.
 fn omniorb(files: &[PathBuf], report: &mut Report) -> Result<(), String> {
     let theirs = Path::new("/usr/share/idl/omniORB");
     let mut options = Options {
         include_dirs: vec![theirs.to_owned(), theirs.join("COS")],
-        // Their copies work around omniidl with it as omniidl itself does.
+        // With this macro, as set by omniidl, their copies work around omniidl.
         defines: vec!["__OMNIIDL__".to_owned(), "__DEFINE_CURRENT__".to_owned()],
         ..Options::default()
     };
@@ -149,7 +149,7 @@ fn omniorb(files: &[PathBuf], report: &mut Report) -> Result<(), String> {
         let old = compile(&[&theirs], &options).map_err(|failed| failed.to_string())?;
         let new = compile(&[ours], &Options::default()).map_err(|failed| failed.to_string())?;
         for change in diff(&old.model, &new.model) {
-            // What is included is compared with its own file.
+            // Included definitions are compared with their own file.
             let own = change.name.strip_prefix(stem.as_str());
             if change.effect < Effect::Wire || !own.is_some_and(|rest| rest.starts_with("::")) {
                 continue;

@@ -1,4 +1,4 @@
-//! One line that says how far it is, on a terminal only.
+//! Progress line, on a terminal only.
 
 use std::io::{IsTerminal, Write};
 
@@ -11,10 +11,10 @@ impl Progress {
         Progress { shown: std::io::stderr().is_terminal() }
     }
 
-    /// Says what is being done now.
+    /// Shows the current work.
     pub(crate) fn now(&self, what: &str, done: usize, all: usize) {
         if self.shown {
-            // The line is cleared first: the one before may have been longer.
+            // The line is cleared first: the previous one may have been longer.
             eprint!("\r\x1b[2K{what} {done}/{all}");
             let _ = std::io::stderr().flush();
         }

@@ -1,4 +1,4 @@
-//! Files that are no IDL, however widespread: exactly those of `refused.tsv`.
+//! Files that are invalid IDL, however widespread: exactly those of `refused.tsv`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::generate::Outcome;
 use crate::report::Report;
 use crate::sources::Source;
 
-/// One line of the list.
+/// Line of the list.
 struct Known<'t> {
     source: &'t str,
     file: &'t str,
@@ -15,7 +15,7 @@ struct Known<'t> {
     omniidl: &'t str,
 }
 
-/// Compares the list with what was refused, and what it says of omniidl with omniidl.
+/// Compares the list with the rejected files, and its verdicts of omniidl with omniidl.
 pub(crate) fn verify(
     root: &Path,
     sources: &[Source],
@@ -76,7 +76,7 @@ fn parse(text: &str) -> Result<Vec<Known<'_>>, String> {
         .collect()
 }
 
-/// What omniidl does with a file: `refuses` or `accepts`.
+/// Returns omniidl's verdict on a file: `refuses` or `accepts`.
 fn omniidl(source: &Source, file: &Path) -> Result<&'static str, String> {
     let includes = source.include.iter().map(|folder| format!("-I{}", folder.display()));
     let status = Command::new("omniidl")

@@ -1,4 +1,4 @@
-//! What is printed in the end.
+//! Final report.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::generate::Outcome;
 use crate::sources::Source;
 
-/// Counts, and what is not as it should be.
+/// Counts and complaints.
 #[derive(Default)]
 pub(crate) struct Report {
     rows: Vec<Row>,
-    /// Pairs of interfaces or files that were compared: what, with how many differences.
+    /// Pairs of interfaces or files that were compared, with the numbers of differences.
     pub(crate) compared: Vec<String>,
     pub(crate) complaints: Vec<String>,
     /// Whether the Rust was compiled.
@@ -56,7 +56,7 @@ impl Report {
         self.complaints.push(what);
     }
 
-    /// The Rust of one file does not compile; `file` is relative to the workspace of the crates.
+    /// Adds a file whose Rust does not compile; `file` is relative to the workspace of the crates.
     pub(crate) fn not_compiled(&mut self, file: &Path, _module: &str) {
         let source = file.components().next();
         let row = self

@@ -1,4 +1,4 @@
-//! `cargo check` on what was generated: one crate per source, one module per file.
+//! `cargo check` of the generated Rust: one crate per source, one module per file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::sources::Source;
 
-/// Compiles all crates at once. A complaint for each file whose Rust is not in order.
+/// Compiles all crates at once. Returns a complaint for each file whose Rust does not compile.
 pub(crate) fn check(
     root: &Path,
     target: &Path,
@@ -34,7 +34,7 @@ pub(crate) fn check(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("cargo: {error}"))?;
-    // Both pipes are emptied, or cargo would wait for ever.
+    // Both pipes are drained, as cargo would block otherwise.
     let errors = child.stderr.take().expect("it is piped");
     let errors = std::thread::spawn(move || {
         let lines = BufReader::new(errors).lines().map_while(Result::ok);
@@ -94,7 +94,7 @@ fn write_workspace(
         &work.join("Cargo.toml"),
         &format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n"),
     )?;
-    // The versions that everything else was built with: nothing is downloaded.
+    // The versions of all other builds: nothing is downloaded.
     let lock = root.join("Cargo.lock");
     let lock = std::fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
     put(&work.join("Cargo.lock"), &lock)?;
@@ -118,7 +118,7 @@ fn write_workspace(
         }
         let folder = work.join(name).join("src");
         put(&folder.join("lib.rs"), &lib)?;
-        // What an earlier run left and this one did not write.
+        // Removes files of earlier runs that this one did not write.
         let entries = std::fs::read_dir(&folder).map_err(|e| e.to_string())?;
         for path in entries.flatten().map(|entry| entry.path()) {
             if !modules.contains(&path) && !path.ends_with("lib.rs") {

@@ -1,23 +1,24 @@
-//! Where IDL comes from.
+//! Sources of IDL.
 
 use std::path::{Path, PathBuf};
 
-/// What `--source` understands.
+/// Values of `--source`.
 pub(crate) const NAMES: &[&str] = &["omniorb", "openjdk", "omg", "ours", "tests"];
 
-/// Files of one origin, and what they need.
+/// Files of one origin, and their requirements.
 pub(crate) struct Source {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// Files are named relative to this folder.
+    /// Folder to which file names are relative.
     pub(crate) folder: PathBuf,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) include: Vec<PathBuf>,
-    /// Written before CORBA 2.3 added keywords and rules: `Factory` is a name there, `struct Right { string right; }` correct.
+    /// Whether it was written before CORBA 2.3 added keywords and rules: `Factory` is a name, `struct Right { string
+    /// right; }` is valid.
     pub(crate) old: bool,
 }
 
-/// The sources that are asked for; all if none is named.
+/// Returns the requested sources; all by default.
 pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String> {
     let omniorb = PathBuf::from("/usr/share/idl/omniORB");
     let omg = root.join("idl/omg");
@@ -27,7 +28,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             name: "omniorb",
             title: "omniORB (Debian's omniorb-idl)",
             files: below(&omniorb),
-            // IOP.idl is in no package of Debian; ours stands in.
+            // No Debian package contains IOP.idl; ours is used.
             include: vec![omniorb.clone(), omniorb.join("COS"), omg.clone()],
             folder: omniorb,
             old: true,
@@ -36,7 +37,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             name: "openjdk",
             title: "OpenJDK's ORB (of WildFly)",
             files: below(&openjdk),
-            // They include each other by name alone; where there are two of a name, the OMG's is meant.
+            // They include each other by name alone; of two files with one name, the OMG's is meant.
             include: folders(&openjdk).into_iter().rev().collect(),
             folder: openjdk,
             old: true,
@@ -55,7 +56,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             files: ["crates", "examples", "benches", "tests/interop"]
                 .iter()
                 .flat_map(|folder| below(&root.join(folder)))
-                // The front end has this one built in.
+                // This one is built into the front end.
                 .filter(|file| !file.ends_with("builtin/orb.idl"))
                 .collect(),
             include: vec![omg.clone()],
@@ -88,14 +89,14 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
 }
 
 impl Source {
-    /// How a file is called in reports.
+    /// Returns a file's name for reports.
     pub(crate) fn name_of<'f>(&self, file: &'f Path) -> &'f str {
         let short = file.strip_prefix(&self.folder).unwrap_or(file);
         short.to_str().unwrap_or("?")
     }
 }
 
-/// The folders that hold IDL.
+/// Returns the folders that contain IDL.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let files = below(folder);
     let mut folders: Vec<_> = files.iter().filter_map(|file| file.parent()).collect();

@@ -1,4 +1,4 @@
-//! Counting what is allocated.
+//! Allocation counters.
 //!
 //! ```
 //! use oxorb_testkit::alloc::{CountingAllocator, allocations};
@@ -12,7 +12,7 @@
 //! let (_boxed, made) = allocations(|| Box::new([0u8; 64]));
 //! assert_eq!((made.count, made.octets), (1, 64));
 //! ```
-// The one place of this crate that needs it: a global allocator is unsafe by nature.
+// The only code of this crate that needs it: a global allocator is unsafe by nature.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -21,27 +21,27 @@ use std::hint::black_box;
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The system's allocator, with counters. For `#[global_allocator]` of a test binary.
+/// System allocator with counters. For the `#[global_allocator]` of a test binary.
 #[derive(Debug, Default)]
 pub struct CountingAllocator(());
 
 impl CountingAllocator {
-    /// Use as the initial value of the `static`.
+    /// Returns the allocator, for the initial value of the `static`.
     pub const fn new() -> Self {
         Self(())
     }
 }
 
-/// How much was allocated. Growing a block counts as an allocation; freeing counts nowhere.
+/// Amount of allocations. Growing a block counts as an allocation; freeing does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocations {
-    /// How often.
+    /// Number of allocations.
     pub count: u64,
-    /// How many octets in all.
+    /// Total number of octets.
     pub octets: u64,
 }
 
-/// Runs `work` and says what it allocated on this thread.
+/// Runs `work` and returns its allocations on this thread.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of this binary.
@@ -52,8 +52,8 @@ pub fn allocations<R>(work: impl FnOnce() -> R) -> (R, Allocations) {
     (result, LOCAL.get() - before)
 }
 
-/// Runs `work` and says what all threads of this process allocated meanwhile, test harness
-/// included: for a test alone in its binary.
+/// Runs `work` and returns the allocations of all threads of this process meanwhile, including the test harness: for a
+/// test alone in its binary.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of this binary.
@@ -64,8 +64,8 @@ pub fn process_allocations<R>(work: impl FnOnce() -> R) -> (R, Allocations) {
     (result, global() - before)
 }
 
-/// Runs `work` five times and returns the fewest allocations of all threads of this process in one of the runs: a thread that
-/// only starts, or that another process holds up for long, allocates once what no later run does.
+/// Runs `work` five times and returns the fewest allocations of all threads of this process in one of the runs: a
+/// thread that is starting, or was delayed by another process, allocates once what later runs do not.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of this binary.
@@ -74,16 +74,15 @@ pub fn fewest_allocations(mut work: impl FnMut()) -> Allocations {
     runs.min_by_key(|made| made.count).expect("five runs")
 }
 
-/// What this thread has allocated since it began.
+/// Returns the allocations of this thread since it began.
 ///
-/// For a thread of somebody else that runs our code now and then, as a server's does: two looks
-/// tell what it allocated in between. Always nothing unless [`CountingAllocator`] is the global
-/// allocator of this binary.
+/// For a foreign thread that runs our code from time to time, like a server's: the difference between two calls is what
+/// it allocated in between. Always zero unless [`CountingAllocator`] is the global allocator of this binary.
 pub fn local() -> Allocations {
     LOCAL.get()
 }
 
-/// What all threads of this process have allocated since it began.
+/// Returns the allocations of all threads of this process since it began.
 pub fn global() -> Allocations {
     Allocations { count: COUNT.load(Ordering::Relaxed), octets: OCTETS.load(Ordering::Relaxed) }
 }
@@ -103,11 +102,11 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 static OCTETS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    // Constant and without a destructor: reading it never allocates, at no time of a thread's life.
+    // Constant and without a destructor: reading it never allocates, at any time of a thread's life.
     static LOCAL: Cell<Allocations> = const { Cell::new(Allocations { count: 0, octets: 0 }) };
 }
 
-/// Stops counting in this process, for good: for programs that take times, which counting would add to.
+/// Stops counting in this process permanently: for programs that measure times, which counting would increase.
 pub fn stop() {
     STOPPED.store(true, Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! Certificates to try with, by a certificate authority that nobody else trusts.
+//! Test certificates, from a certificate authority that no one else trusts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use rcgen::{
     IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SerialNumber, date_time_ymd,
 };
 
-/// An authority, and a directory with what it signed. Removed when dropped.
+/// Certificate authority, and a directory with its certificates, removed on drop.
 pub struct Authority {
-    /// The directory.
+    /// Directory of the certificates.
     pub folder: PathBuf,
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// Makes one of this name.
+    /// Makes an authority of this name.
     ///
     /// # Panics
-    /// When the directory cannot be written.
+    /// If the directory cannot be written.
     pub fn new(name: &str) -> Self {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Authority {
         Self { folder, issuer }
     }
 
-    /// Returns the file with its own certificate.
+    /// Returns the file with the authority's own certificate.
     pub fn roots(&self) -> PathBuf {
         self.folder.join("ca.pem")
     }
@@ -43,15 +43,15 @@ impl Authority {
     /// Signs a certificate for `CN=name,O=Bank` and hosts, and returns the file with it and its key.
     ///
     /// # Panics
-    /// When a host is none, or the file cannot be written.
+    /// If a host is invalid, or the file cannot be written.
     pub fn sign(&self, name: &str, hosts: &[&str]) -> PathBuf {
         self.sign_with(name, hosts, |_| {})
     }
 
-    /// Signs a certificate as [`sign`](Self::sign), with other parameters.
+    /// Signs a certificate as [`sign`](Self::sign) does, with other parameters.
     ///
     /// # Panics
-    /// When a host is none, or the file cannot be written.
+    /// If a host is invalid, or the file cannot be written.
     pub fn sign_with(
         &self,
         name: &str,
@@ -72,10 +72,10 @@ impl Authority {
         path
     }
 
-    /// Writes a list of revoked certificates, by the names that they were signed with, and returns its file.
+    /// Writes a list of revoked certificates, by the names under which they were signed, and returns its file.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn revoke(&self, names: &[&str]) -> PathBuf {
         let revoked = names.iter().map(|name| RevokedCertParams {
             serial_number: SerialNumber::from(number(name)),

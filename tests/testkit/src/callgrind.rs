@@ -1,15 +1,15 @@
-//! Instructions of a test, counted by valgrind's callgrind in a process of its own.
+//! Instructions of a test, counted by valgrind's callgrind in a separate process.
 
 use std::process::{Command, Stdio};
 
 use crate::peers::missing;
 use crate::process::rerun;
 
-/// Returns the instructions of this test program when it runs `test` alone, with `variable` set to `value`; `None` where
-/// there is no valgrind.
+/// Returns the instructions of this test program when it runs `test` alone, with `variable` set to `value`; `None`
+/// without valgrind.
 ///
 /// # Panics
-/// Where the test fails, and where `OXORB_REQUIRE_TOOLS` asks for it but no valgrind is there.
+/// If the test fails, or if `OXORB_REQUIRE_TOOLS` requires valgrind and it is missing.
 pub fn instructions(test: &str, variable: &str, value: &str) -> Option<u64> {
     let test = rerun(test);
     let output = Command::new("valgrind")

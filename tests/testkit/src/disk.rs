@@ -1,4 +1,4 @@
-//! Disks that are full.
+//! Full disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::process::Command;
 
 use crate::peers::missing;
 
-/// A file system in memory of a size of one's own; unmounted when dropped.
+/// File system in memory of a chosen size; unmounted on drop.
 #[derive(Debug)]
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Mounts a tmpfs of `octets` in a new folder; [`missing`] without the privilege to do so.
+    /// Mounts a tmpfs of `octets` in a new folder; calls [`missing`] without the privilege to do so.
     ///
     /// # Panics
-    /// Where `OXORB_REQUIRE_TOOLS` asks for it and the disk cannot be mounted; also when no temporary folder can be made.
+    /// If `OXORB_REQUIRE_TOOLS` requires the disk and it cannot be mounted, or if no temporary folder can be made.
     pub fn mount(test: &str, octets: u64) -> Option<SmallDisk> {
         let name = format!("oxorb-disk-{test}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -38,10 +38,10 @@ impl SmallDisk {
         self.0.join(name)
     }
 
-    /// Fills the disk to its last octet with a file, and returns its path: removing it makes room again.
+    /// Fills the disk completely with a file, and returns its path: removing the file frees space.
     ///
     /// # Panics
-    /// When the file cannot be made.
+    /// If the file cannot be made.
     pub fn fill(&self) -> PathBuf {
         use std::io::Write as _;
         let path = self.file("ballast");
@@ -52,7 +52,7 @@ impl SmallDisk {
         path
     }
 
-    /// Returns the folder where the disk is mounted.
+    /// Returns the mount point of the disk.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -60,7 +60,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a store of a test that failed may be open still.
+        // Lazily: a failed test may still have a store open.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
         let _ = fs::remove_dir(&self.0);
     }

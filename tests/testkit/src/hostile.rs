@@ -1,6 +1,6 @@
 //! Peers that send what no client should.
 //!
-//! A server must outlive every one of them, and go on serving others meanwhile.
+//! A server must survive every one of them, and serve others meanwhile.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,35 +9,35 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What to do to the server.
+/// Attack on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attack {
-    /// Connect, and send nothing at all.
+    /// Connection without any octets.
     Silence,
-    /// Octets that are no message of any protocol, and many of them.
+    /// Many octets that are no message of any protocol.
     Garbage,
-    /// The first seven octets of a header.
+    /// First seven octets of a header.
     HalfHeader,
-    /// A header that announces 100 octets, and ten of them.
+    /// Header that announces 100 octets, and ten of them.
     HalfMessage,
-    /// A header that announces 4 GiB, and the beginning of them.
+    /// Header that announces 4 GiB, and the beginning of them.
     HugeLength,
-    /// A header of GIOP 9.9.
+    /// Header of GIOP 9.9.
     UnknownVersion,
-    /// A header with a message type that does not exist.
+    /// Header with a nonexistent message type.
     UnknownType,
-    /// A request whose every length field says 2 GiB.
+    /// Request with 2 GiB in every length field.
     HugeFields,
-    /// A fragment of a message that never began.
+    /// Fragment of a message that never began.
     StrayFragment,
-    /// A reply to a request that nobody made.
+    /// Reply to a request that was never made.
     StrayReply,
-    /// A request, one octet each second.
+    /// Request sent at one octet per second.
     Drip,
 }
 
 impl Attack {
-    /// All of them.
+    /// All attacks.
     pub const ALL: [Self; 11] = [
         Self::Silence,
         Self::Garbage,
@@ -52,12 +52,12 @@ impl Attack {
         Self::Drip,
     ];
 
-    /// The octets it sends at once to a server that speaks GIOP.
+    /// Returns the octets that are sent at once to a GIOP server.
     pub fn octets(self) -> Vec<u8> {
         self.octets_in(Form::Giop)
     }
 
-    /// The octets it sends at once.
+    /// Returns the octets that are sent at once.
     pub fn octets_in(self, form: Form) -> Vec<u8> {
         let half = form.message(0, 100, &[0; 10]);
         match self {
@@ -82,7 +82,7 @@ impl Attack {
     }
 }
 
-/// How messages begin that an [`Attack`] sends.
+/// Header format of the messages that an [`Attack`] sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// GIOP 1.2, little-endian.
@@ -94,7 +94,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Octets of a header.
+    /// Returns the octets of a header.
     pub fn header(self) -> usize {
         match self {
             Self::Giop => 12,
@@ -103,7 +103,8 @@ impl Form {
         }
     }
 
-    /// A message, or what is there of it: its type, the size that it announces, and octets behind the header.
+    /// Returns a message, possibly incomplete, from its type, the size that it announces, and the octets after the
+    /// header.
     pub fn message(self, kind: u8, size: u32, body: &[u8]) -> Vec<u8> {
         let mut octets = Vec::new();
         match self {
@@ -125,7 +126,7 @@ impl Form {
         octets
     }
 
-    /// A message type that does not exist.
+    /// Returns a nonexistent message type.
     fn unknown_type(self) -> u8 {
         match self {
             Self::LiteRt => 15,
@@ -134,15 +135,15 @@ impl Form {
     }
 }
 
-/// A connection to a server, over whatever transport.
+/// Connection to a server, over any transport.
 pub trait Stream: Read + Write + Send {
-    /// Returns the same connection once more, for another thread.
+    /// Returns the same connection, for another thread.
     fn again(&self) -> Box<dyn Stream>;
 
-    /// Bounds how long a read and a write wait.
+    /// Sets time-outs of reads and writes.
     ///
     /// # Errors
-    /// As the system gives them.
+    /// Errors of the system.
     fn wait_at_most(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()>;
 }
 
@@ -157,27 +158,27 @@ impl Stream for TcpStream {
     }
 }
 
-/// An [`Attack`] under way. Dropping it closes the connection.
+/// Running [`Attack`]. Dropping it closes the connection.
 pub struct Attacker {
     stream: Box<dyn Stream>,
-    /// Hanging up stops the thread that drips.
+    /// Sender whose drop stops the dripping thread.
     _drip: Option<Sender<()>>,
 }
 
-/// How a server answered an [`Attack`].
+/// Reaction of a server to an [`Attack`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// It closed the connection, having sent these octets.
+    /// Connection closed, after these octets.
     Closed(Vec<u8>),
-    /// It left the connection open, having sent these octets.
+    /// Connection left open, after these octets.
     Open(Vec<u8>),
 }
 
 impl Attacker {
-    /// Connects over TCP and begins, with GIOP.
+    /// Connects over TCP and starts the attack, with GIOP.
     ///
     /// # Panics
-    /// If the server does not take the connection.
+    /// If the server does not accept the connection.
     pub fn start(server: SocketAddr, attack: Attack) -> Self {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .unwrap_or_else(|error| panic!("the server at {server} takes no connection: {error}"));
@@ -185,21 +186,21 @@ impl Attacker {
         Self::over(Box::new(stream), attack, Form::Giop)
     }
 
-    /// Begins over a connection just made.
+    /// Starts the attack over a new connection.
     ///
     /// # Panics
-    /// If the connection takes no time-outs.
+    /// If the connection does not support time-outs.
     pub fn over(mut stream: Box<dyn Stream>, attack: Attack, form: Form) -> Self {
         let bound = Some(PATIENCE);
         stream.wait_at_most(bound, bound).expect("a connection takes time-outs");
-        // A server that closes early is within its rights.
+        // A server may close early.
         let _ = stream.write_all(&attack.octets_in(form));
         let drip =
             (attack == Attack::Drip).then(|| drip(stream.again(), form, Duration::from_secs(1)));
         Self { stream, _drip: drip }
     }
 
-    /// What the server does about it within `limit`.
+    /// Returns the server's reaction within `limit`.
     pub fn reaction(&mut self, limit: Duration) -> Reaction {
         let end = Instant::now() + limit;
         let mut answer = Vec::new();
@@ -230,10 +231,10 @@ impl fmt::Debug for Attacker {
     }
 }
 
-/// For what a server does at once: no machine, however loaded, takes that long.
+/// Limit for immediate reactions: no machine, however loaded, takes that long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a long request octet by octet, until hung up on.
+/// Sends a long request octet by octet, until the returned sender is dropped.
 fn drip(mut stream: Box<dyn Stream>, form: Form, interval: Duration) -> Sender<()> {
     let (stop, stopped) = mpsc::channel();
     thread::spawn(move || {

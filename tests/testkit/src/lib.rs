@@ -1,24 +1,24 @@
-//! What the tests share.
+//! Shared helpers of the tests.
 //!
-//! | Module | What for |
+//! | Module | Purpose |
 //! |---|---|
 //! | [`alloc`] | proving that a path does not allocate |
-//! | [`instructions()`] | what a path costs, by callgrind |
+//! | [`instructions()`] | cost of a path, by callgrind |
 //! | [`syscalls`] | proving which system calls a path makes |
 //! | [`process`] | other processes that never outlive their test |
 //! | [`peers`] | other ORBs, if they are installed |
 //! | [`realtime`] | privileges for priorities and reservations |
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
-//! | [`rounds()`] | how often a test does the same |
+//! | [`rounds()`] | number of repetitions in a test |
 //! | [`side_by_side()`], [`at_once()`] | cases that wait, several at a time, or all |
-//! | [`until()`] | waiting for what other threads do |
+//! | [`until()`] | waiting for other threads |
 //! | [`net`] | free ports |
-//! | [`tap`] | what two processes say to each other |
+//! | [`tap`] | recording the octets between two processes |
 //! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
-//! | [`disk`] | disks that are full |
-//! | `authority` | certificates to try with, by feature `certificates` |
+//! | [`disk`] | full disks |
+//! | `authority` | test certificates, by feature `certificates` |
 #![deny(unsafe_code)]
 
 pub mod alloc;

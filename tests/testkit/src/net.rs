@@ -17,30 +17,28 @@ use rustix::net::{
 
 use crate::peers::missing;
 
-/// Lowest port that is returned: those below belong to well-known services.
+/// Lowest port to return: lower ones belong to well-known services.
 const FIRST: u16 = 10_000;
 
-/// Ports that one mark reserves: the one that is returned, and those that the lanes of a server take
-/// after it.
+/// Ports that one mark reserves: the returned one, and those that a server's lanes use after it.
 const BLOCK: u16 = 8;
 
-/// Returns the first of eight neighbouring ports that nobody uses at any address of this host, for
-/// TCP or UDP.
+/// Returns the first of eight consecutive ports that are unused at all addresses of this host, for TCP and UDP.
 ///
-/// The ports are reserved until this process ends, also while no server listens there: no other
-/// caller gets them, in any process of any user, and the kernel assigns them to no socket that asks
-/// for any port. A program that binds one of them by its number can still take it.
+/// The ports are reserved until this process ends, even while no server listens on them: no other caller gets them, in
+/// any process of any user, and the kernel assigns them to no socket that requests any port. A program that binds one
+/// of them by its number can still take it.
 ///
-/// A server that can choose its own port (port 0) and is never started again needs no such port.
+/// A server that can choose its own port (port 0) and is never restarted needs no such port.
 ///
 /// # Panics
-/// Where all ports are in use or reserved.
+/// If all ports are in use or reserved.
 pub fn free_port() -> u16 {
     // The kernel removes the marks when the process ends, however it ends.
     static MARKS: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
     let ports = own_ports();
     let blocks = u32::from((ports.end - ports.start) / BLOCK);
-    // Processes that run side by side begin in different places.
+    // Concurrent processes begin at different ports.
     let first = std::process::id().wrapping_mul(61) % blocks;
     for step in 0..blocks {
         let block = u16::try_from((first + step) % blocks).expect("fewer blocks than ports");
@@ -53,11 +51,11 @@ pub fn free_port() -> u16 {
     panic!("no ports of {ports:?} are free");
 }
 
-/// Returns ports that the kernel assigns to no socket that asks for any port, from one multiple of
-/// [`BLOCK`] to another.
+/// Returns ports that the kernel assigns to no socket that requests any port, from one multiple of [`BLOCK`] to
+/// another.
 ///
-/// They are below the kernel's range for such sockets, which begins at 32,768 by default, or else
-/// above it. Where the range leaves neither, they are in the range, and only the marks protect them.
+/// They are below the kernel's range for such sockets, which begins at 32,768 by default, or else above it. If the
+/// range leaves neither, they are in the range, and only the marks protect them.
 fn own_ports() -> Range<u16> {
     const ENOUGH: u16 = 4_000;
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
@@ -87,8 +85,8 @@ fn reserve(port: u16) -> Option<UnixDatagram> {
 
 /// Reports whether a port can be bound at all IPv4 addresses at once.
 ///
-/// The TCP socket goes without the SO_REUSEADDR that `TcpListener` sets, so that a port whose
-/// connections are only just ending counts as used.
+/// The TCP socket does not have the SO_REUSEADDR that `TcpListener` sets, so that a port whose connections are still
+/// closing counts as used.
 fn is_free(port: u16) -> bool {
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
     let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
@@ -96,10 +94,10 @@ fn is_free(port: u16) -> bool {
     tcp.is_ok_and(|tcp| bind(&tcp, &everywhere).is_ok()) && UdpSocket::bind(everywhere).is_ok()
 }
 
-/// Reports whether the loopback interface has an IPv6 address; [`missing`] if it has none.
+/// Reports whether the loopback interface has an IPv6 address; calls [`missing`] if it has none.
 ///
 /// # Panics
-/// Where `OXORB_REQUIRE_TOOLS` asks for it and there is none.
+/// If `OXORB_REQUIRE_TOOLS` requires it and there is none.
 #[must_use = "a test without IPv6 ends here"]
 pub fn has_ipv6() -> bool {
     let tried = TcpListener::bind((Ipv6Addr::LOCALHOST, 0));
@@ -108,8 +106,8 @@ pub fn has_ipv6() -> bool {
         .is_ok()
 }
 
-/// Returns a folder for the files of UNIX sockets: that for temporary files, or another one in
-/// which every user may make files where its path leaves less than [`NAME`] octets for the name.
+/// Returns a folder for UNIX sockets: the one for temporary files, or another world-writable one if its path leaves
+/// less than [`NAME`] octets for the name.
 ///
 /// # Panics
 /// If there is none.
@@ -122,16 +120,16 @@ pub fn socket_folder() -> PathBuf {
 /// Number of octets that [`socket_folder`] leaves for the name of a socket.
 pub const NAME: usize = 60;
 
-/// The path of a UNIX socket has at most 107 octets (`sun_path`); one of them is the slash.
+/// Reports whether the folder's path is short enough: the path of a UNIX socket has at most 107 octets (`sun_path`),
+/// including the slash.
 fn leaves_room(folder: &Path) -> bool {
     folder.as_os_str().len() <= 107 - 1 - NAME
 }
 
-/// Connects to `to` from a given address of this host, such as 127.0.0.2: to a server that looks
-/// like another client.
+/// Connects to `to` from a given address of this host, such as 127.0.0.2, so that the server sees another client.
 ///
 /// # Errors
-/// As the system gives them.
+/// Errors of the system.
 pub fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
     let family = match from {
         IpAddr::V4(_) => AddressFamily::INET,
@@ -144,30 +142,29 @@ pub fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(TcpStream::from(socket))
 }
 
-/// Ends a connection so that the other side sees a reset instead of its end.
+/// Closes a connection so that the other side sees a reset instead of its end.
 ///
 /// # Errors
-/// As the system gives them.
+/// Errors of the system.
 pub fn reset(stream: TcpStream) -> io::Result<()> {
-    // Closing with a linger time of zero throws away what was not sent and resets.
+    // Closing with a linger time of zero discards unsent octets and resets the connection.
     rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO))?;
     drop(stream);
     Ok(())
 }
 
-/// Shortens the queue of a listening socket to a handful of connections: [`fill`] takes thousands of descriptors else.
+/// Shortens the queue of a listening socket to a few connections: otherwise [`fill`] needs thousands of descriptors.
 ///
 /// # Errors
-/// As the system gives them.
+/// Errors of the system.
 pub fn shorten(listener: impl AsFd) -> io::Result<()> {
     Ok(listen(listener, 4)?)
 }
 
-/// Connects to the UNIX socket at `path` until the queue of its listener is full, and returns the
-/// connections that are in it.
+/// Connects to the UNIX socket at `path` until the queue of its listener is full, and returns the queued connections.
 ///
 /// # Errors
-/// As the system gives them, and when the queue has no end.
+/// Errors of the system, or a queue without a limit.
 pub fn fill(path: &Path) -> io::Result<Vec<OwnedFd>> {
     const MOST: usize = 10_000;
     let address = SocketAddrUnix::new(path)?;

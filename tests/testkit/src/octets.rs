@@ -1,4 +1,4 @@
-//! Octets as tests write them down.
+//! Octets in the notation of tests.
 
 /// Returns the octets of hexadecimal digits, with white space and `|` anywhere.
 ///

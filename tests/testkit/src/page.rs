@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-/// Compares a page with what it should say; writes it anew where `BLESS` is set.
+/// Compares a page with its expected text; rewrites it if `BLESS` is set.
 ///
 /// `page` is relative to the root of the repository, `test` is the command that checks it.
 ///
 /// # Panics
-/// When the page says something else, or cannot be written.
+/// If the page differs, or cannot be written.
 #[track_caller]
 pub fn assert_up_to_date(page: &str, wanted: &str, test: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);

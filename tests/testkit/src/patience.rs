@@ -1,19 +1,19 @@
-//! Limits of waits on a machine that runs many processes at once.
+//! Time limits on a machine that runs many processes at once.
 //!
-//! A limit tells what hangs from what is slow. With 32 processes for each processor all is 32 times as slow, and nothing hangs:
-//! a limit counts for a processor of one's own.
+//! A limit distinguishes hanging from slow. With 32 processes for each processor everything is 32 times as slow, and
+//! nothing hangs: limits are those on an otherwise idle processor.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Times a limit may be as long.
+/// Greatest factor by which a limit is extended.
 const MOST: u32 = 64;
 
-/// Reports whether a wait that `began` then has taken longer than `limit` would be on a machine of its own.
+/// Reports whether a wait that started at `began` has exceeded `limit`, corrected for the load of the machine.
 ///
-/// The share of a processor that the test has is that of the last minute: the load average by the number of processors. Looks at
-/// it once the limit itself is over, not before.
+/// The test's share of a processor is that of the last minute: the load average divided by the number of processors. It
+/// is read only once the uncorrected limit has passed.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub fn is_over(began: Instant, limit: Duration) -> bool {
     taken >= limit && taken >= limit * crowd()
 }
 
-/// Returns how many processes there were for each processor in the last minute, at least 1.
+/// Returns the number of processes per processor in the last minute, at least 1.
 fn crowd() -> u32 {
     let load = fs::read_to_string("/proc/loadavg").ok();
     let load = load.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
@@ -36,7 +36,7 @@ fn crowd() -> u32 {
 
 fn shared(load: f64, processors: usize) -> u32 {
     let each = load / processors as f64;
-    // A load that is none becomes 0, which is less than 1.
+    // An invalid load becomes 0, which is less than 1.
     (each.ceil() as u32).clamp(1, MOST)
 }
 

@@ -1,7 +1,7 @@
-//! Other ORBs that tests call.
+//! Foreign ORBs that tests call.
 //!
-//! Where a peer is not installed its test says so and passes, unless `OXORB_REQUIRE_TOOLS` names it or is `all`: see
-//! `tests/interop/install-peers.sh`. `.ci/full` requires everything, `.ci/run` what it installs.
+//! If a peer is not installed, its test reports so and passes, unless `OXORB_REQUIRE_TOOLS` names it or is `all`: see
+//! `tests/interop/install-peers.sh`. `.ci/full` requires all, `.ci/run` those that it installs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Reports that something was not tested: on standard error past the test harness, which hides what passing tests print, once
-/// in a process, and for each test in the file that `OXORB_NOT_TESTED` names, if any.
+/// Reports that something was not tested: once per process on standard error, bypassing the test harness, which hides
+/// the output of passing tests, and for each test in the file that `OXORB_NOT_TESTED` names, if any.
 ///
 /// # Panics
 /// If [`is_required`].
@@ -22,7 +22,7 @@ pub fn missing(what: &str, why: &str) {
     say(&message);
 }
 
-/// Says so, once in a process: many tests may lack the same.
+/// Prints a message once per process: many tests may lack the same.
 pub(crate) fn say(message: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,14 +35,14 @@ pub(crate) fn say(message: &str) {
     }
 }
 
-/// Reports whether `OXORB_REQUIRE_TOOLS` is `all` or lists `what` (names with commas between them): a test that cannot run
+/// Reports whether `OXORB_REQUIRE_TOOLS` is `all` or lists `what` (comma-separated names): a test that cannot run
 /// without it then fails.
 pub fn is_required(what: &str) -> bool {
     let required = env::var("OXORB_REQUIRE_TOOLS").unwrap_or_default();
     required == "all" || required.split(',').any(|name| name == what)
 }
 
-/// Whether a program is there to be run; [`missing`] if it is not.
+/// Reports whether a program is installed; calls [`missing`] if it is not.
 pub fn is_there(program: &str) -> bool {
     let tried = Command::new(program)
         .arg("-help")
@@ -59,7 +59,8 @@ pub fn is_there(program: &str) -> bool {
     }
 }
 
-/// Whether omniORB's compiler, its own IDL files and a C++ compiler are there; [`missing`] if one is not.
+/// Reports whether omniORB's compiler, its own IDL files and a C++ compiler are installed; calls [`missing`] if one is
+/// not.
 pub fn omniidl_is_there() -> bool {
     const IDL: &str = "/usr/share/idl/omniORB/orb.idl";
     if !is_there("omniidl") || !is_there("g++") {
@@ -72,7 +73,7 @@ pub fn omniidl_is_there() -> bool {
     has_idl
 }
 
-/// JacORB, where `install-peers.sh` puts it, as a class path; [`missing`] if it is not there.
+/// Returns the class path of JacORB as installed by `install-peers.sh`; calls [`missing`] if it is not installed.
 pub fn jacorb() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
     let places =
@@ -85,7 +86,7 @@ pub fn jacorb() -> Option<String> {
     found
 }
 
-/// A `java` that runs a class with JacORB for its ORB; arguments can be added.
+/// Returns a `java` command that runs a class with JacORB as its ORB; arguments can be added.
 pub fn jacorb_program(class_path: &str, properties: &[&str], class: &str) -> Command {
     let mut java = Command::new("java");
     java.args(["-cp", class_path])

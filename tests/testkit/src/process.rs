@@ -1,4 +1,4 @@
-//! Other processes that never outlive their test.
+//! Child processes that never outlive their test.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::patience::is_over;
 
-/// A child process, killed when dropped. Its output is collected as it comes.
+/// Child process, killed on drop. Its output is collected as it arrives.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -19,20 +19,20 @@ pub struct Process {
     seen: Vec<Line>,
 }
 
-/// A line that a [`Process`] wrote.
+/// Line written by a [`Process`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Whether it went to standard error.
+    /// Whether it was written to standard error.
     pub error: bool,
-    /// The line, without its end.
+    /// Line without its end.
     pub text: String,
 }
 
 impl Process {
-    /// Starts `command`, with nothing to read on its standard input.
+    /// Starts `command`, with empty standard input.
     ///
     /// # Panics
-    /// If it cannot be started: says how it was called.
+    /// If it cannot be started; the message has the command line.
     pub fn spawn(mut command: Command) -> Self {
         let named = format!("{command:?}");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -58,16 +58,16 @@ impl Process {
         Self { child, command: named, lines, seen: Vec::new() }
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for the next line that contains `pattern`, on either output: such as the reference
-    /// that a server prints when it is ready.
+    /// Waits for the next line that contains `pattern`, on either output: such as the reference that a server prints
+    /// when it is ready.
     ///
     /// # Panics
-    /// If none comes within `limit`, or the process ends first: shows all it wrote.
+    /// If none arrives within `limit`, or the process ends first; the message has its whole output.
     #[track_caller]
     pub fn wait_for_line(&mut self, pattern: &str, limit: Duration) -> String {
         self.wait_for_any(&[pattern], limit)
@@ -76,7 +76,7 @@ impl Process {
     /// Waits for the next line that contains one of `patterns`, as [`wait_for_line`](Self::wait_for_line) does.
     ///
     /// # Panics
-    /// If none comes within `limit`, or the process ends first: shows all it wrote.
+    /// If none arrives within `limit`, or the process ends first; the message has its whole output.
     #[track_caller]
     pub fn wait_for_any(&mut self, patterns: &[&str], limit: Duration) -> String {
         let began = Instant::now();
@@ -104,14 +104,14 @@ impl Process {
     /// Waits for the process to end.
     ///
     /// # Panics
-    /// If it does not within `limit`: shows all it wrote.
+    /// If it does not end within `limit`; the message has its whole output.
     #[track_caller]
     pub fn wait(&mut self, limit: Duration) -> ExitStatus {
         let began = Instant::now();
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
-                    // Its grandchildren may hold the pipes open: take what is there.
+                    // Its grandchildren may hold the pipes open: returns the output so far.
                     self.drain(Duration::from_millis(500));
                     return status;
                 }
@@ -124,10 +124,10 @@ impl Process {
         }
     }
 
-    /// Waits for the process to end with success, and gives all it wrote.
+    /// Waits for the process to end successfully, and returns its whole output.
     ///
     /// # Panics
-    /// If it fails, or does not end within `limit`: shows all it wrote.
+    /// If it fails, or does not end within `limit`; the message has its whole output.
     #[track_caller]
     pub fn wait_success(&mut self, limit: Duration) -> &[Line] {
         let status = self.wait(limit);
@@ -137,7 +137,7 @@ impl Process {
         &self.seen
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn output(&mut self) -> &[Line] {
         self.seen.extend(self.lines.try_iter());
         &self.seen
@@ -145,12 +145,12 @@ impl Process {
 
     /// Kills the process and waits for its end.
     pub fn kill(&mut self) {
-        // Both fail only if it has ended before.
+        // Both fail only if it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Reads on until both outputs are closed, or nothing came for `quiet`.
+    /// Reads until both outputs are closed, or nothing arrived for `quiet`.
     fn drain(&mut self, quiet: Duration) {
         while let Ok(line) = self.lines.recv_timeout(quiet) {
             self.seen.push(line);
@@ -173,7 +173,7 @@ impl Drop for Process {
 }
 
 /// Returns the name of a test of this binary as the harness prints it, for [`rerun`] and
-/// [`traced`](crate::syscalls::traced): wherever its module moves.
+/// [`traced`](crate::syscalls::traced), in whatever module it is.
 ///
 /// # Panics
 /// If `test` is a closure.
@@ -184,11 +184,10 @@ pub fn test_name<R>(test: impl Fn() -> R) -> &'static str {
     name
 }
 
-/// Reports whether this process runs `test` alone. If it does not, runs `test` in a process of its own,
-/// whose output is shown.
+/// Reports whether this process runs `test` alone. If not, runs `test` in a separate process, whose output is shown.
 ///
-/// For tests that count what the process has: descriptors, threads, memory, allocations of all threads. Tests beside them
-/// would add to it, and so would the harness, which starts threads and prints.
+/// For tests that count resources of the process: descriptors, threads, memory, allocations of all threads. Concurrent
+/// tests would add to them, and so would the harness, which starts threads and prints.
 ///
 /// ```no_run
 /// use oxorb_testkit::process::alone;
@@ -203,7 +202,7 @@ pub fn test_name<R>(test: impl Fn() -> R) -> &'static str {
 /// ```
 ///
 /// # Panics
-/// If `test` fails in the process of its own.
+/// If `test` fails in the separate process.
 #[must_use = "a test that is not alone ends here"]
 #[track_caller]
 pub fn alone<R>(test: impl Fn() -> R) -> bool {
@@ -222,34 +221,34 @@ pub fn alone<R>(test: impl Fn() -> R) -> bool {
     false
 }
 
-/// Takes the turn among the tests of this process that count what is counted for all of it, and that only such tests add to.
+/// Takes the turn among the tests of this process that count process-wide figures to which only such tests contribute.
 ///
-/// Those that anything else in the process would disturb run [`alone`].
+/// Tests that any other activity of the process would disturb run [`alone`].
 #[must_use = "the turn ends when the guard is dropped"]
 pub fn turn() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
     Turn {
-        // One that failed has ended all the same.
+        // A failed test has ended, too.
         _guard: TURN.lock().unwrap_or_else(PoisonError::into_inner),
     }
 }
 
-/// The guard of [`turn`].
+/// Guard of [`turn`].
 #[derive(Debug)]
 pub struct Turn {
     _guard: MutexGuard<'static, ()>,
 }
 
-/// Set in the process that [`alone`] starts to the name of its test.
+/// Variable set in the process that [`alone`] starts to the name of its test.
 const ALONE: &str = "OXORB_TESTKIT_ALONE";
 
-/// Longer than any test that is [`alone`] takes. Those that may hang have a watchdog, which shows where.
+/// Longer than any test that runs [`alone`] takes. Tests that may hang have a watchdog, which shows where.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// The command that runs one test of this very test binary in a process of its own.
+/// Returns the command that runs one test of this test binary in a separate process.
 ///
-/// The test finds out which process it is in by an environment variable of its own. A binary for another processor is run by
-/// the emulator that `OXORB_TEST_RUNNER` names, with its arguments: `qemu-s390x-static -L /usr/s390x-linux-gnu`.
+/// The test detects its process by an environment variable of its own. A binary for another processor is run by the
+/// emulator that `OXORB_TEST_RUNNER` names, with its arguments: `qemu-s390x-static -L /usr/s390x-linux-gnu`.
 pub fn rerun(test: &str) -> Command {
     let binary = env::current_exe().expect("a test knows its own binary");
     let runner = env::var("OXORB_TEST_RUNNER").unwrap_or_default();

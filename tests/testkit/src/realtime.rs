@@ -1,4 +1,4 @@
-//! Privileges for real-time scheduling: what tests of priorities and reservations need.
+//! Privileges for real-time scheduling, as required by tests of priorities and reservations.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use crate::peers::{missing, say};
 
-/// Share of processor time that may be reserved, in microseconds of each second. A lock of this file
-/// excludes the tests of all users, who can all read it, with no file of our own to create.
+/// Share of processor time that may be reserved, in microseconds of each second. A lock of this file, which all users
+/// can read, excludes their tests without creating a file.
 const ACCOUNT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Whether a test of this process has found the account used up, and waited for nothing: others need not.
+/// Whether a test of this process has found the account exhausted, and waited in vain: others need not wait.
 static USED_UP: AtomicBool = AtomicBool::new(false);
 
-/// Reports whether this process may have SCHED_FIFO threads; [`missing`] if it may not, so that a test that returns then
-/// never passes silently.
+/// Reports whether this process may have SCHED_FIFO threads; calls [`missing`] if it may not, so that a test that then
+/// returns never passes silently.
 ///
 /// # Panics
-/// Where `OXORB_REQUIRE_TOOLS` asks for the privilege and it is missing.
+/// If `OXORB_REQUIRE_TOOLS` requires the privilege and it is missing.
 #[must_use = "a test without the privilege ends here"]
 pub fn require_realtime() -> bool {
     granted("SCHED_FIFO (CAP_SYS_NICE or `ulimit -r`)", &["-f", "50"])
@@ -26,13 +26,13 @@ pub fn require_realtime() -> bool {
 
 /// Returns the right to reserve processor time (SCHED_DEADLINE); calls [`missing`] if this process does not have it.
 ///
-/// The kernel has one account for the whole system, so one test at a time has the right, in all processes. Linux 6.18 loses
-/// count when reserved threads end, most often of those that reserved a whole processor: its account may go below zero,
-/// and every reservation on the machine is refused until processors come or go. That is no want of a privilege: the test
-/// is not run, and says so, also where `OXORB_REQUIRE_TOOLS` asks for it.
+/// The kernel has one account for the whole system, so only one test at a time has the right, in all processes. Linux
+/// 6.18 miscounts when reserved threads end, most often after reservations of a whole processor: its account may become
+/// negative, and every reservation on the machine is refused until processors are added or removed. That is no lack of
+/// privilege: the test is skipped with a report, even if `OXORB_REQUIRE_TOOLS` requires it.
 ///
 /// # Panics
-/// Where `OXORB_REQUIRE_TOOLS` asks for the privilege and it is missing.
+/// If `OXORB_REQUIRE_TOOLS` requires the privilege and it is missing.
 #[must_use = "a test without the privilege ends here, and one with it has it until the end"]
 pub fn require_reservations() -> Option<Reservations> {
     let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
@@ -51,7 +51,7 @@ pub fn require_reservations() -> Option<Reservations> {
     for _ in 0..tries {
         match tried(&reserve) {
             Ok(()) => return Some(Reservations { _lock: lock }),
-            // Threads that have ended keep what they reserved until their period is over.
+            // Ended threads keep their reservation until the end of their period.
             Err(why) if why.contains("busy") => std::thread::sleep(Duration::from_millis(200)),
             Err(why) => {
                 missing(what, &why);
@@ -64,13 +64,13 @@ pub fn require_reservations() -> Option<Reservations> {
     None
 }
 
-/// The right to reserve processor time, until it is dropped.
+/// Right to reserve processor time, until dropped.
 pub struct Reservations {
     _lock: File,
 }
 
-/// Reports whether the kernel keeps account of what it reserves, and so refuses more than there is. It does not where
-/// `kernel.sched_rt_runtime_us` is -1: every reservation is granted then.
+/// Reports whether the kernel accounts for reservations, and so refuses an overload. It does not if
+/// `kernel.sched_rt_runtime_us` is -1: every reservation is then granted.
 #[must_use = "what is expected depends on it"]
 pub fn overload_is_refused() -> bool {
     let runtime = std::fs::read_to_string(ACCOUNT);
@@ -81,7 +81,7 @@ fn granted(what: &str, scheduling: &[&str]) -> bool {
     tried(scheduling).inspect_err(|why| missing(what, why)).is_ok()
 }
 
-/// Asks the kernel, by way of a process that is scheduled so.
+/// Tests whether the kernel accepts the scheduling, in a separate process.
 fn tried(scheduling: &[&str]) -> Result<(), String> {
     let tried = Command::new("chrt")
         .args(scheduling)

@@ -1,9 +1,9 @@
-//! How often a test does the same.
+//! Number of repetitions in a test.
 
-/// Returns how often a test is to do what it does many times over: `gate` times where it has to be quick, `full` times where
-/// `OXORB_FULL` is set, as in `.ci/full`.
+/// Returns the number of repetitions in a test: `gate` if it has to be quick, `full` if `OXORB_FULL` is set, as in
+/// `.ci/full`.
 ///
-/// For numbers without a meaning of their own: one round shows the behaviour, and more of them catch what is rare.
+/// For arbitrary numbers: one round shows the behaviour, and more of them catch rare cases.
 ///
 /// ```
 /// for round in 0..oxorb_testkit::rounds(20, 1000) {

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Tries all `cases`, `width` of them at a time, in their order.
+/// Runs all `cases`, `width` of them at a time, in order.
 ///
-/// For cases that know nothing of each other and wait more than they compute: the test takes as long as the waiting of one.
+/// For independent cases that wait more than they compute: the test takes about as long as one of them waits.
 ///
 /// ```
 /// use std::time::Duration;
@@ -17,7 +17,7 @@ use std::thread;
 /// ```
 ///
 /// # Panics
-/// If a case does: once all others have ended.
+/// If a case panics, once all others have ended.
 pub fn side_by_side<C: Send>(
     width: usize,
     cases: impl IntoIterator<Item = C, IntoIter: Send>,
@@ -36,7 +36,7 @@ pub fn side_by_side<C: Send>(
     });
 }
 
-/// Tries all `cases` at once: [`side_by_side`] of as many as there are.
+/// Runs all `cases` at once: [`side_by_side`] with their number as width.
 ///
 /// ```
 /// use std::sync::Barrier;

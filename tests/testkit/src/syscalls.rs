@@ -1,7 +1,7 @@
-//! Counting system calls.
+//! System call counters.
 //!
-//! A test runs itself once more, in a process of its own under `strace`, and counts there what the
-//! marked [`section`]s did:
+//! A test runs itself again, in a separate process under `strace`, and counts the system calls of the marked
+//! [`section`]s there:
 //!
 //! ```no_run
 //! use oxorb_testkit::syscalls;
@@ -17,9 +17,9 @@
 //! }
 //! ```
 //!
-//! It takes `strace`, with leave to trace. Where that cannot be had the test says so past the
-//! harness's capture and passes, so that the suite runs on a machine with nothing but Rust; where
-//! `OXORB_REQUIRE_TOOLS` names strace, as in `.ci/run`, a test that cannot count fails.
+//! This requires `strace`, and the permission to trace. Without them, the test reports so, bypassing the harness's
+//! capture, and passes, so that the suite runs on a machine with Rust only; if `OXORB_REQUIRE_TOOLS` names strace, as
+//! in `.ci/run`, a test that cannot count fails.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,31 +31,30 @@ use std::{env, fmt, fs, process};
 use crate::peers::missing;
 use crate::process::{Process, rerun};
 
-/// Set in the traced process to the name of the test.
+/// Variable set in the traced process to the name of the test.
 const TRACED: &str = "OXORB_TESTKIT_TRACED";
 
-/// No such file exists; asking for it leaves a line in the trace.
+/// Prefix of nonexistent files; opening one leaves a line in the trace.
 const MARK: &str = "/oxorb-testkit-mark/";
 
-/// How [`Counts`] call a `recvfrom` that only looks and takes nothing.
+/// Name in [`Counts`] of a `recvfrom` that only peeks and consumes nothing.
 pub const PEEK: &str = "recvfrom(MSG_PEEK)";
 
-/// Room that glibc asks the kernel for ahead, and never gives back: a heap that grows because a thread that frees has not run
-/// for a while says nothing about the path that is traced.
+/// Settings by which glibc requests memory from the kernel ahead, and never returns it: a heap that grows because a
+/// freeing thread was delayed is unrelated to the traced path.
 const HEAP: [(&str, &str); 2] =
     [("MALLOC_TOP_PAD_", "16777216"), ("MALLOC_TRIM_THRESHOLD_", "1073741824")];
 
-/// How long a traced test may take.
+/// Time limit of a traced test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Runs `body` in a process of its own under `strace`, and gives the trace. In that process,
-/// where the same test is running, it runs `body` and gives `None`. Without `strace` it gives
-/// `None`, loudly.
+/// Runs `body` in a separate process under `strace`, and returns the trace. In that process, where the same test is
+/// running, runs `body` and returns `None`. Without `strace`, reports so and returns `None`.
 ///
 /// `test` is the name of the calling test as the harness prints it (`module::name`).
 ///
 /// # Panics
-/// If `body` fails, or `OXORB_REQUIRE_TOOLS` names strace and nothing can be traced.
+/// If `body` fails, or if `OXORB_REQUIRE_TOOLS` names strace and nothing can be traced.
 #[track_caller]
 pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
     if env::var(TRACED).is_ok_and(|running| running == test) {
@@ -93,9 +92,9 @@ fn can_trace() -> bool {
         .is_ok_and(|out| out.status.success())
 }
 
-/// Runs `work`; if under [`traced`], its system calls are counted as section `name`.
+/// Runs `work`; under [`traced`], its system calls are counted as section `name`.
 pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
-    // Both names are made beforehand: between the marks nothing but `work` shall allocate.
+    // Both names are made beforehand: between the marks, only `work` may allocate.
     let [begin, end] = ["begin", "end"].map(|edge| path(edge, name));
     mark(&begin);
     let result = work();
@@ -103,8 +102,8 @@ pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Begins section `name` on this thread: for code that is called back, as a servant is, and sees
-/// only its own moments of what is to be counted.
+/// Begins section `name` on this thread: for code that is called back, such as a servant, and only sees parts of what
+/// is to be counted.
 pub fn begin(name: &str) {
     mark(&path("begin", name));
 }
@@ -122,23 +121,23 @@ fn mark(path: &PathBuf) {
     assert!(fs::symlink_metadata(path).is_err(), "nobody has this file");
 }
 
-/// What was counted.
+/// Counts of all sections.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     sections: BTreeMap<String, Section>,
 }
 
-/// The system calls made in one section; over all its runs, if there were several.
+/// System calls made in one section; over all its runs, if there were several.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// By the thread that ran it.
+    /// System calls of the thread that ran it.
     pub own: Counts,
-    /// By all threads of the process, that one included, from its beginning to its end.
+    /// System calls of all threads of the process, including that one, from its beginning to its end.
     pub all: Counts,
 }
 
 impl Trace {
-    /// The counts of one section.
+    /// Returns the counts of one section.
     ///
     /// # Panics
     /// If it never ran.
@@ -175,8 +174,8 @@ impl Trace {
     }
 }
 
-/// The lines of a log with their threads; what other threads interrupted is put together again,
-/// where it began.
+/// Returns the lines of a log with their threads; calls interrupted by other threads are joined again, at their
+/// beginning.
 fn joined(log: &str) -> Vec<(&str, String)> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let mut unfinished = BTreeMap::new(); // thread -> which line
@@ -198,14 +197,14 @@ fn joined(log: &str) -> Vec<(&str, String)> {
     lines
 }
 
-/// The section that a line marks the given edge of.
+/// Returns the section whose given edge a line marks.
 fn marked<'l>(call: &'l str, edge: &str) -> Option<&'l str> {
     let (_, path) = call.split_once(MARK)?;
     let (name, _) = path.strip_prefix(edge)?.split_once('"')?;
     Some(name)
 }
 
-/// The system call that a line shows: it may also show a signal, or an exit.
+/// Returns the system call in a line, which may also be a signal or an exit.
 fn called(call: &str) -> Option<&str> {
     let (name, arguments) = call.split_once('(')?;
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -218,17 +217,17 @@ fn called(call: &str) -> Option<&str> {
     }
 }
 
-/// How often each system call was made. Compares with a sorted list of names and counts.
+/// Number of calls of each system call. Compares with a sorted list of names and counts.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Counts(BTreeMap<String, usize>);
 
 impl Counts {
-    /// How often one was made.
+    /// Returns the number of calls of one system call.
     pub fn of(&self, call: &str) -> usize {
         self.0.get(call).copied().unwrap_or(0)
     }
 
-    /// How many were made.
+    /// Returns the total number of calls.
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }
@@ -251,7 +250,7 @@ impl<const N: usize> PartialEq<[(&str, usize); N]> for Counts {
     }
 }
 
-/// The file that strace writes to, removed in the end.
+/// Output file of strace, removed on drop.
 struct Log(PathBuf);
 
 impl Log {
@@ -265,7 +264,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // Nothing depends on it; a leftover in the temporary directory is harmless.
+        // Unimportant; a leftover in the temporary directory is harmless.
         let _ = fs::remove_file(&self.0);
     }
 }

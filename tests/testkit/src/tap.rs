@@ -1,4 +1,4 @@
-//! Conversations that are listened to on their way.
+//! Recording of connections.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,29 +10,29 @@ use std::thread;
 
 use crate::until;
 
-/// A listener in the place of a server, which connects to the server for every connection that it accepts, passes all
-/// octets on and keeps a copy of them.
+/// Listener in place of a server, which connects to the server for every connection that it accepts, passes all octets
+/// on and keeps a copy of them.
 #[derive(Debug)]
 pub struct Tap<A> {
     address: A,
     heard: Heard,
-    /// Directions of connections in which octets may still come.
+    /// Number of directions of connections that are still open.
     passing: Arc<AtomicUsize>,
 }
 
-/// What passed over one connection.
+/// Octets that passed over one connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// From the client to the server.
+    /// Octets from the client to the server.
     pub requests: Vec<u8>,
-    /// From the server to the client.
+    /// Octets from the server to the client.
     pub replies: Vec<u8>,
 }
 
 type Heard = Arc<Mutex<Vec<Conversation>>>;
 
 impl Tap<SocketAddr> {
-    /// Listens at a free port of this machine for the server at `server`.
+    /// Listens at a free port of this machine in place of the server at `server`.
     ///
     /// # Panics
     /// If there is no port.
@@ -45,10 +45,10 @@ impl Tap<SocketAddr> {
 }
 
 impl Tap<PathBuf> {
-    /// Listens at `path` for the server at the path `server`.
+    /// Listens at `path` in place of the server at the path `server`.
     ///
     /// # Panics
-    /// If the path is taken.
+    /// If the path is in use.
     pub fn unix(path: &Path, server: &Path) -> Self {
         let listener = UnixListener::bind(path).expect("a path that nobody has");
         let server = server.to_owned();
@@ -73,26 +73,26 @@ impl<A> Tap<A> {
         Self { address, heard, passing }
     }
 
-    /// Returns where clients connect to.
+    /// Returns the address for clients.
     pub fn address(&self) -> &A {
         &self.address
     }
 
-    /// Returns what passed, a conversation for each connection in the order in which they came. What a client received
-    /// is there, and what the server received of it.
+    /// Returns the recorded octets, a conversation for each connection in the order of connecting. It includes all
+    /// octets that a client has received, and those of its requests that the server has received.
     pub fn heard(&self) -> Vec<Conversation> {
         lock(&self.heard).clone()
     }
 
-    /// Returns what passed, once every connection has ended: the last octets of clients that have left may still be on their
-    /// way.
+    /// Returns the recorded octets, once every connection has ended: the last octets of clients that have left may
+    /// still be in transit.
     pub fn heard_to_the_end(&self) -> Vec<Conversation> {
         until("the connections have ended", || self.passing.load(Ordering::SeqCst) == 0);
         self.heard()
     }
 }
 
-/// Passes on both ways of a connection, each in a thread that ends with it.
+/// Passes on both directions of a connection, each in a thread that ends with it.
 fn listen_in<S: Socket>((client, server): (S, S), heard: &Heard, passing: &Arc<AtomicUsize>) {
     let mut conversations = lock(heard);
     let index = conversations.len();
@@ -117,7 +117,7 @@ fn listen_in<S: Socket>((client, server): (S, S), heard: &Heard, passing: &Arc<A
     });
 }
 
-/// Keeps, then passes on, until one side closes.
+/// Records and passes on octets, until one side closes.
 fn pass<S: Socket>(mut from: S, mut to: S, keep: impl Fn(&[u8])) {
     let mut buffer = [0; 8192];
     while let Ok(count @ 1..) = from.read(&mut buffer) {

@@ -1,17 +1,17 @@
-//! Waiting for states.
+//! Waiting for conditions.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::patience::is_over;
 
-/// Time for what must happen: no machine with a processor for it takes that long.
+/// Time limit of expected conditions: no machine with a free processor takes that long.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// Waits until `holds` returns true, because another thread or process has got so far.
+/// Waits until `holds` returns true, as a result of another thread or process.
 ///
-/// A test that sleeps instead fails where that thread has not run meanwhile. Panics after a minute, on a machine
-/// that runs many processes at once [later](crate::patience).
+/// A test that sleeps instead fails if that thread has not run meanwhile. Panics after a minute, or
+/// [later](crate::patience) on a machine that runs many processes at once.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};

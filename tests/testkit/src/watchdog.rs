@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::patience::is_over;
 
-/// Ends the process, loudly, unless the guard is dropped within `limit`.
+/// Ends the process with a message, unless the guard is dropped within `limit`.
 ///
-/// Tests that could block for ever when what they test is broken have one. Take a limit that no machine reaches when all is
-/// well; on one that runs many processes at once it is [longer](crate::patience).
+/// For tests that would block endlessly if the tested code is broken. Choose a limit that no machine reaches otherwise;
+/// on a machine that runs many processes at once it is [extended](crate::patience).
 ///
 /// ```
 /// let _guard = oxorb_testkit::watchdog(std::time::Duration::from_secs(60));
@@ -33,9 +33,9 @@ pub fn watchdog(limit: Duration) -> Watchdog {
     Watchdog { _done: done }
 }
 
-/// The guard of [`watchdog`].
+/// Guard of [`watchdog`].
 #[derive(Debug)]
 pub struct Watchdog {
-    /// Hanging up tells the watching thread.
+    /// Sender whose drop notifies the watching thread.
     _done: Sender<()>,
 }

@@ -1,2 +1,2 @@
-//! Whole ORBs over TLS, in a package of its own: the facade has TLS only where somebody asks for it.
+//! Whole ORBs over TLS, in a separate package: the facade has TLS only if the feature is selected.
 #![forbid(unsafe_code)]

@@ -1,22 +1,24 @@
-//! Gives each port of a capture an address of its own.
+//! Rewriting of a capture, so that each port has its own address.
 //!
-//! The GIOP dissector (Wireshark 4.0) joins fragments by the two addresses and the request id. On loopback all addresses
-//! are the same, and ORBs number the requests of each connection alike: where two connections, or the two directions of
-//! one, send fragments of the same id at the same time, it makes one message of both and calls the rest malformed
-//! ("KeyAddr key length bigger than packet size"). What tells them apart is the port, so here it is made the address.
+//! The GIOP dissector (Wireshark 4.0) joins fragments by the two addresses and the request id. On loopback all
+//! addresses are equal, and ORBs number the requests of each connection alike: if two connections, or both directions
+//! of one, send fragments of the same id at the same time, the dissector joins them into one message and reports the
+//! rest as malformed ("KeyAddr key length bigger than packet size"). Only the port distinguishes them, so here it
+//! becomes the address.
 
-/// Octets of the file's header, and of that of each packet.
+/// Octets of the file's header, and of each packet's header.
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 
-/// "pcap, in this machine's byte order", with microseconds or nanoseconds.
+/// Magic number of pcap in this machine's byte order, with microseconds or nanoseconds.
 const MAGIC: [u32; 2] = [0xA1B2_C3D4, 0xA1B2_3C4D];
 const ETHERNET: u32 = 1;
 
-/// In place: 127.0.0.1:21000 becomes 127.82.8.1:21000. Checksums are wrong afterwards, which nobody looks at.
+/// Rewrites addresses in place: 127.0.0.1:21000 becomes 127.82.8.1:21000. Checksums are wrong afterwards, which does
+/// not matter.
 ///
 /// # Errors
-/// What this is instead of a capture of Ethernet frames.
+/// The format of the input, if it is no capture of Ethernet frames.
 pub(super) fn by_port(capture: &mut [u8]) -> Result<(), String> {
     let word = |at: usize, octets: &[u8]| {
         let word = octets.get(at..at + 4)?.try_into().ok()?;
@@ -29,7 +31,7 @@ pub(super) fn by_port(capture: &mut [u8]) -> Result<(), String> {
         return Err("the capture is not of Ethernet frames".to_owned());
     }
     let mut rest = &mut capture[FILE_HEADER..];
-    // A packet that is cut short at the end of the file is left alone.
+    // A packet truncated at the end of the file is left alone.
     while let Some(length) = word(8, rest) {
         let Some((packet, next)) = rest.split_at_mut_checked(PACKET_HEADER + length as usize)
         else {
@@ -41,7 +43,7 @@ pub(super) fn by_port(capture: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// One frame: Ethernet, IPv4 and TCP, or left alone.
+/// Rewrites one frame if it is Ethernet, IPv4 and TCP.
 fn spread(frame: &mut [u8]) {
     const IP: usize = 14;
     let [0x08, 0x00, version, ..] = frame.get(12..).unwrap_or_default() else {
@@ -65,7 +67,7 @@ mod tests {
 
     const ID: u32 = 0x80_0000;
 
-    /// A request of GIOP 1.2 in two fragments.
+    /// Returns a GIOP 1.2 request in two fragments.
     fn fragments(key: &[u8], operation: &str) -> [Vec<u8>; 2] {
         let mut octets = Vec::new();
         let word = |octets: &mut Vec<u8>, word: usize| {
@@ -80,7 +82,7 @@ mod tests {
         octets.extend(operation.bytes());
         octets.push(0);
         word(&mut octets, 0);
-        // Arguments, after which the header ends at a multiple of 8 of the whole message.
+        // Arguments follow the header at a multiple of 8 of the whole message.
         octets.resize(112 - 12, 0);
         octets.extend([0x7F; 40]);
         let message = |kind: u8, flags: u8, body: &[u8]| {
@@ -95,7 +97,7 @@ mod tests {
         [message(0, 3, first), message(7, 1, &last)]
     }
 
-    /// What a connection from this port to port 21000 carries.
+    /// Returns a packet of a connection from this port to port 21000.
     fn packet(source: u16, sequence: usize, data: &[u8]) -> Vec<u8> {
         let mut packet = [0; 12].to_vec();
         packet.extend([0x08, 0x00, 0x45, 0]);
@@ -109,7 +111,7 @@ mod tests {
         packet
     }
 
-    /// Two connections whose fragments of one request id come in turn.
+    /// Returns a capture of two connections with interleaved fragments of one request id.
     fn interleaved() -> Vec<u8> {
         let one = fragments(&[b'K'; 20], "one");
         let other = fragments(&[b'Q'; 24], "another");
@@ -133,7 +135,7 @@ mod tests {
         file
     }
 
-    /// What the interoperability test once called malformed now and then, and why it does not any more.
+    /// Case that the interoperability test sporadically reported as malformed, and its solution.
     #[test]
     fn fragments_of_two_connections_are_not_joined() {
         if !oxorb_testkit::peers::is_there("tshark") {

@@ -1,4 +1,4 @@
-//! Builds the programs of the three ORBs, when their sources are newer.
+//! Building of the three ORBs' programs, if their sources are newer.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use super::Places;
 use super::orb::Orb;
 use super::process::tool;
 
-/// Where the built programs are.
+/// Locations of the built programs.
 pub(super) struct Programs {
     /// Directory of `interop-server`, `interop-client`, `interop-naming` and `interop-components`.
     pub(super) omniorb: PathBuf,
-    /// Directory of the same, and of `oxorb`.
+    /// Directory of the same programs, and of `oxorb`.
     pub(super) oxorb: PathBuf,
-    /// Directory of the first two, for [`FOREIGN`].
+    /// Directory of the first two programs, for [`FOREIGN`].
     pub(super) foreign: PathBuf,
     pub(super) java_class_path: OsString,
     /// Directory of `ca.pem`, `server.pem` and `server.jks`.
     pub(super) certificates: PathBuf,
 }
 
-/// Processor of the column of a big-endian machine, and its emulator with Debian's libraries for it.
+/// Target of the big-endian column, run by an emulator with Debian's libraries for it.
 const FOREIGN: &str = "s390x-unknown-linux-gnu";
 pub(super) const EMULATOR: [&str; 3] = ["qemu-s390x-static", "-L", "/usr/s390x-linux-gnu"];
 
-/// Builds the programs of these ORBs; those for [`FOREIGN`] only where they will run.
+/// Builds the programs of these ORBs; those for [`FOREIGN`] only if they will run.
 pub(super) fn build(places: &Places, orbs: &[Orb], foreign: bool) -> Result<Programs, String> {
     let mut programs = Programs {
         omniorb: PathBuf::new(),
@@ -36,7 +36,7 @@ pub(super) fn build(places: &Places, orbs: &[Orb], foreign: bool) -> Result<Prog
     };
     if !orbs.is_empty() {
         eprintln!("building the {} programs", Orb::Ox.name());
-        // Also the command, which prints the equivalent IDL of components for the others.
+        // Includes the command, which prints the equivalent IDL of components for the other ORBs.
         programs.oxorb = oxorb(places)?;
         programs.certificates = certificates(places, &programs.oxorb, orbs.contains(&Orb::Jac))?;
         if foreign {
@@ -54,7 +54,7 @@ pub(super) fn build(places: &Places, orbs: &[Orb], foreign: bool) -> Result<Prog
     Ok(programs)
 }
 
-/// The IDL that is equivalent to that of the components.
+/// Returns the equivalent IDL of the components.
 fn equivalent(places: &Places, oxorb: &Path) -> Result<String, String> {
     let command = oxorb.join("oxorb");
     let mut line = args("idl show --equivalent");
@@ -73,12 +73,12 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
         &args("build --quiet --package oxorb-interop --package oxorb-cli --features oxorb-cli/tls"),
         &places.root,
     )?;
-    // Beside this very program: both are built in the same target directory.
+    // Next to this program: both are built in the same target directory.
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     Ok(own.parent().ok_or("xtask has no directory")?.to_owned())
 }
 
-/// Builds the programs for the emulated processor; `install-peers.sh` says what that takes.
+/// Builds the programs for the emulated processor; `install-peers.sh` lists the requirements.
 fn oxorb_for_foreign(places: &Places) -> Result<PathBuf, String> {
     let work = places.work.join("foreign");
     let mut line = args("cargo build --quiet --package oxorb-interop --target");
@@ -92,7 +92,7 @@ fn oxorb_for_foreign(places: &Places) -> Result<PathBuf, String> {
     Ok(work.join(FOREIGN).join("debug"))
 }
 
-/// Makes certificates for all programs, as `oxorb cert new` does for anybody; new ones each time.
+/// Makes new certificates for all programs, with `oxorb cert new`.
 fn certificates(places: &Places, oxorb: &Path, java: bool) -> Result<PathBuf, String> {
     let out = places.work.join("certificates");
     if out.exists() {
@@ -144,7 +144,7 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
             tool("omniidl", &command, &out)?;
         }
         let flags = tool("pkg-config", &args("--cflags --libs omniORB4 omniDynamic4"), &out)?;
-        // The transport over TLS, which pkg-config does not tell of.
+        // The transport over TLS, which pkg-config omits.
         let flags = format!("-lomnisslTP4 {}", flags.trim());
         let units = [
             (out.join("interopSK.cc"), "interopSK.o"),
@@ -173,7 +173,7 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
             (out.join("ComponentsSK.cc"), "ComponentsSK.o"),
         ];
         let compile = |source: &Path, object: &str| {
-            // -w: omniidl's own code is not ours to mend.
+            // -w: omniidl's generated code causes warnings that cannot be fixed here.
             let mut command = args("-std=c++17 -O1 -w -pthread -I. -c");
             command.extend([source.into(), "-o".into(), object.into()]);
             tool("g++", &command, &out)
@@ -227,7 +227,7 @@ fn jacorb(places: &Places, oxorb: &Path) -> Result<OsString, String> {
             let _ = std::fs::remove_dir_all(directory);
             create(directory)?;
         }
-        // JacORB's own is not in its jars; its compiler knows the type by this name.
+        // JacORB's jars do not contain its orb.idl; its compiler knows the type by this name.
         std::fs::write(generated.join("orb.idl"), "module CORBA { interface TypeCode {}; };\n")
             .map_err(|e| format!("{}: {e}", generated.display()))?;
         for idl in [
@@ -278,8 +278,8 @@ fn components(
     let library = places.root.join("idl/omg/Components.idl");
     let text =
         std::fs::read_to_string(&library).map_err(|e| format!("{}: {e}", library.display()))?;
-    // JacORB's compiler does not know what of CORBA the module uses, and scatters what has the prefix omg.org over two
-    // packages.
+    // JacORB's compiler lacks definitions of CORBA that the module uses, and distributes those with prefix omg.org over
+    // two packages.
     let text = text
         .replace("#include <orb.idl>", "")
         .replace("#pragma prefix \"omg.org\"", "")
@@ -328,7 +328,7 @@ fn java_files(directory: &Path, found: &mut Vec<OsString>) -> Result<(), String>
     Ok(())
 }
 
-/// Whether `built` exists and is newer than every file directly in these directories.
+/// Reports whether `built` exists and is newer than every file directly in these directories.
 fn is_newer(built: &Path, sources: &[&Path]) -> Result<bool, String> {
     let time = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
     let Ok(built) = time(built) else {

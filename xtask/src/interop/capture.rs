@@ -1,4 +1,4 @@
-//! tshark's GIOP dissector reads what OxORB sent: an opinion that is not ours.
+//! Independent decoding of OxORB's messages by tshark's GIOP dissector.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use super::matrix::{Cell, Column};
 use super::orb::{Orb, PORTS};
 use super::process::{Running, tool};
 
-/// The names of the GIOP message types, by number.
+/// Names of the GIOP message types, by number.
 const TYPES: [&str; 8] = [
     "Request",
     "Reply",
@@ -23,14 +23,14 @@ const TYPES: [&str; 8] = [
     "Fragment",
 ];
 
-/// The names of TLS's record types, of which the first has this number.
+/// Names of TLS's record types, numbered from the first one's number.
 const RECORDS: [&str; 4] = ["change_cipher_spec", "alert", "handshake", "application_data"];
 const FIRST_RECORD: u32 = 20;
 
-/// Wireshark's number for "error" among the severities of expert information.
+/// Wireshark's number for severity "error" of expert information.
 const SEVERITY_ERROR: u32 = 0x0080_0000;
 
-/// What the dissector made of the messages that OxORB sent.
+/// Result of dissecting the messages that OxORB sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoded {
     /// Messages by type; over TLS, records.
@@ -45,14 +45,14 @@ impl Decoded {
     }
 }
 
-/// A capture on loopback that is running.
+/// Running capture on loopback.
 pub(super) struct Capture {
     dumpcap: Running,
     file: PathBuf,
 }
 
 impl Capture {
-    /// Starts to capture what goes to and from the ports of two programs, of which these are the first.
+    /// Starts to capture packets to and from the ports of two programs, given their first ports.
     pub(super) fn start(log: &Path, server: u16, client: u16) -> Result<Self, String> {
         let file = log.with_extension("pcap");
         let args: Vec<OsString> = vec![
@@ -91,7 +91,7 @@ impl Capture {
         server: u16,
         client: u16,
     ) -> Result<Decoded, String> {
-        // Let the kernel hand over what is still in its buffer.
+        // Lets the kernel deliver the contents of its buffer.
         std::thread::sleep(Duration::from_millis(300));
         self.dumpcap.interrupt();
         self.dumpcap.wait(Duration::from_secs(10)).ok_or("dumpcap does not end")?;
@@ -119,7 +119,7 @@ impl Capture {
             let text = dissect(&self.file, &all, reassemble)?;
             decode(&text, cell, server, client)
         };
-        // What is called malformed can be looked at.
+        // Captures with malformed messages are kept for inspection.
         if decoded.malformed.is_empty() {
             let _ = std::fs::remove_file(&self.file);
         }
@@ -127,7 +127,7 @@ impl Capture {
     }
 }
 
-/// One line for each frame with GIOP in it, of a capture of these ports: see [`decode`].
+/// Returns one line for each frame with GIOP in a capture of these ports: see [`decode`].
 pub(super) fn dissect(file: &Path, ports: &[u16], reassemble: bool) -> Result<String, String> {
     let reassembling: &[&str] = match reassemble {
         true => &[],
@@ -136,12 +136,12 @@ pub(super) fn dissect(file: &Path, ports: &[u16], reassemble: bool) -> Result<St
     fields(file, ports, "giop", "giop.type", reassembling)
 }
 
-/// The same of frames with TLS in it.
+/// Returns one line for each frame with TLS in a capture of these ports.
 fn dissect_tls(file: &Path, ports: &[u16]) -> Result<String, String> {
     fields(file, ports, "tls", "tls.record.content_type", &[])
 }
 
-/// One line for each frame with this protocol in it, which is taken to be spoken at these ports.
+/// Returns one line for each frame with this protocol, which is assumed at these ports.
 fn fields(
     file: &Path,
     ports: &[u16],
@@ -171,7 +171,7 @@ fn fields(
     tool("tshark", &args, Path::new("/"))
 }
 
-/// Those of the program whose first port this is.
+/// Returns the ports of the program with this first port.
 fn ports(first: u16) -> Range<u16> {
     first..first + PORTS
 }
@@ -185,7 +185,7 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
             continue;
         };
         let (source, target) = (source.parse().unwrap_or(0_u16), target.parse().unwrap_or(0_u16));
-        // Whoever listens on a port sends from it; the other end of the connection is the other side.
+        // A listener sends from its port; the other end of the connection is the other side.
         let by_server =
             server.contains(&source) || (!client.contains(&source) && client.contains(&target));
         let sender = if by_server { cell.server } else { cell.client };
@@ -211,7 +211,7 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
     decoded
 }
 
-/// A number as tshark prints it, decimal or with 0x.
+/// Parses a number as tshark prints it, decimal or with 0x.
 fn number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),

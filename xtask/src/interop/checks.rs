@@ -1,11 +1,10 @@
-//! The names of all checks, and where one of them cannot apply and why.
+//! Names of all checks, and the rules by which some do not apply.
 
 use super::matrix::{Cell, Column};
 use super::orb::Orb;
 
-/// What a group of checks is about, and their names. A client must report
-/// each of them, or it must be listed in [`not_applicable`]: nothing is
-/// skipped silently.
+/// Subject of each group of checks, and their names. A client must report each of them, or it must be listed in
+/// [`not_applicable`]: nothing is skipped silently.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
     (
         "Basic types",
@@ -335,19 +334,19 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// All names, in the order of the report.
+/// Returns all names, in the order of the report.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
-/// Why this check cannot apply to this pair in this column, if so.
+/// Returns why this check cannot apply to this pair in this column, if so.
 pub(super) fn not_applicable(check: &str, cell: &Cell) -> Option<&'static str> {
     RULES.iter().find(|rule| rule.covers(check) && (rule.when)(cell)).map(|rule| rule.reason)
 }
 
-/// A limit of a version or of a peer (seen with omniORB 4.2.5 and JacORB 3.9).
+/// Limitation of a version or of a peer (observed with omniORB 4.2.5 and JacORB 3.9).
 struct Rule {
-    /// Names; one that ends in `*` stands for all that begin so, one that begins with it for all that end so.
+    /// Names of checks; a trailing `*` matches any ending, a leading one any beginning.
     checks: &'static [&'static str],
     when: fn(&Cell) -> bool,
     reason: &'static str,
@@ -449,7 +448,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         checks: &["char_latin1"],
-        // Between the two, UTF-8 is agreed on: OxORB's own code set, which omniORB can convert to.
+        // The two agree on UTF-8: OxORB's own code set, to which omniORB can convert.
         when: |c| {
             ![Column::Giop10, Column::Latin1].contains(&c.column)
                 && (c.column == Column::Utf8 || (c.server == Orb::Ox && c.client != Orb::Jac))

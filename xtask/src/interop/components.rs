@@ -1,4 +1,4 @@
-//! Components: clients of other ORBs, with stubs of the equivalent IDL, against OxORB's component server.
+//! Components: other ORBs' clients, with stubs of the equivalent IDL, against OxORB's component server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::process::Running;
 
-/// Where the part of INTEROP.md begins.
+/// Heading of the part of INTEROP.md.
 pub(super) const HEADING: &str = "\n## Components\n";
 
 /// All checks, in the order of the clients.
@@ -37,20 +37,20 @@ const NAMES: &[&str] = &[
 const START: Duration = Duration::from_secs(30);
 const CHECKS: Duration = Duration::from_secs(120);
 
-/// A client program, which takes the references of both homes after its arguments.
+/// Client program, whose last arguments are the references of both homes.
 pub(super) struct Client {
     pub(super) name: &'static str,
     pub(super) program: OsString,
     pub(super) args: Vec<OsString>,
 }
 
-/// One client, and how its checks went.
+/// Client, and the results of its checks.
 pub(super) struct Row {
     client: &'static str,
     outcome: BTreeMap<&'static str, Result<(), String>>,
 }
 
-/// Runs clients against OxORB's component server. OxORB's own client is `tests/components`.
+/// Runs clients against OxORB's component server. OxORB's own client is in `tests/components`.
 pub(super) fn all(work: &Path, server: OsString, clients: &[Client]) -> Result<Vec<Row>, String> {
     let _ = std::fs::remove_dir_all(work);
     std::fs::create_dir_all(work).map_err(|e| format!("{}: {e}", work.display()))?;
@@ -101,7 +101,7 @@ fn checks(
     outcome(&text)
 }
 
-/// The verdict on every check, from the client's lines.
+/// Returns the verdict on every check, from the client's lines.
 fn outcome(text: &str) -> BTreeMap<&'static str, Result<(), String>> {
     let mut said = BTreeMap::new();
     let mut crash = "not reported by the client";
@@ -142,7 +142,7 @@ fn line(row: &Row) -> String {
     line
 }
 
-/// What must be mended.
+/// Returns the failures that must be fixed.
 pub(super) fn complaints(rows: &[Row]) -> Vec<String> {
     let mut complaints = Vec::new();
     for row in rows {
@@ -156,7 +156,7 @@ pub(super) fn complaints(rows: &[Row]) -> Vec<String> {
     complaints
 }
 
-/// Nothing in it depends on the machine or the time.
+/// Returns the part of INTEROP.md, independent of machine and time.
 pub(super) fn markdown(rows: &[Row]) -> String {
     let mut out = format!(
         "{HEADING}
@@ -185,7 +185,7 @@ Components, homes and event ports that OxORB serves, used by clients of other OR
     out
 }
 
-/// As an array.
+/// Returns the results as an array.
 pub(super) fn json(rows: &[Row]) -> serde_json::Value {
     let rows = rows.iter().map(|row| {
         let checks: serde_json::Map<_, _> = row

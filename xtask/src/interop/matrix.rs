@@ -1,36 +1,34 @@
-//! What runs: every client with every server in every column.
+//! Test matrix: every client with every server in every column.
 
 use super::orb::Orb;
 
-/// A column of the matrix: how the two sides are told to talk.
+/// Column of the matrix: configuration of both sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Column {
     Giop10,
     Giop11,
     Giop12,
-    /// GIOP 1.2, the peers' native char code set being UTF-8 rather than ISO 8859-1.
+    /// GIOP 1.2, with UTF-8 as the peers' native char code set instead of ISO 8859-1.
     Utf8,
-    /// GIOP 1.2, the native char code set of OxORB, too, being ISO 8859-1.
+    /// GIOP 1.2, with ISO 8859-1 as native char code set of OxORB, too.
     Latin1,
-    /// GIOP 1.2, OxORB sending big-endian.
+    /// GIOP 1.2, with OxORB sending big-endian.
     BigEndian,
-    /// GIOP 1.2, OxORB splitting what it sends into small fragments, omniORB
-    /// addressing objects by profile.
+    /// GIOP 1.2, with OxORB splitting messages into small fragments, and omniORB addressing objects by profile.
     Fragments,
-    /// GIOP 1.2, OxORB with private connections, leader/followers, priorities and RIOP on every call, omniORB
+    /// GIOP 1.2, with OxORB using private connections, leader/followers, priorities and RIOP on every call, and omniORB
     /// addressing objects by whole reference.
     Strategies,
-    /// GIOP 1.2, the objects of OxORB living in lanes, its clients having priorities: its references carry
-    /// TAG_POLICIES and TAO_TAG_ENDPOINTS, of which no peer needs to know.
+    /// GIOP 1.2, with OxORB's objects in lanes and its clients at priorities: its references carry TAG_POLICIES and
+    /// TAO_TAG_ENDPOINTS, which peers need not support.
     Lanes,
-    /// GIOP 1.2, callbacks coming over the connection that the client opened: its
-    /// references lead nowhere else.
+    /// GIOP 1.2, with callbacks over the connection opened by the client, whose references lead nowhere else.
     Bidirectional,
     /// GIOP 1.2 over UNIX sockets; connections over TCP are refused.
     Unix,
-    /// GIOP 1.2 over TLS, both sides showing certificates.
+    /// GIOP 1.2 over TLS, with certificates on both sides.
     Tls,
-    /// GIOP 1.2, OxORB being built for a big-endian processor, which is emulated.
+    /// GIOP 1.2, with OxORB built for an emulated big-endian processor.
     S390x,
 }
 
@@ -69,8 +67,9 @@ impl Column {
         }
     }
 
-    /// Only OxORB can be told byte order, fragment size, strategies, lanes and processor, and needs to be told that ISO 8859-1 is its home.
-    /// Between the others, callbacks over one connection are not our business.
+    /// Reports whether the column concerns OxORB only: byte order, fragment size, strategies, lanes, processor and a
+    /// native code set of ISO 8859-1 are configured in OxORB alone, and callbacks over one connection between other
+    /// ORBs are not tested.
     fn is_about_oxorb(self) -> bool {
         matches!(
             self,
@@ -86,7 +85,7 @@ impl Column {
         )
     }
 
-    /// JacORB has no UNIX sockets.
+    /// Reports whether the column applies to a pair; JacORB has no UNIX sockets.
     fn is_for(self, cell: &Cell) -> bool {
         match self {
             Self::Unix => !cell.has(Orb::Jac),
@@ -103,7 +102,7 @@ impl Column {
     }
 }
 
-/// One pair in one column.
+/// Pair in one column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub(super) client: Orb,
@@ -116,13 +115,13 @@ impl Cell {
         self.client == orb || self.server == orb
     }
 
-    /// "client -> server".
+    /// Returns "client -> server".
     pub(super) fn pair(&self) -> String {
         format!("{} -> {}", self.client.name(), self.server.name())
     }
 }
 
-/// The cells for these ORBs, pairs with OxORB first.
+/// Returns the cells for these ORBs, pairs with OxORB first.
 pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &client in orbs {

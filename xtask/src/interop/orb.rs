@@ -1,4 +1,4 @@
-//! The three ORBs and how their programs are told what to do.
+//! The three ORBs, and the command lines of their programs.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::build::{EMULATOR, Programs};
 use super::matrix::{Cell, Column};
 
-/// An ORB that takes part.
+/// ORB in the test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Orb {
     Ox,
@@ -14,16 +14,16 @@ pub(super) enum Orb {
     Jac,
 }
 
-/// The host in the references of a client that cannot be reached.
+/// Unreachable host in the references of a client.
 const NOWHERE: &str = "behind-nat.invalid";
 
-/// Lanes of a program of OxORB in the column "lanes".
+/// Lanes of an OxORB program in the column "lanes".
 const LANES: u16 = 2;
 
-/// The ports of one program: where it listens, and behind it those of its lanes.
+/// Ports of one program: its listening port, followed by those of its lanes.
 pub(super) const PORTS: u16 = 1 + LANES;
 
-/// The side of a pair that a program takes.
+/// Side of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     Server,
@@ -46,8 +46,8 @@ impl Orb {
         known.ok_or_else(|| format!("no ORB called {name}: oxorb, omniorb and jacorb take part"))
     }
 
-    /// Program and arguments of one side of a pair; both listen on `port`,
-    /// the server to be called, the client to be called back.
+    /// Returns program and arguments of one side of a pair; both listen on `port`, the server for calls, the client for
+    /// callbacks.
     pub(super) fn command(
         self,
         programs: &Programs,
@@ -83,9 +83,9 @@ impl Orb {
                     Column::Fragments => args.extend(strings(["-ORBFragmentSize 1024".to_owned()])),
                     Column::Strategies => args.extend(strings([
                         "-ORBClientConnections private".to_owned(),
-                        // Nested callbacks take a thread for each level.
+                        // Nested callbacks need a thread for each level.
                         "-ORBConcurrency leader-followers:12".to_owned(),
-                        // Its calls carry priorities and RIOP, which no peer needs to know.
+                        // Its calls carry priorities and RIOP, which peers need not support.
                         "--realtime".to_owned(),
                     ])),
                     Column::Lanes => {
@@ -130,11 +130,11 @@ impl Orb {
                 let mut args = strings([
                     format!("-ORBendPoint giop:{scheme}:127.0.0.1:{port}"),
                     format!("-ORBmaxGIOPVersion 1.{minor}"),
-                    // The default, 2 MB, is less than the large checks send.
+                    // The default of 2 MB is less than the large checks send.
                     "-ORBgiopMaxMsgSize 33554432".to_owned(),
                     format!("-ORBnativeCharCodeSet {}", if utf8 { "UTF-8" } else { "ISO-8859-1" }),
                 ]);
-                // How requests name their object: by key, profile or whole reference.
+                // Addressing of objects in requests: by key, profile or whole reference.
                 let mode = match cell.column {
                     Column::Fragments => 1,
                     Column::Strategies => 2,
@@ -142,7 +142,7 @@ impl Orb {
                 };
                 args.extend(strings([format!("-ORBgiopTargetAddressMode {mode}")]));
                 if side == Side::Server && cell.column == Column::Giop12 {
-                    // Closes connections that were idle for two seconds.
+                    // Closes connections that have been idle for two seconds.
                     args.extend(strings([
                         "-ORBscanGranularity 1".to_owned(),
                         "-ORBinConScanPeriod 2".to_owned(),
@@ -152,7 +152,7 @@ impl Orb {
                     let certificates = &programs.certificates;
                     args.extend(["-ORBsslCAFile".into(), certificates.join("ca.pem").into()]);
                     args.extend(["-ORBsslKeyFile".into(), certificates.join("server.pem").into()]);
-                    // Has to be set, though the key is not encrypted.
+                    // Required, though the key is not encrypted.
                     args.extend(strings(["-ORBsslKeyPassword none".to_owned()]));
                     for rule in ["-ORBclientTransportRule", "-ORBserverTransportRule"] {
                         args.extend([rule, "* ssl"].map(OsString::from));
@@ -182,7 +182,7 @@ impl Orb {
                 if side == Side::Client
                     && [Column::Strategies, Column::Lanes].contains(&cell.column)
                 {
-                    // All threads over one connection, as JacORB's always.
+                    // All threads share one connection, as always in JacORB.
                     args.extend(strings([
                         "-ORBoneCallPerConnection 0".to_owned(),
                         "-ORBmaxGIOPConnectionPerServer 1".to_owned(),
@@ -215,8 +215,8 @@ impl Orb {
                     args.push("-Djacorb.use_bom=on".into());
                 }
                 if cell.column == Column::Bidirectional {
-                    // Not hidden: its offer names the address where it listens, whatever its
-                    // references say, so that no server could tell that they belong together.
+                    // Not hidden: its offer names its listening address, whatever its references contain, so that no
+                    // server could relate the two.
                     args.push("-Dinterop.bidirectional=yes".into());
                 }
                 args.push(match side {
@@ -229,8 +229,8 @@ impl Orb {
     }
 }
 
-/// Properties of JacORB for TLS, with certificates on both sides and no plain port. Options are hexadecimal: 20, trust in the
-/// target; 60, in the client, too.
+/// Returns properties of JacORB for TLS, with certificates on both sides and no plain port. Options are hexadecimal:
+/// 20, trust in the target; 60, in the client, too.
 fn jacorb_tls(certificates: &Path, port: u16) -> Vec<OsString> {
     let factories = "org.jacorb.security.ssl.sun_jsse.SSL";
     let mut all: Vec<OsString> = [
@@ -255,7 +255,7 @@ fn jacorb_tls(certificates: &Path, port: u16) -> Vec<OsString> {
     all
 }
 
-/// The UNIX socket of the program that listens on this port.
+/// Returns the UNIX socket of the program with this port.
 fn socket(port: u16) -> String {
     format!("{}/oxorb-interop-{port}", std::env::temp_dir().display())
 }
@@ -264,7 +264,7 @@ fn program(directory: &Path, side: Side) -> OsString {
     directory.join(if side == Side::Server { "interop-server" } else { "interop-client" }).into()
 }
 
-/// "-name value" pairs as separate arguments.
+/// Splits "-name value" pairs into separate arguments.
 fn strings<const N: usize>(pairs: [String; N]) -> Vec<OsString> {
     pairs.iter().flat_map(|pair| pair.split(' ')).map(OsString::from).collect()
 }

@@ -1,4 +1,4 @@
-//! Ports of servers that are told theirs before they start.
+//! Ports of servers that get theirs before they start.
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
@@ -26,7 +26,7 @@ pub(super) fn reserve(count: u16) -> Result<u16, String> {
     Err(format!("no {count} neighbouring free ports between 21000 and 32000"))
 }
 
-/// Marks the block of ports that begins at `port`, unless another process did.
+/// Marks the block of ports that begins at `port`, unless another process has marked it.
 fn mark(port: u16) -> Option<UnixDatagram> {
     let name = SocketAddr::from_abstract_name(format!("oxorb-test-port-{port}"));
     UnixDatagram::bind_addr(&name.expect("a short name")).ok()

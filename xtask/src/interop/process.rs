@@ -1,4 +1,4 @@
-//! Child processes that end with their owner, and within a time.
+//! Child processes that end with their owner, and within a time limit.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs a tool to its end; its output is printed only when it fails.
+/// Runs a tool to its end; prints its output only if it fails.
 pub(super) fn tool(program: &str, args: &[OsString], directory: &Path) -> Result<String, String> {
     let shown =
         || args.iter().fold(program.to_owned(), |line, arg| line + " " + &arg.to_string_lossy());
@@ -30,7 +30,7 @@ pub(super) fn tool(program: &str, args: &[OsString], directory: &Path) -> Result
     ))
 }
 
-/// A running program whose output goes to files; killed when dropped.
+/// Running program whose output goes to files; killed on drop.
 pub(super) struct Running {
     child: Child,
     output: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a program; what it prints goes to `log`.out and `log`.err.
+    /// Starts a program whose output goes to `log`.out and `log`.err.
     pub(super) fn start(program: &OsString, args: &[OsString], log: &Path) -> Result<Self, String> {
         let (output, errors) = (log.with_extension("out"), log.with_extension("err"));
         let file = |path: &Path| File::create(path).map_err(|e| format!("{}: {e}", path.display()));
@@ -73,7 +73,7 @@ impl Running {
         }
     }
 
-    /// Waits for the program's end; `None` when the time is up.
+    /// Waits for the program's end; `None` at the time limit.
     pub(super) fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         let end = Instant::now() + limit;
         loop {
@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// Asks the program to end, as Ctrl-C would.
+    /// Requests the program's end, like Ctrl-C.
     pub(super) fn interrupt(&self) {
         let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
     }

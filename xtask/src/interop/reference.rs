@@ -1,7 +1,7 @@
-//! Just enough of an IOR to write the same object as a corbaloc.
+//! Minimal parsing of an IOR, to write the same object as a corbaloc.
 
-/// `corbaloc:iiop:<version>@<host>:<port>/<key>` for the first IIOP profile; over TLS, `corbaloc:ssliop:` with the port of
-/// its TAG_SSL_SEC_TRANS.
+/// Returns `corbaloc:iiop:<version>@<host>:<port>/<key>` for the first IIOP profile; over TLS, `corbaloc:ssliop:` with
+/// the port of its TAG_SSL_SEC_TRANS.
 pub(super) fn corbaloc(ior: &str, over_tls: bool) -> Option<String> {
     let hex = ior.trim().strip_prefix("IOR:")?;
     let octets: Vec<u8> = (0..hex.len() / 2)
@@ -31,10 +31,10 @@ pub(super) fn corbaloc(ior: &str, over_tls: bool) -> Option<String> {
     None
 }
 
-/// TAG_SSL_SEC_TRANS.
+/// Tag of the component TAG_SSL_SEC_TRANS.
 const SSL_SEC_TRANS: u32 = 20;
 
-/// The port in the component of TLS among those that follow.
+/// Returns the port in the TLS component, if present.
 fn ssl_port(components: &mut Reader<'_>) -> Option<u16> {
     for _ in 0..components.ulong()? {
         let (tag, data) = (components.ulong()?, components.counted()?);

@@ -1,4 +1,4 @@
-//! The result as a table, as INTEROP.md and as JSON.
+//! Result as a table, as INTEROP.md and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::checks::{self, GROUPS};
 use super::matrix::{Cell, Column};
 use super::run::Verdict;
 
-/// What must not be: failed checks, malformed messages, nothing decoded.
+/// Returns the failures: failed checks, malformed messages, nothing decoded.
 pub(super) fn complaints(results: &[CellResult]) -> Vec<String> {
     let mut complaints = Vec::new();
     for result in results {
@@ -40,7 +40,7 @@ pub(super) fn complaints(results: &[CellResult]) -> Vec<String> {
     complaints
 }
 
-/// The matrix and the count of decoded messages, for a terminal.
+/// Returns the matrix and the count of decoded messages, for a terminal.
 pub(super) fn table(results: &[CellResult]) -> String {
     let mut out = format!("\n{:<21}", "client -> server");
     for column in Column::ALL {
@@ -67,7 +67,7 @@ pub(super) fn table(results: &[CellResult]) -> String {
     out
 }
 
-/// What no rule tells, because there is a way round it (seen with omniORB 4.2.5 and JacORB 3.9).
+/// Limitations without a rule, because there is a workaround (observed with omniORB 4.2.5 and JacORB 3.9).
 const WORKED_ROUND: &str = "\
 ## What the peers do differently, and the checks work round
 
@@ -89,7 +89,7 @@ const WORKED_ROUND: &str = "\
 
 ";
 
-/// INTEROP.md: nothing in it depends on the machine or the time.
+/// Returns INTEROP.md, independent of machine and time.
 pub(super) fn markdown(results: &[CellResult]) -> String {
     let mut out = String::from(
         "# Interoperability
@@ -191,7 +191,7 @@ agree on in version 1.3: both sides show certificates of one authority, no plain
     out
 }
 
-/// As an array.
+/// Returns the results as an array.
 pub(super) fn json(results: &[CellResult]) -> serde_json::Value {
     let cells: Vec<_> = results
         .iter()
@@ -225,7 +225,7 @@ fn heading(column: Column) -> String {
     }
 }
 
-/// "101 ok, 4 n/a".
+/// Returns "101 ok, 4 n/a".
 fn summary(result: &CellResult) -> String {
     let passed = count(result, |v| *v == Verdict::Pass);
     let absent = count(result, |v| matches!(v, Verdict::NotApplicable(_)));
@@ -249,7 +249,7 @@ fn find<'a>(results: &'a [CellResult], pair: &str, column: Column) -> Option<&'a
     results.iter().find(|result| result.cell.pair() == pair && result.cell.column == column)
 }
 
-/// Messages of GIOP by type; records of TLS are none.
+/// Returns the numbers of GIOP messages by type, without TLS records.
 fn decoded_messages(results: &[CellResult]) -> BTreeMap<&'static str, u64> {
     let mut sum = BTreeMap::new();
     for (kind, count) in results
@@ -263,7 +263,7 @@ fn decoded_messages(results: &[CellResult]) -> BTreeMap<&'static str, u64> {
     sum
 }
 
-/// a, b, ... z, aa, ab, ...
+/// Returns a, b, ... z, aa, ab, ...
 fn letter(index: usize) -> String {
     let last = char::from(b'a' + (index % 26) as u8);
     match index / 26 {

@@ -1,4 +1,4 @@
-//! Runs one pair: server up, client's checks, server down.
+//! Run of one pair: starts the server, runs the client's checks, stops the server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,20 +19,20 @@ const START: Duration = Duration::from_secs(30);
 const CHECKS: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(10);
 
-/// Why a check failed of which the client said nothing.
+/// Reason of failure for a check that the client did not report.
 const UNREPORTED: &str = "not reported by the client";
 
-/// How one check went.
+/// Result of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Pass,
-    /// Why.
+    /// Failure, with the reason.
     Fail(String),
-    /// Why not.
+    /// Check that does not apply, with the reason.
     NotApplicable(&'static str),
 }
 
-/// How every check of a cell went, by name.
+/// Result of every check of a cell, by name.
 pub(super) type Outcome = BTreeMap<&'static str, Verdict>;
 
 /// Runs all cells, `jobs` at a time, and returns them in their order.
@@ -112,7 +112,7 @@ fn run(
     let capture = capture && cell.has(Orb::Ox) && cell.column != Column::Unix;
     let (outcome, decoded) = match pair(programs, &cell, ports, &log, capture) {
         Ok((text, decoded)) => (outcome(&cell, &text), decoded),
-        // The pair did not run: every check failed, and one says why.
+        // The pair did not run: every check failed, and one of them has the reason.
         Err(why) => {
             let mut outcome = outcome(&cell, "");
             let first = outcome.values_mut().find(|verdict| matches!(verdict, Verdict::Fail(_)));
@@ -177,7 +177,7 @@ fn pair(
     Ok((text, decoded))
 }
 
-/// Whether a client that knows nothing of lanes connects to this port.
+/// Reports whether a client without support for lanes connects to this port.
 fn leads_to(ior: &str, port: u16) -> bool {
     corbaloc(ior, false).is_some_and(|url| url.contains(&format!(":{port}/")))
 }
@@ -195,7 +195,7 @@ fn client_args(cell: &Cell, ior: &str) -> Result<Vec<OsString>, String> {
     Ok(args)
 }
 
-/// The verdict on every check, from the client's lines.
+/// Returns the verdict on every check, from the client's lines.
 fn outcome(cell: &Cell, text: &str) -> Outcome {
     let mut said = BTreeMap::new();
     let mut beside = Vec::new();
@@ -211,7 +211,7 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
             said.insert(name, Verdict::Fail(why.to_owned()));
         }
     }
-    // What failed beside the named checks (a crash, a server that stays) is told with the first that is missing.
+    // Other failures (a crash, a server that does not end) are reported with the first missing check.
     let mut beside = beside.join("; ");
     let mut outcome: Outcome = checks::names()
         .map(|name| {

@@ -5,19 +5,19 @@ use syn::visit::{self, Visit};
 
 use super::lines;
 
-/// Function, with what was counted in it.
+/// Function, with its counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) lines: usize,
-    /// One more than the decisions; `?` is none, as the exceptions of C++ are none.
+    /// Number of decisions plus one; `?` does not count, like exceptions in C++.
     pub(super) complexity: usize,
     /// Number of `?`.
     pub(super) early_returns: usize,
 }
 
-/// Measures the functions of a file, but for tests. Closures count with the function that they stand in; bodies of macros
-/// are not looked into.
+/// Measures the functions of a file, except tests. Closures count as part of their function; bodies of macros are not
+/// analysed.
 pub(super) fn functions(file: &syn::File, text: &str) -> Vec<Function> {
     let mut found = Found { text, functions: Vec::new() };
     found.visit_file(file);
@@ -133,7 +133,7 @@ impl<'ast> Visit<'ast> for Decisions {
         visit::visit_expr_try(self, it);
     }
 
-    /// A function within counts by itself.
+    /// Skips inner functions, which are measured separately.
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 

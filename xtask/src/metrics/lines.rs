@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Counts the lines of code among some lines of a file, counted from 1.
+/// Returns the number of lines of code in a range of a file's lines, counted from 1.
 pub(super) fn of_code(text: &str, lines: RangeInclusive<usize>) -> usize {
     let first = lines.start().saturating_sub(1);
     let count = lines.end() + 1 - lines.start();

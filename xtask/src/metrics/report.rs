@@ -1,4 +1,4 @@
-//! What was counted, as a table, as JSON and as a page.
+//! Counts as a table, as JSON and as a page.
 
 use std::fmt::{self, Write as _};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::complexity::Function;
 use super::tasks::{TASKS, Task};
 
-/// Everything that was counted.
+/// All counts.
 #[derive(Default)]
 pub(super) struct Report {
     functions: Vec<(&'static Task, String, Function)>,
@@ -19,9 +19,9 @@ struct Sums {
     functions: usize,
     lines: usize,
     complexity: usize,
-    /// Number of functions of a complexity up to 5; from 6 to 9; more.
+    /// Number of functions with a complexity up to 5, from 6 to 9, and above.
     spread: [usize; 3],
-    /// The same where each `?` counts as a decision.
+    /// Number of functions in these bands if each `?` counts as a decision.
     spread_with_returns: [usize; 3],
     most: usize,
 }
@@ -32,7 +32,7 @@ impl Report {
         self.functions.extend(found.map(|function| (task, file.to_owned(), function)));
     }
 
-    /// Number of functions of a task.
+    /// Returns the number of functions of a task.
     #[cfg(test)]
     pub(super) fn count(&self, task: &str) -> usize {
         let of_it = |(its, ..): &&(&Task, String, Function)| its.name == task;
@@ -55,7 +55,7 @@ impl Report {
         sums
     }
 
-    /// Functions of the highest complexity.
+    /// Returns the functions of the highest complexity.
     fn hardest(&self) -> Vec<&(&'static Task, String, Function)> {
         let mut functions: Vec<_> = self.functions.iter().collect();
         functions.sort_by_key(|(_, _, function)| std::cmp::Reverse(function.complexity));
@@ -176,7 +176,7 @@ impl Sums {
         (mean * 10.0).round() / 10.0
     }
 
-    /// Percentage of functions in a band.
+    /// Returns the percentage of functions in a band.
     fn share(&self, band: usize) -> f64 {
         let share = 100.0 * self.spread[band] as f64 / self.functions.max(1) as f64;
         (share * 10.0).round() / 10.0

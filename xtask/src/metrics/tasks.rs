@@ -1,6 +1,6 @@
-//! Tasks of an ORB, and the files that do them.
+//! Tasks of an ORB, and their source files.
 
-/// Task, as the paper's Table 3 names it where that does.
+/// Task, named as in the paper's Table 3 if listed there.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Task {
     pub(super) name: &'static str,
@@ -21,7 +21,7 @@ const CDR: usize = 9;
 const REFERENCES: usize = 10;
 const REST: usize = 11;
 
-/// All of them, in the order of the report.
+/// All tasks, in the order of the report.
 pub(super) const TASKS: &[Task] = &[
     task("Connection management (server)", Some([(2, 43, 7), (3, 190, 14)])),
     task("Connection management (client)", Some([(3, 11, 1), (1, 64, 16)])),
@@ -41,7 +41,7 @@ const fn task(name: &'static str, paper: Option<[(u32, u32, u32); 2]>) -> Task {
     Task { name, paper }
 }
 
-/// Where files lie, below `crates`, and what they do; of several that begin a file's name the longest counts.
+/// Prefixes of paths below `crates`, and their tasks; the longest matching prefix counts.
 const PLACES: &[(&str, usize)] = &[
     ("cdr/src/", CDR),
     ("core/src/", REST),
@@ -109,7 +109,7 @@ const PLACES: &[(&str, usize)] = &[
 /// Names of files and folders of tests, models and fuzzing.
 const NO_TASK: [&str; 5] = ["tests", "model", "fuzz", "faulty", "recorded"];
 
-/// Returns the task of a file, named from `crates` on; `None` for tools, services and tests.
+/// Returns the task of a file, given its path from `crates` on; `None` for tools, services and tests.
 pub(super) fn of(file: &str) -> Option<&'static Task> {
     let mut parts = file.split('/').map(|part| part.trim_end_matches(".rs"));
     if parts.any(|part| NO_TASK.contains(&part)) {

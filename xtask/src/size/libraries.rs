@@ -1,8 +1,8 @@
-//! Shared libraries that programs of other ORBs load.
+//! Shared libraries of other ORBs' programs.
 
 use std::process::Command;
 
-/// Libraries by the start of their names: of omniORB what each program has, and what most have; the same of TAO.
+/// Prefixes of library names: of omniORB, those that each program loads, and those that most load; likewise of TAO.
 const LIBRARIES: [&str; 9] = [
     "libomnithread.so",
     "libomniORB4.so",
@@ -15,7 +15,7 @@ const LIBRARIES: [&str; 9] = [
     "libTAO_RTPortableServer.so",
 ];
 
-/// Returns those of them that the dynamic linker knows, with the octets of their files. Debian strips what it packages.
+/// Returns the libraries that the dynamic linker knows, with the octets of their files. Debian strips its packages.
 pub(super) fn installed() -> Result<Vec<(String, u64)>, String> {
     let run = ["ldconfig", "/sbin/ldconfig"]
         .iter()

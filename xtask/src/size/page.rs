@@ -1,4 +1,4 @@
-//! The table of sizes, and the page that keeps it and its history.
+//! Table of sizes, and the page that contains it and its history.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::Command;
 
 use super::Row;
 
-/// Begins the part of the page that `--write` makes anew.
+/// Beginning of the part of the page that `--write` replaces.
 const BEGIN: &str = "<!-- sizes: cargo xtask size --write -->\n";
 
-/// Ends it.
+/// End of that part.
 const END: &str = "<!-- end of sizes -->\n";
 
-/// Begins the history, of which each `--write` adds a line.
+/// Heading of the history, to which each `--write` adds a line.
 const HISTORY: &str = "## History\n";
 
 /// Returns the table of the programs.
@@ -47,7 +47,7 @@ pub(super) fn libraries(libraries: &[(String, u64)]) -> String {
     text
 }
 
-/// Puts the tables into the page, and a line into its history.
+/// Writes the tables to the page, and a line to its history.
 pub(super) fn write(path: &Path, rows: &[Row], of_others: &[(String, u64)]) -> Result<(), String> {
     let page = std::fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -68,7 +68,7 @@ fn renewed(page: &str, rows: &[Row], of_others: &[(String, u64)], commit: &str) 
     );
     let size = |program: &str| {
         let row = rows.iter().find(|row| row.program == program && row.build.starts_with("small"));
-        // Of several builds the last is the smallest.
+        // The last of several builds is the smallest.
         let row = row.and_then(|_| rows.iter().rfind(|row| row.program == program));
         row.map_or_else(|| "-".to_owned(), |row| row.octets.div_ceil(1024).to_string())
     };

@@ -1,18 +1,18 @@
-//! Memory and threads of programs that run.
+//! Memory and threads of running programs.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Number of clients whose connections a server is measured with.
+/// Number of clients connected to a measured server.
 const CLIENTS: u64 = 64;
 
 /// Memory of a process, in KiB.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
-    /// All of it that is in memory, shared libraries and its own file included.
+    /// Resident memory, including shared libraries and the program file.
     pub(super) resident: u64,
-    /// Pages that it wrote: heap, stacks, and what the loader set right.
+    /// Pages that it has written: heap, stacks, and relocations.
     pub(super) own: u64,
     pub(super) threads: u64,
 }
@@ -23,11 +23,11 @@ pub(super) fn client(server: &Path, client: &Path) -> Result<Memory, String> {
     Running::start(client, Some(&server.line))?.memory()
 }
 
-/// Measures a server that nobody has called, and the octets that each of many connections adds.
+/// Measures a server before any call, and the octets that each of many connections adds.
 pub(super) fn server(server: &Path, client: &Path) -> Result<(Memory, u64), String> {
     let server = Running::start(server, None)?;
     let idle = server.memory()?;
-    // The first one has the server make what all share.
+    // The first connection makes the server allocate what all share.
     let _first = Running::start(client, Some(&server.line))?;
     let before = server.memory()?;
     let clients = (0..CLIENTS).map(|_| Running::start(client, Some(&server.line)));
@@ -36,7 +36,7 @@ pub(super) fn server(server: &Path, client: &Path) -> Result<(Memory, u64), Stri
     Ok((idle, after.own.saturating_sub(before.own) * 1024 / CLIENTS))
 }
 
-/// Program that runs until it is dropped.
+/// Program that runs until dropped.
 struct Running {
     process: Child,
     /// First line that it printed.
@@ -82,7 +82,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only if it has ended before.
+        // Both fail only if it has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Folder, Setting, WITHOUT_INET6};
 
-/// A condition in which the tests run.
+/// Condition in which the tests run.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) name: &'static str,
@@ -17,7 +17,7 @@ const fn condition(name: &'static str, what: &'static str) -> Condition {
     Condition { name, what }
 }
 
-/// The second user comes last: what root's runs leave in the folder for temporary files is there then.
+/// All conditions. The second user comes last, when the folder for temporary files contains leftovers of root's runs.
 pub(super) const CONDITIONS: [Condition; 17] = [
     condition("no-ipv6", "no IPv6, and no network but 127.0.0.1"),
     condition("no-af-inet6", "a kernel that does not know IPv6"),
@@ -41,10 +41,10 @@ pub(super) const CONDITIONS: [Condition; 17] = [
     condition("other-user", "a user without any privilege, after root"),
 ];
 
-/// User and group of `other-user`: nobody's.
+/// User and group of `other-user`: those of `nobody`.
 const NOBODY: u32 = 65534;
 
-/// Runs a command in a cpuset with all processors but the first, in either version of cgroups.
+/// Script that runs a command in a cpuset with all processors but the first, in either version of cgroups.
 const CPUSET: &str = "\
     set -e; v1=/sys/fs/cgroup/cpuset v2=/sys/fs/cgroup\n\
     if test -d $v1; then root=$v1; effective=; else root=$v2; effective=.effective\n\
@@ -56,12 +56,12 @@ const CPUSET: &str = "\
     echo $$ >$group/cgroup.procs; set +e; \"$@\"; code=$?\n\
     echo $$ >$root/cgroup.procs; rmdir $group; exit $code";
 
-/// Runs a command in a network of its own.
+/// Script that runs a command in its own network namespace.
 const NETWORK: &str = "\
     set -e; ip link set lo up; for conf in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 1 >$conf; done; exec \"$@\"";
 
 impl Condition {
-    /// Returns how to make it; makes the files that it takes.
+    /// Returns the setup, and makes the required files.
     pub(super) fn setting(&self, folder: &Folder) -> Result<Setting, String> {
         let mut setting = Setting::default();
         let words = |text: &[&str]| text.iter().map(|&word| word.to_owned()).collect();
@@ -109,7 +109,7 @@ fn without(setting: &mut Setting, folder: &Folder, names: &[&str]) -> Result<(),
     Ok(())
 }
 
-/// Returns the number of the last processor that this process may use: not the first, where it has a choice.
+/// Returns the number of the last processor that this process may use: not the first, if it has a choice.
 fn last_processor() -> Result<String, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
     let allowed =
@@ -118,14 +118,14 @@ fn last_processor() -> Result<String, String> {
     Ok(last.unwrap_or_default().to_owned())
 }
 
-/// Returns a command that runs another as a user with a home, who shares /tmp with root.
+/// Returns a command that runs another one as a user with a home, who shares /tmp with root.
 fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
     let home = folder.inner("home")?;
-    // Without the right to give the folder away there is none to become somebody else.
+    // Without the privilege to give the folder away, the user cannot be changed either.
     let _ = chown(&home, Some(NOBODY), Some(NOBODY));
     let user = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
     let none = "--inh-caps=-all --bounding-set=-all";
-    // The work tree is not his, which git refuses to read without this.
+    // The work tree belongs to another user, and git refuses to read it without this setting.
     let git = "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=*";
     let variables = format!("--unset=TMPDIR HOME={} {git}", home.display());
     let command = format!("setpriv {user} {none} -- env {variables}");

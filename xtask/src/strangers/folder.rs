@@ -21,18 +21,18 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    /// Makes a folder in it.
+    /// Makes a subfolder.
     pub(super) fn inner(&self, name: &str) -> Result<PathBuf, String> {
         made(&self.0.join(name))
     }
 
-    /// Makes a folder in it whose path has a length of so many octets.
+    /// Makes a subfolder whose path has a length of `octets`.
     pub(super) fn long(&self, octets: usize) -> Result<PathBuf, String> {
         let missing = octets.saturating_sub(self.0.as_os_str().len() + 1);
         self.inner(&"x".repeat(missing.max(1)))
     }
 
-    /// Makes a folder with links to all programs that PATH finds, without some.
+    /// Makes a subfolder with links to all programs in PATH, except some.
     pub(super) fn programs_without(&self, names: &[&str]) -> Result<PathBuf, String> {
         let links = self.inner("bin")?;
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -40,7 +40,7 @@ impl Folder {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 if !names.iter().any(|left_out| name == *left_out) {
-                    // Where two folders have a program of this name, the first is the one that PATH finds.
+                    // If two folders have a program of this name, the first in PATH counts.
                     let _ = symlink(entry.path(), links.join(name));
                 }
             }
@@ -48,7 +48,7 @@ impl Folder {
         Ok(links)
     }
 
-    /// Clones what the workspace has committed.
+    /// Clones the committed state of the workspace.
     pub(super) fn clone_of_the_workspace(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.0.join(name);
         let mut git = Command::new("git");
@@ -60,7 +60,7 @@ impl Folder {
         }
     }
 
-    /// Makes an empty file to which every user may append what was not tested.
+    /// Makes an empty file to which every user may append the names of skipped tests.
     pub(super) fn not_tested(&self) -> Result<PathBuf, String> {
         let path = self.0.join("not-tested");
         let written = fs::write(&path, "");

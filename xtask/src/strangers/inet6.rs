@@ -1,4 +1,4 @@
-//! A process to which the kernel seems not to know IPv6: it and all that it starts get EAFNOSUPPORT for such sockets.
+//! Process for which the kernel appears to lack IPv6: it and all its children get EAFNOSUPPORT for such sockets.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -12,7 +12,7 @@ use seccompiler::{
 const AF_INET6: u64 = 10;
 const EAFNOSUPPORT: u32 = 97;
 
-/// Becomes the command that `args` are, without IPv6.
+/// Executes the command in `args` without IPv6.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let (program, args) =
         args.split_first().ok_or("Usage: cargo xtask without-inet6 COMMAND...")?;

@@ -1,6 +1,6 @@
-//! How many files of a crate hang together: the largest set of which each file leads to each other by what it imports.
+//! Size of import cycles: the largest set of files of a crate in which each file leads to every other by imports.
 //!
-//! Budgets only fall. A crate that is not listed has cycles of [`FEW`] files at most.
+//! Budgets may only fall. A crate that is not listed may have cycles of at most [`FEW`] files.
 
 mod imports;
 
@@ -24,7 +24,7 @@ const BUDGETS: [(&str, usize); 7] = [
 /// Most files of a cycle in other crates.
 const FEW: usize = 4;
 
-/// Cuts that a finding names.
+/// Number of cuts in a finding.
 const CUTS: usize = 5;
 
 /// Checks every crate whose files are among `files`.
@@ -76,7 +76,7 @@ fn root(file: &str) -> Option<&str> {
     (crates && file.ends_with(".rs") && file[..at].matches('/').count() <= 3).then(|| &file[..at])
 }
 
-/// Whether a file within a crate is part of its library or program, and not compiled for tests alone.
+/// Reports whether a file within a crate is part of its library or program, and not compiled for tests alone.
 fn is_code(within: &str) -> bool {
     let tests = ["tests.rs", "model.rs"]
         .iter()
@@ -87,7 +87,7 @@ fn is_code(within: &str) -> bool {
     !tests && !apart
 }
 
-/// Returns the largest set of files within `among` of which each leads to each other, `without` one import.
+/// Returns the largest set of files within `among` in which each leads to every other, `without` one import.
 fn largest(
     imports: &Imports,
     among: &BTreeSet<usize>,
@@ -118,7 +118,7 @@ fn largest(
     best
 }
 
-/// Returns the imports of a cycle that leave least of it when they go.
+/// Returns the imports of a cycle whose removal leaves the smallest remainder.
 fn cuts(imports: &Imports, cycle: &BTreeSet<usize>) -> Vec<String> {
     let pairs = cycle.iter().flat_map(|&from| cycle.iter().map(move |&to| (from, to)));
     let edges = pairs.filter(|&(from, to)| imports.leads(from, to));

@@ -1,4 +1,4 @@
-//! Who may depend on whom: the rows of `layers.toml`.
+//! Permitted dependencies of packages: the rows of `layers.toml`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
-/// All that a package may use, however far below.
+/// Packages that a package may use, directly or indirectly.
 #[derive(serde::Deserialize)]
 struct Layer {
     uses: Vec<String>,
@@ -18,19 +18,19 @@ struct Layer {
 static LAYERS: LazyLock<BTreeMap<String, Layer>> =
     LazyLock::new(|| toml::from_str(include_str!("../../layers.toml")).expect("tables of rows"));
 
-/// Packages whose names begin so share a row, unless they have one of their own.
+/// Prefix of packages that share a row, unless they have their own.
 const EXAMPLE: &str = "oxorb-example-";
 
-/// What applications use.
+/// Package that applications use.
 const FACADE: &str = "oxorb";
 
-/// What the facade shows as it is, as a module.
+/// Packages that the facade re-exports whole, as modules.
 const SHOWN_WHOLE: &[&str] = &["oxorb-component", "oxorb-dynamic", "oxorb-launch"];
 
-/// What any package may use in its tests.
+/// Packages that any package may use in its tests.
 const TESTS: &[&str] = &["oxorb-testkit", "oxorb-conformance"];
 
-/// Build scripts may compile IDL, and nothing else of ours.
+/// Packages that build scripts may use: they may only compile IDL.
 const BUILD: &[&str] = &["oxorb-idlgen"];
 
 /// Checks every edge between packages of the workspace.
@@ -53,15 +53,15 @@ pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-/// Whether `user` may depend on `used`; if not, the rule that it breaks.
+/// Checks whether `user` may depend on `used`; returns the violated rule if not.
 fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static str> {
     let Some(layer) = layer(user) else {
         return Err("it has no row in xtask/layers.toml yet");
     };
     let fine = match kind {
         DependencyKind::Build => BUILD.contains(&used),
-        // Tests may also use what lies below what they test, the testkit and the compiler. Where the facade lies beside,
-        // or shows all of what they test, they are applications.
+        // Tests may also use the packages below the tested one, the testkit and the compiler. If the facade does not
+        // depend on the tested package, or re-exports it whole, its tests may use the facade like applications.
         DependencyKind::Development => {
             layer.uses(used)
                 || TESTS.contains(&used)

@@ -1,8 +1,8 @@
-//! Errors are sentences in `Debug`, too, because a `main` that returns one prints that.
+//! `Debug` of errors must be a sentence, because a `main` that returns an error prints it.
 
 use super::Finding;
 
-/// Checks that each error type of the crates writes its `Debug` by hand, beside its `Display` or what derives that.
+/// Checks that each error type of the crates implements `Debug` by hand, next to its `Display` or its derive.
 pub(super) fn check_file(file: &str, text: &str) -> Vec<Finding> {
     if !file.starts_with("crates/") || !file.contains("/src/") || !file.ends_with(".rs") {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What every package says about itself, and the licences that the repository brings.
+//! Required fields of every manifest, and the licence texts of the repository.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cargo_metadata::Package;
 
 use super::Finding;
 
-/// Checks the manifests of all packages and that both licence texts are there.
+/// Checks the manifests of all packages and that both licence texts exist.
 pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
@@ -63,7 +63,7 @@ fn lost_tests(workspace: &Path, folder: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line of the table `table` begins with `wanted`.
+/// Reports whether a line of the table `table` begins with `wanted`.
 fn has(text: &str, table: &str, wanted: &str) -> bool {
     text.lines()
         .skip_while(|line| line.trim() != table)

@@ -1,7 +1,7 @@
-//! How summaries of doc comments may begin: with their subject or their verb, not with a word that stands for something
-//! outside the sentence.
+//! Beginnings of summaries in doc comments: a subject or a verb, not a word that refers to something outside the
+//! sentence.
 //!
-//! Budgets only fall. A crate that is not listed may have [`FEW`] weak summaries.
+//! Budgets may only fall. A crate that is not listed may have [`FEW`] weak summaries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ const BUDGETS: [(&str, usize); 1] = [("crates/idlgen", 9)];
 /// Most weak summaries of other crates.
 const FEW: usize = 3;
 
-/// Places that a finding names.
+/// Number of places in a finding.
 const PLACES: usize = 8;
 
-/// Pronouns, relative words and the prepositions and conjunctions that open fragments.
+/// Pronouns and relative words, and prepositions and conjunctions that open fragments.
 const WEAK: &[&str] = &[
     "Above",
     "After",
@@ -130,7 +130,7 @@ fn check_crate(package: &str, budget: usize, places: &[String]) -> Option<Findin
     })
 }
 
-/// Returns the folder of the crate whose documentation a file is part of.
+/// Returns the folder of the crate to whose documentation a file belongs.
 fn package(file: &str) -> Option<&str> {
     let at = file.strip_prefix("crates/")?.find('/')? + "crates/".len();
     let (package, within) = file.split_at(at);

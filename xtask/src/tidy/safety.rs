@@ -1,4 +1,4 @@
-//! Unsafe code lives behind one door: everywhere else it is forbidden, and the word does not occur.
+//! Unsafe code is confined to a few modules: elsewhere it is forbidden, and the word does not occur.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cargo_metadata::Package;
 
 use super::{Finding, code};
 
-/// Packages and modules that may hold unsafe code, each line of it with its reason.
+/// Packages and modules that may contain unsafe code, with a reason for each occurrence.
 const DOORS: [&str; 5] = [
     "crates/cdr/src/raw/",
     "crates/sys/src/",
@@ -15,7 +15,7 @@ const DOORS: [&str; 5] = [
     "tests/testkit/src/alloc.rs",
 ];
 
-/// Roots of packages that hold such a module: they deny what they cannot forbid, except for `sys`.
+/// Roots of packages with such a module: they deny what they cannot forbid, except for `sys`.
 const MIXED: [&str; 3] =
     ["crates/cdr/src/lib.rs", "crates/rt/src/lib.rs", "tests/testkit/src/lib.rs"];
 
@@ -36,7 +36,7 @@ pub(super) fn check_roots(workspace: &Path, packages: &[Package]) -> Vec<Finding
 
 fn check_root(file: &str, text: &str) -> Option<Finding> {
     let says = |attribute: &str| text.lines().any(|line| line.trim() == attribute);
-    // An example holds nothing that its reader does not need; `check_file` reads it like any other.
+    // An example contains nothing that its reader does not need; `check_file` checks it like any other.
     let exempt = ["crates/sys/", "examples/"].iter().any(|folder| file.starts_with(folder));
     if exempt || says("#![forbid(unsafe_code)]") {
         return None;
@@ -48,7 +48,7 @@ fn check_root(file: &str, text: &str) -> Option<Finding> {
     Some(Finding::error(file, None, "lacks `#![forbid(unsafe_code)]`"))
 }
 
-/// Checks that a file outside the doors neither holds unsafe code nor allows it.
+/// Checks that a file outside these modules neither contains unsafe code nor allows it.
 pub(super) fn check_file(file: &str, text: &str) -> Vec<Finding> {
     let checked = file.ends_with(".rs") && !file.starts_with("fuzz/");
     if !checked || DOORS.iter().any(|door| file.starts_with(door)) {

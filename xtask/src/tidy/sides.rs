@@ -1,4 +1,5 @@
-//! Who may name whom inside `crates/core`: its two halves never each other, what lies below nothing above.
+//! Permitted references inside `crates/core`: its two halves never name each other, and lower parts never name higher
+//! ones.
 //!
 //! ```text
 //! orb                  puts the halves together
@@ -15,10 +16,10 @@ use super::{Finding, code};
 /// Root of the crate, relative to the workspace.
 const ROOT: &str = "crates/core/src/";
 
-/// Page that says why each exception stays.
+/// Page that justifies each exception.
 const PAGE: &str = "ARCHITECTURE.md";
 
-/// A folder of the crate, and the parts of the crate that its files never name.
+/// Folder of the crate, and the parts of the crate that its files must not name.
 struct Part {
     folder: &'static str,
     never: &'static [&'static str],
@@ -33,15 +34,16 @@ const PARTS: [Part; 6] = [
     Part { folder: "rt/", never: &["client", "server", "conn", "orb"] },
 ];
 
-/// Names that the files of a place may use all the same: at most ten, each with its reason on [`PAGE`].
+/// Names that the files of a folder may use nevertheless: at most ten, each justified on [`PAGE`].
 const EXCEPTIONS: [(&str, &str); 2] = [("client/", "Orb"), ("server/", "Orb")];
 
-/// A parameter that takes the whole ORB, and the most lines that have it: they only become fewer. Most functions need a
-/// part of it.
+/// Parameter that takes the whole ORB, and the greatest number of lines with it, which may only fall. Most functions
+/// need a part of the ORB.
 const WHOLE: &str = "orb: &Orb";
 const WHOLES: usize = 34;
 
-/// Checks all files of the crate, that few functions take the whole ORB, and that each exception is needed and explained.
+/// Checks all files of the crate, the number of functions that take the whole ORB, and that each exception is needed
+/// and explained.
 pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     let read = |file: &str| std::fs::read_to_string(workspace.join(file)).unwrap_or_default();
     let exported = exported(&read(&format!("{ROOT}lib.rs")));
@@ -69,7 +71,7 @@ pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Checks one file. `exported`: where names of the crate's root come from. `used`: takes the exceptions that the file
+/// Checks one file. `exported`: origins of the names in the crate's root. `used`: collects the exceptions that the file
 /// needs.
 fn check_file(
     file: &str,
@@ -121,17 +123,17 @@ fn check_wholes(lines: usize) -> Option<Finding> {
     (lines > WHOLES).then(|| Finding::error(ROOT, None, what))
 }
 
-/// Whether a file is compiled for tests alone.
+/// Reports whether a file is compiled for tests alone.
 fn is_test(within: &str) -> bool {
     within.ends_with("/tests.rs") || within.ends_with("/model.rs")
 }
 
-/// Returns the names of the crate's root that a file uses, each with its line; those of its tests are left out.
+/// Returns the names of the crate's root that a file uses, each with its line, except those in its tests.
 fn names(within: &str, text: &str) -> Vec<(usize, String)> {
     let lines = text.lines().map(code);
     let lines = lines.take_while(|line| !line.starts_with("#[cfg(test)]"));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-    // `super::` as often as leads from the file's module to the root.
+    // As many `super::` as lead from the file's module to the root.
     let depth = within.matches('/').count() + usize::from(!within.ends_with("/mod.rs"));
     let mut found = Vec::new();
     for root in ["crate::".to_owned(), "super::".repeat(depth)] {
@@ -148,7 +150,7 @@ fn names(within: &str, text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the first names of what follows a path: of `{a::b, c}` these are `a` and `c`.
+/// Returns the first names after a path: `a` and `c` for `{a::b, c}`.
 fn firsts(rest: &str) -> Vec<String> {
     let word = |text: &str| {
         let text = text.trim_start();
@@ -178,7 +180,7 @@ fn firsts(rest: &str) -> Vec<String> {
     found
 }
 
-/// Returns the part from which each name comes that the root of the crate shows.
+/// Returns the part that defines each name exported by the root of the crate.
 fn exported(root: &str) -> BTreeMap<String, String> {
     let text: String = root.lines().map(code).collect();
     let uses = text.split("pub use ").skip(1);

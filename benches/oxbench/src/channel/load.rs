@@ -1,4 +1,4 @@
-//! A round of the high pair and the low ones, on one CPU.
+//! Round of the high pair and the low pairs, on one CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,13 +14,13 @@ use oxorb_sys::{schedule, thread as system};
 use super::scheduled::{Pair, Scheduled, options};
 use crate::Result;
 
-/// Threads of the low suppliers at most: each pushes for its share of them in turn.
+/// Most threads of the low suppliers: each pushes for its share of them in turn.
 const THREADS: usize = 8;
 
-/// Events that wait for a low consumer before its supplier waits.
+/// Events that may wait for a low consumer before its supplier waits.
 const QUEUE: usize = 64;
 
-/// Time after which an event that waits is lost.
+/// Time after which a waiting event counts as lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Pairs and rates of a round.
@@ -28,7 +28,7 @@ pub(super) struct Load {
     pub(super) lows: usize,
     pub(super) duration: Duration,
     pub(super) high_period: Duration,
-    /// `None`: back to back.
+    /// Period of low suppliers; `None`: back to back.
     pub(super) low_period: Option<Duration>,
     pub(super) cpu: usize,
 }
@@ -36,15 +36,15 @@ pub(super) struct Load {
 /// Results of rounds.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// Times from the push to the consumer, in nanoseconds.
+    /// Times from a push to the consumer, in nanoseconds.
     pub(super) latencies: Vec<u64>,
-    /// Events that low consumers got.
+    /// Events received by low consumers.
     pub(super) lows: u64,
-    /// Events that queues dropped.
+    /// Events dropped by queues.
     pub(super) dropped: u64,
 }
 
-/// Consumer of the high pair: an event carries the moment of its push.
+/// Consumer of the high pair, whose events carry the time of their push.
 struct High {
     began: Instant,
     latencies: Mutex<Vec<u64>>,
@@ -66,7 +66,7 @@ impl PushConsumer for High {
     }
 }
 
-/// Counts the events of all low pairs.
+/// Counter of the events of all low pairs.
 struct Low(AtomicU64);
 
 impl PushConsumer for Low {
@@ -80,14 +80,14 @@ impl PushConsumer for Low {
 }
 
 impl Load {
-    /// Returns the periods that the schedule knows, of the high and of low pairs.
+    /// Returns the periods in the schedule, of the high pair and of low pairs.
     pub(super) fn periods(&self, low_hz: u32) -> [Duration; 2] {
         [self.high_period, Duration::from_secs(1) / low_hz]
     }
 
     /// Measures a round; reports whether threads had their priorities.
     pub(super) fn measure(&self, scheduled: &Scheduled, seen: &mut Seen) -> Result<bool> {
-        // All threads of the channel are children of one that is on this CPU.
+        // All threads of the channel inherit the CPU of the thread that creates it.
         thread::scope(|scope| {
             let round = scope.spawn(|| {
                 system::pin_current_thread(self.cpu)
@@ -155,7 +155,7 @@ impl Load {
         Ok(real_time)
     }
 
-    /// Pushes the events of the high pair for as long as the round takes; returns how many.
+    /// Pushes the events of the high pair for the duration of the round; returns their number.
     fn push_high(&self, pair: &mut Pair, high: &High, begin: Instant) -> Result<u64, PushError> {
         let mut pushed = 0;
         let mut next = begin + self.high_period;
@@ -170,7 +170,7 @@ impl Load {
         Ok(pushed)
     }
 
-    /// Pushes for every `threads`-th low pair from `first` on, until the high one is done.
+    /// Pushes for every `threads`-th low pair from `first` on, until the high pair is done.
     fn push_lows(
         &self,
         lows: &[Pair],
@@ -191,14 +191,14 @@ impl Load {
                     return;
                 }
                 let low = &lows[number];
-                // What a queue did with it, the channel counts.
+                // The channel counts what the queue did with it.
                 let _ = low.supplier.push(std::slice::from_ref(&low.event));
             }
         }
     }
 }
 
-/// Lets the calling thread run at that priority of SCHED_FIFO; reports whether it may.
+/// Sets the calling thread's SCHED_FIFO priority; reports whether that is permitted.
 fn run_at(priority: i32) -> bool {
     let fifo = Schedule { class: Class::Fifo, priority };
     schedule::set_current(fifo).is_ok()

@@ -1,9 +1,11 @@
-//! `oxbench channel` (E8): one pair of supplier and consumer of high priority among 1 to 1,000 of low priority, through one
-//! event channel whose queues a schedule made; urgency by laxity (MUF) beside static urgency (RMS).
+//! `oxbench channel` (E8): one high-priority pair of supplier and consumer among 1 to 1,000 low-priority pairs, through
+//! one event channel with the queues of a computed schedule; compares urgency by laxity (MUF) with static urgency
+//! (RMS).
 //!
-//! Paper 3, section 5.1: the latency of an event of the high pair, from the push to the consumer, contains what the
-//! scheduler and the dispatching module take. The paced version has the rates of the paper; in the saturated one the low
-//! suppliers push as fast as their consumers let them. All threads run on one CPU, with the priorities of the schedule.
+//! Paper 3, section 5.1: the latency of an event of the high pair, from the push to the consumer, includes the time of
+//! the scheduler and the dispatching module. The paced version has the rates of the paper; in the saturated one, the
+//! low suppliers push as fast as their consumers allow. All threads run on one CPU, with the priorities of the
+//! schedule.
 
 mod load;
 mod report;
@@ -25,7 +27,7 @@ use crate::output::CheckedOutput;
 /// Options of `oxbench channel`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Few seconds, and 100 low pairs at most: to see that it works
+    /// Use few seconds, and at most 100 low pairs: a test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -33,27 +35,27 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000])]
     lows: Vec<usize>,
 
-    /// Seconds for which each point is measured, over all rounds
+    /// Seconds of measurement for each point, over all rounds
     #[arg(long, default_value_t = 12)]
     seconds: u32,
 
-    /// Rounds of each point; in each round both strategies take their turn
+    /// Rounds of each point; in each round, both strategies take turns
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
-    /// Events a second of the high-priority supplier
+    /// Events per second of the high-priority supplier
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     high_hz: u32,
 
-    /// Events a second of each low-priority supplier; when saturated they push back to back
+    /// Events per second of each low-priority supplier; if saturated, they push back to back
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     low_hz: u32,
 
-    /// CPU on which everything runs
+    /// CPU for all threads
     #[arg(long, default_value_t = 0)]
     cpu: usize,
 
-    /// Only this version of the experiment
+    /// Run only this version of the experiment
     #[arg(long)]
     only: Option<Version>,
 
@@ -61,7 +63,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// Strategies in the order in which a first round takes them.
+/// Strategies in the order of the first round.
 const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 
 /// Measures and reports.
@@ -75,7 +77,7 @@ fn measure(options: &Options) -> Result<Report> {
         true => (vec![1, 10, 100], 1, 1),
         false => (options.lows.clone(), options.seconds, options.rounds),
     };
-    // Bounds compare the least with the most.
+    // Bounds compare the smallest number with the largest.
     lows.sort_unstable();
     lows.dedup();
     let versions = match options.only {
@@ -86,7 +88,7 @@ fn measure(options: &Options) -> Result<Report> {
     eprintln!("{points} points of {seconds} s");
     let (mut points, mut kept_out, mut real_time) = (Vec::new(), Vec::new(), true);
     for version in versions {
-        // Real-time threads that take a whole CPU would starve the thread that keeps it awake.
+        // Real-time threads that use a whole CPU would starve the thread that keeps it awake.
         let awake = match version {
             Version::Paced => &[options.cpu][..],
             Version::Saturated => &[],
@@ -108,7 +110,7 @@ fn measure(options: &Options) -> Result<Report> {
             let [rms, muf] = STRATEGIES.map(scheduled);
             let mut both = [(rms?, Seen::default()), (muf?, Seen::default())];
             for round in 0..rounds {
-                // What drifts on the machine hits both alike, and neither always follows the other.
+                // Alternates, so that drift of the machine affects both alike and neither always follows the other.
                 both.rotate_left((round % 2) as usize);
                 for (scheduled, seen) in &mut both {
                     let strategy = scheduled.strategy();

@@ -1,4 +1,4 @@
-//! Findings of `oxbench channel`, and what the bounds make of them.
+//! Results of `oxbench channel`, and verdicts on the bounds.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,13 +28,13 @@ pub(crate) enum Version {
 
 display_by_name!(Version);
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) cpu: usize,
     pub(crate) kept_out: Vec<(Version, KeptOut)>,
-    /// Threads had SCHED_FIFO.
+    /// Whether threads had SCHED_FIFO.
     pub(crate) real_time: bool,
     pub(crate) seconds: u32,
     pub(crate) rounds: u32,
@@ -54,11 +54,11 @@ pub(crate) struct Point {
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) max_ns: u64,
-    /// Events a second that low consumers got.
+    /// Events per second received by low consumers.
     pub(crate) low_rate: f64,
-    /// Events that queues dropped.
+    /// Events dropped by queues.
     pub(crate) dropped: u64,
-    /// In ascending order.
+    /// Latencies in ascending order.
     #[serde(skip)]
     latencies: Vec<u64>,
 }
@@ -103,11 +103,11 @@ impl Report {
     }
 }
 
-/// Most times as long as with the fewest low pairs that an event of the high pair may take with the most of them.
+/// Greatest permitted ratio of an event's time with the most low pairs to that with the fewest.
 const GROWTH: f64 = 1.2;
-/// The same where the low pairs are saturated.
+/// Greatest permitted ratio with saturated low pairs.
 const SATURATED: f64 = 1.5;
-/// Most times as long as under RMS that it may take under MUF.
+/// Greatest permitted ratio of a time under MUF to that under RMS.
 const DYNAMIC: f64 = 1.1;
 
 const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
@@ -151,7 +151,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
 }
 
 impl Report {
-    /// Draws the latency of the high pair along the low pairs: a panel for each version, all of one scale.
+    /// Draws the latency of the high pair over the number of low pairs: a panel for each version, with equal scales.
     pub(super) fn drawing(&self) -> Drawing {
         let slowest = self.points.iter().map(|point| point.p99_ns).max().unwrap_or(1);
         let panel = |&version: &Version| {

@@ -1,4 +1,5 @@
-//! The schedule of all pairs, as a configuration run of the channel computes it, and the service of run time with its table.
+//! Schedule of all pairs, as computed in a configuration run of the channel, and the run-time scheduling service with
+//! its table.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use oxorb_event::{
 
 use crate::Result;
 
-/// First type of events: that of the high pair. The low ones follow.
+/// First event type: that of the high pair; those of the low pairs follow.
 const FIRST: i32 = 16;
 
 /// Thread priorities of the schedule.
@@ -33,7 +34,7 @@ struct Operations {
     consumer: i32,
 }
 
-/// A pair that is connected.
+/// Connected pair.
 pub(super) struct Pair {
     pub(super) supplier: SupplierConnection,
     pub(super) event: Event,
@@ -42,7 +43,7 @@ pub(super) struct Pair {
     _consumer: ConsumerConnection,
 }
 
-/// A service of run time with the schedule of all pairs, the high one first.
+/// Run-time scheduling service with the schedule of all pairs, the high one first.
 pub(super) struct Scheduled {
     strategy: Strategy,
     orb: Orb,
@@ -50,7 +51,7 @@ pub(super) struct Scheduled {
     pairs: Vec<Operations>,
 }
 
-/// Takes nothing: a configuration run only connects.
+/// Consumer that ignores events: a configuration run only makes connections.
 struct Nobody;
 
 impl PushConsumer for Nobody {
@@ -62,7 +63,7 @@ impl PushConsumer for Nobody {
 }
 
 impl Scheduled {
-    /// Lets a channel tell a scheduling service of the pairs, and the service compute.
+    /// Makes a channel register the pairs at a scheduling service, and has the service compute the schedule.
     pub(super) fn new(
         strategy: Strategy,
         lows: usize,
@@ -121,7 +122,7 @@ impl Scheduled {
         event.header.r#type = event_type;
         event.header.source = 1;
         event.data.payload = vec![0; 8];
-        // Before the schedule is computed there is none.
+        // Before the schedule is computed, there is no priority.
         let assigned = self.scheduler.priority(operations.supplier);
         Ok(Pair {
             _consumer: channel.connect_consumer(consumer, &wanted)?,
@@ -136,7 +137,7 @@ impl Scheduled {
     }
 }
 
-/// Returns the options of a channel that takes all pairs.
+/// Returns the options of a channel with capacity for all pairs.
 pub(super) fn options(lows: usize) -> ChannelOptions {
     ChannelOptions {
         limits: Limits { consumers: lows + 1, suppliers: lows + 1, ..Limits::default() },

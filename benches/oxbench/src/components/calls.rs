@@ -1,6 +1,6 @@
-//! E11: the processes whose calls are timed. One object is called in two ways, by a reference that the caller keeps, as a
-//! program without components does, and from a receptacle to a facet. Both servants are of one type and live in POAs of
-//! equal policies and equally long names, and both references lead over one connection.
+//! E11: processes whose calls are timed. One object is called in two ways: by a reference that the caller holds, as in
+//! a program without components, and from a receptacle to a facet. Both servants have one type and live in POAs of
+//! equal policies with names of equal length, and both references use one connection.
 
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -13,12 +13,12 @@ use super::generated::load::{CallerRef, LabourRef, WorkerRef, caller};
 use crate::Result;
 use crate::session::{self, Clock};
 
-/// Calls of one sample within a process, where reading the clock takes about as long as a call.
+/// Calls per sample within a process, where reading the clock takes about as long as a call.
 pub(super) const BATCH: u32 = 32;
 
 const ENDPOINT: &str = "iiop://127.0.0.1:0";
 
-/// Plays the process of the called objects: prints both references, that of the plain object first.
+/// Runs the process of the called objects: prints both references, that of the plain object first.
 pub(crate) fn serve() -> Result {
     let orb = Orb::builder().listen(ENDPOINT).build()?;
     let called = Called::in_process(&orb)?;
@@ -28,7 +28,7 @@ pub(crate) fn serve() -> Result {
     Ok(())
 }
 
-/// Plays the calling process: calls the objects of these references, or objects of its own if there are none.
+/// Runs the calling process: calls the objects of these references, or its own objects if there are none.
 pub(crate) fn call(references: &[String]) -> Result {
     let orb = Orb::builder().listen(ENDPOINT).build()?;
     let called = match references {
@@ -44,7 +44,7 @@ pub(crate) fn call(references: &[String]) -> Result {
     Ok(())
 }
 
-/// The two objects called.
+/// The two called objects.
 struct Called {
     plain: LabourRef,
     facet: LabourRef,
@@ -64,12 +64,12 @@ impl Called {
     }
 }
 
-/// Way to the called object.
+/// Route to the called object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// A reference that the caller keeps.
+    /// Reference held by the caller.
     Plain,
-    /// The receptacle of a component.
+    /// Receptacle of a component.
     Component,
 }
 
@@ -93,7 +93,7 @@ impl FromStr for Way {
     }
 }
 
-/// The caller of both ways.
+/// Caller of both objects.
 struct Calling {
     called: Called,
     context: caller::Context,
@@ -121,7 +121,7 @@ impl Calling {
 impl session::Caller for Calling {
     type Operation = Way;
 
-    /// `size`: 8 octets are a `long long`, others a sequence.
+    /// Calls with an argument of `size` octets: 8 octets are a `long long`, others a sequence.
     fn run(&mut self, way: Way, size: u32, clock: &mut Clock) -> Result {
         let Calling { called, context, batch, .. } = self;
         let plain = &called.plain;

@@ -1,4 +1,4 @@
-//! What it takes to deploy a hundred instances on four nodes of this machine, beside starting as many processes.
+//! Cost of deploying a hundred instances on four nodes of this machine, compared with starting as many processes.
 
 use std::fmt;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::table::Table;
 const INSTANCES: usize = 100;
 const NODES: usize = 4;
 
-/// Milliseconds and KiB of each round, in turns.
+/// Milliseconds and KiB of each round, alternating.
 #[derive(Debug, Serialize)]
 pub(super) struct Deployment {
     instances: usize,
@@ -26,7 +26,7 @@ pub(super) struct Deployment {
 
 #[derive(Debug, Serialize)]
 struct Round {
-    /// Four processes with an ORB that listens and nothing else.
+    /// Four processes, each with only a listening ORB.
     bare: Cost,
     /// Four processes with all instances of the plan, connected and active.
     deployed: Cost,
@@ -36,7 +36,7 @@ struct Round {
 struct Cost {
     /// Milliseconds from the start of the first process until the last one is ready.
     time: f64,
-    /// KiB of all processes together, memory that they share divided among them (Pss).
+    /// KiB of all processes together; shared memory is divided among them (Pss).
     memory: f64,
 }
 
@@ -79,7 +79,7 @@ fn deployed(plan: &str) -> Result<Cost> {
     Ok(Cost { time, memory })
 }
 
-/// Plays a process with an ORB that listens, until standard input closes.
+/// Runs a process with a listening ORB, until standard input closes.
 pub(crate) fn serve_bare() -> Result {
     let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build()?;
     crate::session::announce("ready")?;
@@ -87,7 +87,7 @@ pub(crate) fn serve_bare() -> Result {
     Ok(())
 }
 
-/// Proportional set size of a process, in KiB.
+/// Returns the proportional set size of a process, in KiB.
 fn pss(process: u32) -> Result<f64> {
     let file = format!("/proc/{process}/smaps_rollup");
     let text =

@@ -1,24 +1,24 @@
-//! E16: what has to be written for real time, counted from the files: by plans, and in a program that does the same.
+//! E16: what has to be written for real time, counted from the files: in plans, and in an equivalent program.
 
 use serde::Serialize;
 
 use super::plans::{AGAINST_RATE, BY_RATE, PAIRS};
 use crate::table::Table;
 
-/// Code of the components, which all states share.
+/// Code of the components, shared by all states.
 const CODE: [(&str, &str); 2] = [
     ("executors.rs", include_str!("executors.rs")),
     ("components.idl", include_str!("../../idl/components.idl")),
 ];
 
-/// A program that does without components what the plans do (`oxbench lanes`), and its functions that are for lanes.
+/// Equivalent program without components (`oxbench lanes`), and its functions that concern lanes.
 const PROGRAM: &str = include_str!("../load/corba.rs");
 const FUNCTIONS: [&str; 2] = ["fn real_time(", "fn in_lanes("];
 
-/// One state of the experiment: names and texts of all that a person has written.
+/// State of the experiment: names and texts of all files that a person has written.
 type State = Vec<(&'static str, &'static str)>;
 
-/// What leads from one state to another.
+/// Changes from one state to another.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Step {
     pub(super) documents: Change,
 }
 
-/// Files and lines that differ.
+/// Numbers of files and lines that differ.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Change {
     pub(super) files_added: usize,
@@ -35,7 +35,7 @@ pub(super) struct Change {
     pub(super) lines_removed: usize,
 }
 
-/// Counts all steps.
+/// Counts the changes of all steps.
 pub(super) fn count() -> Vec<Step> {
     let with = |documents: &[(&'static str, &'static str)]| -> State {
         CODE.iter().chain(documents).copied().collect()
@@ -81,10 +81,11 @@ fn step(name: &'static str, before: &State, after: &State) -> Step {
     Step { name, code, documents }
 }
 
-/// Lines of the first text that are not in the second and the reverse, by the longest common sequence of lines. Quadratic.
+/// Returns the numbers of lines that are only in the first text, and only in the second, by the longest common
+/// subsequence of lines. Quadratic.
 fn difference(before: &str, after: &str) -> (usize, usize) {
     let [before, after] = [before, after].map(|text| text.lines().collect::<Vec<_>>());
-    // Length of the longest sequence of the lines of `before` seen so far and the first lines of `after`.
+    // Length of the longest common subsequence of the lines of `before` seen so far and the first lines of `after`.
     let mut longest = vec![0; after.len() + 1];
     for line in &before {
         let mut diagonal = 0;
@@ -101,15 +102,16 @@ fn difference(before: &str, after: &str) -> (usize, usize) {
     (before.len() - common, after.len() - common)
 }
 
-/// Lines of a function, from its first one to the brace that closes it. Functions of a module are not indented.
+/// Returns the number of lines of a function, from its first one to its closing brace. Functions of a module are not
+/// indented.
 fn lines_of(program: &str, function: &str) -> usize {
     let from = program.lines().skip_while(|line| !line.starts_with(function));
     let inside = from.take_while(|line| *line != "}").count();
-    // With the brace itself; none for a function that is not there.
+    // Including the brace; 0 if the function is missing.
     if inside > 0 { inside + 1 } else { 0 }
 }
 
-/// Tells for each step how many files and lines are touched.
+/// Returns a table of the changed files and lines of each step.
 pub(super) fn table(steps: &[Step]) -> Table<&Step> {
     let files = |it: &Change| (it.files_added + it.files_changed).to_string();
     let lines = |it: &Change| format!("+{} -{}", it.lines_added, it.lines_removed);
@@ -141,7 +143,7 @@ mod tests {
         for step in &steps[..2] {
             assert_eq!(step.code, Change::default(), "{}", step.name);
         }
-        // Attached by a document of its own.
+        // Attached by a separate document.
         assert_eq!((steps[0].documents.files_added, steps[0].documents.files_changed), (1, 0));
         assert_eq!(steps[1].documents.files_changed, 1);
         assert!(FUNCTIONS.iter().all(|it| lines_of(PROGRAM, it) > 3));

@@ -1,5 +1,5 @@
-//! The components of paper 4, section 3.1: workers that take processor time, and controllers that have them do so, at a
-//! rate or back to back. Nothing here knows of priorities, lanes or processes: plans do.
+//! Components of paper 4, section 3.1: workers that use processor time, and controllers that call them, at a rate or
+//! back to back. They are independent of priorities, lanes and processes, which plans decide.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use super::generated::load::{
 };
 use crate::load::{now, sleep_until, toil};
 
-/// Takes processor time as it is told.
+/// Worker that uses processor time as requested.
 #[derive(Default)]
 pub(crate) struct Worker {
     /// Processor time of one repetition, in us.
@@ -54,17 +54,17 @@ impl Labour for Worker {
     }
 }
 
-/// Calls a worker from a thread of its own, between start and stop.
+/// Controller that calls a worker from its own thread, between start and stop.
 #[derive(Default)]
 pub(crate) struct Controller {
     hertz: AtomicU32,
     repetitions: AtomicU32,
     context: OnceLock<controller::Context>,
-    /// The last run, also when it is over.
+    /// Last run, even if it has ended.
     run: Mutex<Arc<Run>>,
 }
 
-/// What a controller's thread is told, and what it has seen.
+/// Parameters and results of a controller's thread.
 #[derive(Default)]
 struct Run {
     stop: AtomicBool,
@@ -75,7 +75,7 @@ struct Run {
 struct Seen {
     running: bool,
     begin: Duration,
-    /// From start to stop; zero while it runs.
+    /// Time from start to stop; zero while running.
     time: Duration,
     period: Duration,
     calls: u64,
@@ -132,7 +132,7 @@ impl Control for Controller {
         let run = Arc::new(Run::default());
         *run.lock() = Seen { running: true, begin: now(), period, ..Seen::default() };
         *last = Arc::clone(&run);
-        // On Linux the thread inherits class and priority of the one that serves this request.
+        // On Linux, the thread inherits class and priority of the serving thread.
         std::thread::spawn(move || run.repeat(&context, period, repetitions));
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Run {
         self.lock().clone()
     }
 
-    /// Ends the time that counts; the call under way returns later and does not.
+    /// Ends the measured time; a call in progress returns later and does not count.
     fn end(&self) {
         let mut seen = self.lock();
         if !self.stop.swap(true, Ordering::AcqRel) && seen.running {
@@ -178,7 +178,7 @@ impl Run {
         }
     }
 
-    /// Calls until it is stopped, or a call fails.
+    /// Calls until stopped, or until a call fails.
     fn repeat(&self, context: &controller::Context, period: Duration, repetitions: u32) {
         let mut release = self.lock().begin;
         while !self.stop.load(Ordering::Acquire) {
@@ -199,7 +199,7 @@ impl Run {
             let in_time = period.is_zero() || after < release + period;
             self.lock().add(&self.stop, after - before, in_time);
             if !period.is_zero() {
-                // A release that passed during the call is left out, not caught up with.
+                // A release that passed during the call is skipped, not made up for.
                 while release <= after {
                     release += period;
                 }
@@ -221,7 +221,7 @@ impl Seen {
         self.longest = self.longest.max(took);
     }
 
-    /// Releases whose call did not return within the period: late ones, and those left out meanwhile.
+    /// Returns the number of releases whose call did not return within the period: late ones, and skipped ones.
     fn missed(&self) -> u64 {
         let due = match self.period.as_nanos() {
             0 => self.met,
@@ -231,7 +231,7 @@ impl Seen {
     }
 }
 
-/// Gives its context to whoever makes the calls.
+/// Component that passes its context to the caller.
 pub(crate) struct Caller(pub(crate) Arc<OnceLock<caller::Context>>);
 
 impl CallerExecutor for Caller {

@@ -1,4 +1,4 @@
-//! Processes that know nothing but their plan: the documents of a run in a folder of their own, and the processes started
+//! Processes configured by their plan alone: the documents of a run in a separate folder, and the processes started
 //! from them.
 
 use std::os::unix::process::CommandExt as _;
@@ -14,10 +14,10 @@ use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::protocols::Folder;
 
-/// Name under which this program is the process of a locality, which reads its arguments itself.
+/// Name under which this program acts as the process of a locality, which parses its own arguments.
 const LOCALITY: &str = "oxbench-locality";
 
-/// Reports whether this process was started as one of a locality.
+/// Reports whether this process was started as a locality.
 pub(crate) fn is_locality() -> bool {
     let name = std::env::args_os().next();
     name.is_some_and(|name| Path::new(&name).file_name() == Some(LOCALITY.as_ref()))
@@ -31,7 +31,7 @@ pub(crate) fn run_locality() -> ExitCode {
     deployment::run_locality(components)
 }
 
-/// Documents of one run in a folder, which is gone when this is dropped.
+/// Documents of one run in a folder, which is removed on drop.
 pub(super) struct Stage {
     folder: Folder,
     plan: PathBuf,
@@ -39,7 +39,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Writes a plan under a name, and real-time resources beside it.
+    /// Writes a plan under a name, with its real-time resources.
     pub(super) fn new((name, plan): (&str, &str), resources: Option<&str>) -> Result<Stage> {
         let folder = Folder::new()?;
         let write = |name: &str, text: &str| -> Result<PathBuf> {
@@ -53,7 +53,7 @@ impl Stage {
         Ok(Stage { folder, plan, resources })
     }
 
-    /// Returns the reference that a process has written into a file of the folder.
+    /// Returns the reference that a process has written to a file of the folder.
     pub(super) fn reference(&self, file: &str) -> Result<String> {
         let file = self.folder.path().join(file);
         let text = std::fs::read_to_string(&file)
@@ -62,14 +62,14 @@ impl Stage {
     }
 }
 
-/// The process of one node.
+/// Process of one node.
 pub(super) struct Locality {
     process: Process,
     node: String,
 }
 
 impl Locality {
-    /// Starts it, in the folder of the documents.
+    /// Starts the process in the folder of the documents.
     pub(super) fn start(
         stage: &Stage,
         node: &str,
@@ -108,7 +108,7 @@ impl Locality {
         Ok(std::fs::read_link(format!("/proc/{}/exe", self.id()))?)
     }
 
-    /// Stops its instances and ends it.
+    /// Stops its instances and ends the process.
     pub(super) fn finish(self) -> Result {
         self.process.terminate()
     }

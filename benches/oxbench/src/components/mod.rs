@@ -1,8 +1,8 @@
-//! `oxbench components`: the experiments of paper 4, section 3, and what deployment costs.
+//! `oxbench components`: experiments of paper 4, section 3, and the cost of deployment.
 //!
-//! E11: what a call between components costs beside one of plain objects. E13, E14: controllers at 25, 50 and 75 Hz whose
-//! work grows, without real time and with lanes by rate and against it, which documents alone decide. E16: what has to be
-//! written for that. And a hundred instances deployed on four nodes of this machine.
+//! E11: cost of a call between components, compared with a call of plain objects. E13, E14: controllers at 25, 50 and
+//! 75 Hz with growing work, without real time and with lanes by rate and against it, as chosen by documents alone. E16:
+//! effort of writing these. Finally, a hundred instances deployed on four nodes of this machine.
 
 mod calls;
 mod deployment;
@@ -34,13 +34,13 @@ pub(crate) mod generated {
 /// Parts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
-    /// A call between components beside one of plain objects (E11)
+    /// Compare a call between components with one of plain objects (E11)
     Calls,
-    /// Controllers at three rates (E13, E14)
+    /// Run controllers at three rates (E13, E14)
     Rates,
-    /// What is written for real time (E16)
+    /// Count what is written for real time (E16)
     Effort,
-    /// A hundred instances on four nodes
+    /// Deploy a hundred instances on four nodes
     Deployment,
 }
 
@@ -51,24 +51,24 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Work of a call, in repetitions of 50 us: 20 to 240 by default. Together the controllers ask for 150 times as much a
-    /// second
+    /// Work of a call, in repetitions of 50 us; default: 20 to 240. All controllers together request 150 times as much
+    /// per second
     #[arg(long, value_delimiter = ',')]
     work: Vec<u32>,
 
-    /// How long each point of work is measured, in seconds
+    /// Seconds of measurement for each point of work
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
 
-    /// Only these orders of priorities; all that can be had by default
+    /// Run only these orders of priorities; default: all available ones
     #[arg(long, value_delimiter = ',')]
     orders: Vec<Order>,
 
-    /// Two rounds, and three points of work for a second each: shows that everything runs, measures little
+    /// Use two rounds, and three points of work for a second each: tests that everything runs, with little precision
     #[arg(long)]
     quick: bool,
 
-    /// Only these parts; all by default
+    /// Run only these parts; default: all
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
 
@@ -82,7 +82,7 @@ pub(crate) struct Options {
 /// Blocks of each kind of call in a round.
 const BLOCKS: u32 = 20;
 
-/// Points of work, about those of the paper, and of a quick run.
+/// Points of work, close to those of the paper, and those of a quick run.
 const WORK: [u32; 13] = [20, 40, 60, 80, 100, 110, 120, 130, 140, 160, 180, 210, 240];
 const QUICK: [u32; 3] = [20, 130, 240];
 

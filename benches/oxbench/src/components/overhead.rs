@@ -1,4 +1,4 @@
-//! E11: what a call from receptacle to facet costs more than one of a plain object.
+//! E11: overhead of a call from receptacle to facet over a call of a plain object.
 
 use std::fmt;
 
@@ -17,26 +17,26 @@ use crate::verdict::{Verdict, at_most};
 /// Octets of an argument.
 const SIZES: [u32; 2] = [8, 4096];
 
-/// Most that a component's call may take by that of a plain one, and what is aimed at.
+/// Greatest permitted ratio of a component's call to a plain one, and the target ratio.
 const BOUND: f64 = 1.04;
 const GOAL: f64 = 1.01;
 
-/// Samples of a block. A block of one way is followed by one of the other, so that both meet the same machine.
+/// Samples in a block. Blocks of both routes alternate, so that both run under the same conditions.
 const BLOCK: u32 = 500;
 
-/// Samples between two questions for the number of allocations.
+/// Samples between two reads of the allocation counters.
 const COUNTED: u32 = 1_000;
 
-/// How much is measured.
+/// Extent of the measurement.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    /// Pairs of processes, one after the other.
+    /// Pairs of processes, in succession.
     pub(super) rounds: u32,
-    /// Blocks of each way in a round.
+    /// Blocks of each route in a round.
     pub(super) blocks: u32,
 }
 
-/// Where the called object is.
+/// Location of the called object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Place {
@@ -44,23 +44,23 @@ pub(super) enum Place {
     Remote,
 }
 
-/// One size in one place.
+/// Results for one size and location.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     pub(super) place: Place,
     pub(super) octets: u32,
     pub(super) plain: Side,
     pub(super) component: Side,
-    /// Median over all neighbouring blocks of the median of the component's by that of the plain one's.
+    /// Median over all neighbouring blocks of the component's median divided by the plain object's.
     pub(super) overhead: Ratio,
 }
 
-/// Calls of one way.
+/// Calls by one route.
 #[derive(Debug, Serialize)]
 pub(super) struct Side {
-    /// Nanoseconds a call; within a process each sample is the mean of `BATCH` calls.
+    /// Nanoseconds per call; within a process, each sample is the mean of `BATCH` calls.
     pub(super) calls: Spread,
-    /// Allocations of a call on both sides together.
+    /// Allocations per call on both sides together.
     pub(super) allocations: f64,
 }
 
@@ -87,7 +87,7 @@ fn measure_row(place: Place, octets: u32, extent: Extent, placement: Placement) 
         allocations = pair.allocations(octets)?;
         for block in 0..extent.blocks {
             let mut medians = [0.0; 2];
-            // Which way comes first alternates.
+            // The order of the routes alternates.
             for at in [block % 2, (block + 1) % 2].map(|at| at as usize) {
                 let mut these = pair.block(Way::ALL[at], octets, BLOCK)?;
                 samples[at].extend_from_slice(&these);
@@ -112,7 +112,7 @@ fn measure_row(place: Place, octets: u32, extent: Extent, placement: Placement) 
     })
 }
 
-/// Median and its 95 % interval by order statistics, which ask nothing of how ratios are spread.
+/// Returns the median and its 95 % interval by order statistics, which assume no distribution.
 fn median(mut ratios: Vec<f64>) -> Ratio {
     ratios.sort_unstable_by(f64::total_cmp);
     let count = ratios.len();
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-/// The calling process, and that of the objects unless they are in it.
+/// Calling process, and the process of the objects if separate.
 struct Processes {
     client: Process,
     server: Option<Process>,
@@ -160,14 +160,15 @@ impl Processes {
         Ok(Processes { client, server, batch: place.batch() })
     }
 
-    /// Returns nanoseconds of each sample of one block.
+    /// Returns the nanoseconds of each sample of one block.
     fn block(&mut self, way: Way, octets: u32, samples: u32) -> Result<Vec<u64>> {
         self.client.tell(&format!("run {} {octets} {samples}", way.name()))?;
         self.client.expect("done")?;
         self.client.samples(samples)
     }
 
-    /// Allocations of a call of each way, of all threads of all processes: the difference of a few and of many calls.
+    /// Returns the allocations per call of each route, by all threads of all processes: the difference between few and
+    /// many calls.
     fn allocations(&mut self, octets: u32) -> Result<[f64; 2]> {
         let mut counts = [0.0; 2];
         for (count, way) in counts.iter_mut().zip(Way::ALL) {
@@ -212,7 +213,7 @@ impl Row {
             at_most(format!("{what} (goal)"), Some(self.overhead), GOAL),
             at_most(
                 format!("{octets} octets, {place}: allocations of a call more than plain"),
-                // A thread elsewhere in the process may allocate meanwhile.
+                // Another thread of the process may allocate meanwhile.
                 Some(Ratio::exactly((more * 100.0).round() / 100.0)),
                 0.0,
             ),
@@ -229,7 +230,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Shows calls, and below the table what components cost more.
+/// Prints the calls, and below the table the overhead of components.
 pub(super) fn show(rows: &[Row], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let sides = rows.iter().flat_map(|row| {
         [("plain", &row.plain), ("component", &row.component)].map(|(name, side)| (row, name, side))

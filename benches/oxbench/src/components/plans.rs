@@ -1,4 +1,4 @@
-//! The documents of E13 and E14, and those that a run makes of them.
+//! Documents of E13 and E14, and those derived from them in a run.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use crate::lanes::Order;
 /// Three pairs of a controller and a worker.
 pub(super) const PAIRS: &str = include_str!("../../plans/pairs.cdp");
 
-/// Lanes for them, the most urgent one for the highest rate and for the lowest.
+/// Lanes for the pairs, the most urgent one for the highest rate or for the lowest.
 pub(super) const BY_RATE: &str = include_str!("../../plans/by-rate.csr");
 pub(super) const AGAINST_RATE: &str = include_str!("../../plans/against-rate.csr");
 
-/// Processor time of one repetition, in the plan.
+/// Property of the plan with the processor time of one repetition.
 const REPETITION: &str = "repetition";
 
-/// File of an instance's reference, in the plan.
+/// Property of the plan with the file for an instance's reference.
 const INSTANCE_IOR: &str = "edu.vanderbilt.dre.DAnCE.InstanceIOR";
 
-/// Work of a call, in the plan.
+/// Property of the plan with the work of a call.
 const REPETITIONS: &str = "repetitions";
 
 /// Returns the real-time resources of an order.
@@ -34,7 +34,7 @@ pub(super) fn resources(order: Order) -> Option<&'static str> {
     }
 }
 
-/// Returns the name of the file that the process of a controller writes the controller's reference into, as the plan says.
+/// Returns the file to which the process of a controller writes the controller's reference, according to the plan.
 pub(super) fn reference_file(hertz: u32) -> Result<String> {
     let plan = read()?;
     let name = format!("controller-{hertz}");
@@ -45,7 +45,7 @@ pub(super) fn reference_file(hertz: u32) -> Result<String> {
     Ok(file.to_owned())
 }
 
-/// Returns the plan of the pairs with so many repetitions a call, as XML.
+/// Returns the plan of the pairs with `repetitions` repetitions per call, as XML.
 pub(super) fn pairs(repetitions: u32) -> Result<String> {
     let mut plan = read()?;
     for instance in &mut plan.instance {
@@ -58,7 +58,7 @@ pub(super) fn pairs(repetitions: u32) -> Result<String> {
     Ok(Document::from(plan).write(Format::Xml)?)
 }
 
-/// Returns microseconds of one repetition, as the plan says.
+/// Returns the microseconds of one repetition, according to the plan.
 pub(super) fn repetition() -> Result<f64> {
     let plan = read()?;
     let mut workers = plan.instance.iter();
@@ -71,8 +71,8 @@ fn read() -> Result<Plan> {
     Ok(document.into_plan()?)
 }
 
-/// Returns a plan of so many instances on so many nodes, evenly: controllers, each connected to a worker on the node after
-/// its own. Controllers stay at rest until they are told to start.
+/// Returns a plan of `instances` instances, evenly spread over `nodes` nodes: controllers, each connected to a worker
+/// on the next node. Controllers stay idle until started.
 pub(super) fn crowd(instances: usize, nodes: usize) -> String {
     let mut text = String::from(
         "label = \"crowd\"\n\
@@ -82,7 +82,7 @@ pub(super) fn crowd(instances: usize, nodes: usize) -> String {
          execParameter = { \"component factory\" = \"create_Load_Controller_Impl\" }\n\
          [[artifact]]\nname = \"Components\"\nlocation = \"oxbench-locality\"\n",
     );
-    // Writing to a string does not fail.
+    // Writing to a string never fails.
     for pair in 0..instances / 2 {
         let (here, there) = (pair % nodes, (pair + 1) % nodes);
         let _ = write!(

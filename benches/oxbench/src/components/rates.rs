@@ -1,4 +1,4 @@
-//! E13, E14: controllers at three rates whose work grows, in processes that know nothing but their plan.
+//! E13, E14: controllers at three rates with growing work, in processes configured by their plan alone.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,16 +20,16 @@ use crate::placement::{Placement, Role};
 use crate::table::Table;
 use crate::verdict::{Verdict, at_least, below};
 
-/// Share of its rate below which a controller counts as having failed.
+/// Share of its rate below which a controller counts as failed.
 const KEPT: f64 = 0.95;
 
-/// Share of 75 Hz that is kept under the greatest work where it is the most urgent.
+/// Share of 75 Hz to be kept under the greatest work if it is the most urgent.
 const URGENT: f64 = 0.9;
 
-/// Longest that a controller's last call may take.
+/// Time limit of a controller's last call.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// All points, and what they rest on.
+/// All points, and their common parameters.
 #[derive(Debug, Serialize)]
 pub(super) struct Rates {
     pub(super) kept_out: KeptOut,
@@ -41,29 +41,29 @@ pub(super) struct Rates {
     pub(super) points: Vec<Point>,
 }
 
-/// One order of priorities with one amount of work.
+/// Result of one order of priorities with one amount of work.
 #[derive(Debug, Serialize)]
 pub(super) struct Point {
     pub(super) order: Order,
     pub(super) repetitions: u32,
-    /// In the order of `RATES`.
+    /// Results in the order of `RATES`.
     pub(super) pairs: Vec<Pair>,
 }
 
-/// What one controller saw.
+/// Result of one controller.
 #[derive(Debug, Serialize)]
 pub(super) struct Pair {
     pub(super) hertz: u32,
-    /// Calls a second.
+    /// Calls per second.
     pub(super) kept: f64,
     /// Share of the releases whose call did not return within its period.
     pub(super) missed: f64,
-    /// Milliseconds of a call.
+    /// Mean time of a call, in milliseconds.
     pub(super) mean: f64,
     pub(super) longest: f64,
 }
 
-/// What is measured.
+/// Extent of the measurement.
 pub(super) struct Extent<'e> {
     pub(super) repetitions: &'e [u32],
     pub(super) orders: &'e [Order],
@@ -77,7 +77,7 @@ pub(super) fn measure(extent: &Extent<'_>) -> Result<Rates> {
         asked => asked.to_vec(),
     };
     let may = may_use_priorities();
-    // The server's CPU is asked for more than it has.
+    // The load exceeds the capacity of the server's CPU.
     let quiet = Quiet::begin(&extent.placement.cpus_without_server());
     let mut executables = BTreeSet::new();
     let mut points = Vec::new();
@@ -142,7 +142,7 @@ fn measure_point(
     })
 }
 
-/// Returns what a controller saw, once its last call has returned.
+/// Returns the results of a controller, once its last call has returned.
 fn at_rest(controller: &ControllerRef) -> Result<Statistics> {
     let begin = Instant::now();
     loop {
@@ -164,7 +164,7 @@ impl Pair {
         let due = (seen.seconds * f64::from(hertz)).max(1.0);
         Pair {
             hertz,
-            // One more release than periods fits into the time.
+            // The time contains one more release than periods.
             kept: (seen.calls as f64).min(due) / seen.seconds.max(f64::EPSILON),
             missed: seen.missed as f64 / due,
             mean: seen.mean / 1e6,
@@ -199,8 +199,8 @@ impl Rates {
         self.points.iter().filter(move |point| point.order == order)
     }
 
-    /// Repetitions at which one rate fails first by those at which the other does, which may be never. `None` where the first
-    /// does not fail.
+    /// Returns the repetitions at which one rate first fails divided by those at which the other does, which may be
+    /// never. `None` if the first does not fail.
     fn fails_before(&self, order: Order, this: usize, other: usize) -> Option<Ratio> {
         let first = |at: usize| {
             let failed = |point: &&Point| {

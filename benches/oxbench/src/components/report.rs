@@ -1,4 +1,4 @@
-//! Everything one run found out, for reading and for programs.
+//! Results of one run, as text and as JSON.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::plot::Drawing;
 use crate::verdict::Verdicts;
 
-/// Results; `None` or empty where it was not asked for.
+/// Results; `None` or empty for parts that were not run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -31,7 +31,7 @@ impl Report {
         Verdicts::new(calls.chain(rates))
     }
 
-    /// Draws the rates that were kept.
+    /// Draws the rates achieved.
     pub(super) fn drawing(&self) -> Drawing {
         let title = format!("{}; {}", self.machine, self.placement);
         let points = self.rates.iter().flat_map(|rates| {

@@ -1,4 +1,4 @@
-//! `oxbench control`: experiments about an endsystem under control.
+//! `oxbench control`: experiments on the control of an endsystem.
 
 mod budgets;
 mod threads;
@@ -17,16 +17,17 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Experiment {
-    /// Admit operations one by one, flood a server beside an urgent client, and let clients come too late
+    /// Admit operations one by one, flood a server against an urgent client, and let clients come too late
     Budgets(budgets::Options),
-    /// Let distributable threads go through three processes, scheduled by MUF and by fixed priorities
+    /// Run distributable threads through three processes, scheduled by MUF and by fixed priorities
     Threads(threads::Options),
     /// Process of `threads`; started by oxbench itself
     #[command(hide = true)]
     ThreadsSide(threads::SideOptions),
-    /// Let bulk fill a link, and see whether urgent calls wait for it, by the queues of the network device
+    /// Fill a link with bulk traffic, and compare the delay of urgent calls by the queueing disciplines of the network
+    /// device
     Wire(wire::Options),
-    /// The server of `wire`; started by oxbench itself
+    /// Server of `wire`; started by oxbench itself
     #[command(hide = true)]
     WireSide(wire::SideOptions),
 }

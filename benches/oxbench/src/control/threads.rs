@@ -1,9 +1,11 @@
-//! `oxbench control threads`: distributable threads through three processes, by fixed priorities and by maximum urgency.
+//! `oxbench control threads`: distributable threads through three processes, by fixed priorities and by maximum
+//! urgency.
 //!
-//! Three threads begin a job in each of their periods: a third of it is computed where it begins, a third in a servant of a second
-//! process, and a third in a servant of a third one, which the second calls. The critical thread has the longest period. Fixed
-//! priorities go by the rate, as rate-monotonic scheduling has them: beyond what the processor can do the critical thread is the
-//! first to miss its deadlines. By MUF it is the last, and the others share what is left by their laxity.
+//! Three threads begin a job in each of their periods: a third of it is computed at its origin, a third in a servant of
+//! a second process, and a third in a servant of a third process, which the second one calls. The critical thread has
+//! the longest period. Fixed priorities follow the rates, as in rate-monotonic scheduling: under overload, the critical
+//! thread is the first to miss its deadlines. Under MUF it is the last, and the others share the remaining time by
+//! laxity.
 
 use std::fmt;
 use std::process::Command;
@@ -42,7 +44,7 @@ struct Task {
     name: &'static str,
     period: Duration,
     criticality: i32,
-    /// Priority that the rate gives.
+    /// Priority according to the rate.
     priority: i16,
 }
 
@@ -57,10 +59,10 @@ const TASKS: [Task; 3] = [
     },
 ];
 
-/// Processes that a job goes through.
+/// Processes that a job passes through.
 const STAGES: u32 = 3;
 
-/// CORBA priority of threads that wait for a job: whoever is released must be able to say how urgent he is.
+/// CORBA priority of threads that wait for a job: a released thread must be able to declare its urgency.
 const RELEASING: i16 = 90;
 
 /// CORBA priorities of jobs.
@@ -70,9 +72,9 @@ const JOBS: (i16, i16) = (10, 80);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Discipline {
-    /// Fixed priorities, the higher the rate the higher
+    /// Fixed priorities by rate
     Fp,
-    /// The more critical first, then the less laxity
+    /// Criticality first, then laxity
     Muf,
 }
 
@@ -88,7 +90,7 @@ impl Discipline {
 /// Options of `oxbench control threads`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Time that all jobs together ask of the processor, in percent
+    /// Time that all jobs together need, in percent of the processor
     #[arg(long, value_delimiter = ',', default_values_t = [60, 80, 100, 120, 140, 160])]
     load: Vec<u32>,
 
@@ -112,7 +114,7 @@ pub(crate) struct SideOptions {
     /// Object of the next process
     #[arg(long)]
     next: Option<String>,
-    /// Jobs begin here, for so many seconds
+    /// Begin jobs here, for this number of seconds
     #[arg(long)]
     seconds: Option<u64>,
     #[arg(long, default_value_t = 0)]
@@ -145,7 +147,7 @@ struct Jobs {
 }
 
 impl Jobs {
-    /// Percentage that was in time.
+    /// Returns the percentage that was in time.
     fn share(self) -> f64 {
         f64::from(self.in_time) / f64::from(self.released.max(1)) * 100.0
     }
@@ -218,7 +220,7 @@ fn side<S: Scheduler>(
     parameter: impl Fn(&Task, Duration, Duration) -> Result<S::Parameter> + Sync,
 ) -> Result {
     let scheduling = RtScheduling::new(scheduler);
-    // A thread of a lane stays with its connection, and a client trusts its own, from one period to the next.
+    // A thread of a lane keeps its connection, and a client trusts its own, from one period to the next.
     let orb = Orb::builder()
         .listen("iiop://127.0.0.1:0")
         .setting("SchedPolicy", "SCHED_FIFO")
@@ -248,7 +250,7 @@ fn side<S: Scheduler>(
     Ok(())
 }
 
-/// Activates the servant of a process in a lane of threads that take requests before any job runs.
+/// Activates the servant of a process in a lane whose threads accept requests before any job runs.
 fn offer(orb: &Orb, next: Option<CubingRef>) -> Result<CubingRef> {
     let lane = ThreadpoolLane::new(Priority::new(RELEASING)?, TASKS.len() + 1);
     let pool = orb.create_threadpool(Threadpool::with_lanes(vec![lane]))?;
@@ -265,7 +267,7 @@ fn offer(orb: &Orb, next: Option<CubingRef>) -> Result<CubingRef> {
     Ok(poa.activate(Stage { next })?)
 }
 
-/// Computes, and has the next process compute.
+/// Servant that computes, and calls the next process.
 #[derive(Debug)]
 struct Stage {
     next: Option<CubingRef>,
@@ -323,7 +325,7 @@ impl<S: Scheduler> Head<'_, S> {
         let work = task.period * self.load / 100 / tasks;
         let part = work / STAGES;
         let microseconds = part.as_micros() as u32;
-        // The connection, before it counts.
+        // Makes the connection before times count.
         self.next.cube(0)?;
         let released =
             (Duration::from_secs(self.seconds).as_nanos() / task.period.as_nanos()) as u32;
@@ -332,7 +334,7 @@ impl<S: Scheduler> Head<'_, S> {
             let release = begin + task.period * job;
             let deadline = release + task.period;
             sleep_until(release);
-            // Its time has passed while the last one ran.
+            // Its time passed while the last job ran.
             let left = deadline.saturating_sub(now());
             if left.is_zero() {
                 continue;
@@ -374,7 +376,7 @@ impl Report {
         self.points.iter().filter(move |it| it.discipline == discipline)
     }
 
-    /// Draws jobs in time along the load: a panel for each discipline, a line for each task.
+    /// Draws timely jobs over the load: a panel for each discipline, a line for each task.
     fn drawing(&self) -> Drawing {
         let panels = Discipline::value_variants().iter().map(|&discipline| {
             let lines = TASKS.iter().enumerate().map(|(at, task)| {

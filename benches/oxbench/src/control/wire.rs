@@ -1,9 +1,10 @@
-//! `oxbench control wire`: an urgent client and much bulk share a slow link, with and without queues by priority.
+//! `oxbench control wire`: an urgent client and heavy bulk traffic share a slow link, with and without queues by
+//! priority.
 //!
-//! Server and client are in network namespaces of this run's own, connected by a pair of veth devices. What the server sends
-//! passes a bucket of tokens: the link. Bulk clients fetch large answers from a lane of low priority without a pause and keep
-//! the link full; an urgent client fetches small ones from a lane of high priority. The lanes mark what they send, and the
-//! queue of the device goes by the mark, or does not.
+//! Server and client are in separate network namespaces, connected by a pair of veth devices. A token bucket, which
+//! represents the link, limits the server's traffic. Bulk clients continuously fetch large answers from a low-priority
+//! lane and keep the link full; an urgent client fetches small ones from a high-priority lane. The lanes mark their
+//! packets, and the device's queueing discipline honours the mark, or does not.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,15 +38,15 @@ mod generated {
 
 use generated::oxbench::{Wire, WireRef};
 
-/// Set in the process that has namespaces of its own.
+/// Variable set in the process with its own namespaces.
 const INSIDE: &str = "OXBENCH_CONTROL_WIRE";
 
 const SERVER: &str = "10.78.1.2";
 const CLIENT: &str = "10.78.1.1";
-/// The devices of both ends.
+/// Devices of both ends.
 const DEVICES: [&str; 2] = ["oxbench-c", "oxbench-s"];
 
-/// CORBA priorities of the lanes, which are those of SCHED_FIFO.
+/// CORBA priorities of the lanes, equal to those of SCHED_FIFO.
 const PRIORITIES: [i16; 2] = [10, 60];
 
 /// DSCP and SO_PRIORITY of the lanes.
@@ -59,20 +60,20 @@ const URGENT: u32 = 64;
 /// Time between urgent calls.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// Octets that wait for the link at most where bulk waits.
+/// Most octets that wait for the link in the bulk queue.
 const LIMIT: u32 = 400_000;
 
-/// Order in which packets leave at the link.
+/// Order in which packets leave on the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Queueing {
-    /// Nobody: there is no bulk
+    /// Urgent calls without bulk traffic
     Alone,
-    /// Whoever came first
+    /// Order of arrival
     None,
-    /// By the SO_PRIORITY of lanes (pfifo_fast)
+    /// Order by the SO_PRIORITY of lanes (pfifo_fast)
     Priority,
-    /// By the DSCP of lanes (htb with u32)
+    /// Order by the DSCP of lanes (htb with u32)
     Mark,
 }
 
@@ -111,11 +112,11 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     bulk: u32,
 
-    /// Time of each point, in seconds
+    /// Seconds of measurement for each point
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
 
-    /// Measure each point for a second only
+    /// Measure each point for one second only
     #[arg(long)]
     quick: bool,
 
@@ -148,7 +149,7 @@ struct Point {
     max_ns: u64,
     /// Payload of bulk, in Mbit/s.
     bulk_mbit: f64,
-    /// Ascending.
+    /// Round trips in nanoseconds, ascending.
     #[serde(skip)]
     samples: Vec<u64>,
 }
@@ -179,7 +180,7 @@ pub(crate) fn run(options: &Options) -> Result {
     options.output.show(&report, verdicts, Report::drawing)
 }
 
-/// Runs this command again in namespaces of its own: all of them end with it.
+/// Runs this command again in its own namespaces, which end with it.
 fn enter() -> Result {
     let status = Command::new("unshare")
         .args(["--net", "--mount", "--fork", "--kill-child"])
@@ -223,17 +224,17 @@ fn connect() -> Result {
     system(&format!("ip link set {there} netns server"))?;
     for (inside, device, address) in [("", here, CLIENT), ("-n server ", there, SERVER)] {
         system(&format!("ip {inside}addr add {address}/24 dev {device}"))?;
-        // Packets of the size that a wire has.
+        // Disables segmentation offload, so that packets have the size of a real link's.
         system(&format!("ip {inside}link set {device} gso_max_segs 1 up"))?;
     }
     Ok(())
 }
 
-/// Gives the server's device a link of this rate, and the queue.
+/// Sets the link's rate and queueing discipline at the server's device.
 fn queue(queueing: Queueing, rate: u32) -> Result {
     let device = DEVICES[1];
     let tc = |rest: String| system(&format!("ip netns exec server tc {rest}"));
-    // There is none the first time.
+    // The first time, there is none to delete.
     let _ = tc(format!("qdisc del dev {device} root"));
     let bucket = format!("rate {rate}mbit burst 4000");
     match queueing {
@@ -330,7 +331,7 @@ fn fetch_bulk(reference: &str, over: &AtomicBool, fetched: &AtomicU64) -> Result
     Ok(())
 }
 
-/// Calls in each period, and returns how long each call took, in nanoseconds.
+/// Calls in each period, and returns the time of each call, in nanoseconds.
 fn call(reference: &str, time: Duration) -> Result<Vec<u64>> {
     let orb = client(PRIORITIES[1])?;
     let object: WireRef = orb.resolve(reference)?;
@@ -349,7 +350,7 @@ fn call(reference: &str, time: Duration) -> Result<Vec<u64>> {
     Ok(samples)
 }
 
-/// What the largest answer holds.
+/// Contents of the largest answer.
 static ANSWER: [u8; BULK as usize] = [7; BULK as usize];
 
 struct Answers;
@@ -400,13 +401,13 @@ impl Report {
         self.points.iter().find(|point| point.queueing == queueing)
     }
 
-    /// Ratio of the urgent client's p99 to that without queues by priority.
+    /// Returns the ratio of the urgent client's p99 to that without queues by priority.
     fn to_none(&self, queueing: Queueing) -> Option<Ratio> {
         let (these, those) = (self.of(queueing)?, self.of(Queueing::None)?);
         Some(Ratio::of(&these.samples, &those.samples, 0.99))
     }
 
-    /// Part of the link that bulk has.
+    /// Returns the share of the link that bulk traffic gets.
     fn share(&self, queueing: Queueing) -> Option<Ratio> {
         let point = self.of(queueing)?;
         Some(Ratio::exactly(point.bulk_mbit / f64::from(self.rate_mbit)))
@@ -449,7 +450,7 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// Draws how many of the urgent calls took no longer: a line for each queueing.
+    /// Draws the distribution of urgent call times: a line for each queueing.
     fn drawing(&self) -> Drawing {
         let lines = self.points.iter().map(|point| {
             let count = point.samples.len() as f64;

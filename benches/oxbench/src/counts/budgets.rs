@@ -1,4 +1,4 @@
-//! Instructions that budgets cost a server for a request that is within them.
+//! Server instructions that budgets add to a request within them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::experiment::EXPERIMENTS;
 use crate::peers::Contender;
 use crate::table::Table;
 
-/// Budgets, as `-ORBBudget` has them, that no ping exceeds.
+/// Budgets in the form of `-ORBBudget` that no ping exceeds.
 const KINDS: [(&str, &str); 4] = [
     ("a rate of the operation", "operation oxbench::Probe::ping requests=1000000000 burst=1000000"),
     ("a rate of each client", "clients requests=1000000000 burst=1000000"),
@@ -22,20 +22,20 @@ const KINDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Most instructions of a request more: where one budget of a rate looks at it, one of processor time, and two of both kinds.
-/// The aim is 60 for each budget: finding the accounts, and a request's own place to charge them, cost most of what is above
-/// it. A system call that reads a clock counts as the instructions before and after it.
+/// Most additional instructions of a request: with one budget of a rate, one of processor time, and two of both kinds.
+/// The target is 60 for each budget; most of the excess is the lookup of the accounts and of the request's entry in
+/// them. A system call that reads a clock counts as the instructions before and after it.
 const MOST: f64 = 520.0;
 const MOST_OF_TIME: f64 = 800.0;
 const MOST_OF_ALL: f64 = 880.0;
 
-/// Fewer than these are none.
+/// Fewest instructions that prove a budget to be in effect.
 const LEAST: f64 = 5.0;
 
-/// Name of the option's variable.
+/// Environment variable of the option.
 const VARIABLE: &str = "OXORB_BUDGET";
 
-/// Instructions of the server for a ping, without budgets and with them.
+/// Server instructions for a ping, without budgets and with them.
 #[derive(Debug, Serialize)]
 pub(super) struct Budgets {
     without: f64,
@@ -48,7 +48,7 @@ struct Row {
     more: f64,
 }
 
-/// Counts.
+/// Counts the instructions.
 pub(super) fn count(contender: &Contender) -> Result<Budgets> {
     let without = server(contender, &[])?;
     let rows = KINDS.into_iter().map(|(kind, budgets)| {
@@ -68,7 +68,7 @@ fn server(contender: &Contender, environment: Environment<'_>) -> Result<f64> {
 }
 
 impl Budgets {
-    /// A sentence for each bound that is broken.
+    /// Returns a sentence for each exceeded bound.
     pub(super) fn broken(&self) -> Vec<String> {
         let broken = self.rows.iter().filter_map(|row| {
             let bound = match row.kind {
@@ -80,7 +80,7 @@ impl Budgets {
             (*more > bound)
                 .then(|| format!("{more:.0} instructions for {kind}, {bound} allowed"))
                 .or_else(|| {
-                    // Budgets that were not read, or forgotten on the way, cost nothing.
+                    // Budgets that were not read, or lost on the way, cost nothing.
                     (*more < LEAST)
                         .then(|| format!("{more:.0} instructions for {kind}: nothing was counted"))
                 })

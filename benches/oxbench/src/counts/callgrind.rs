@@ -6,17 +6,17 @@ use std::process::Command;
 
 use crate::Result;
 
-/// Whether it can be had here.
+/// Reports whether valgrind is installed.
 pub(crate) fn is_available() -> bool {
     let version = Command::new("valgrind").arg("--version").output();
     version.is_ok_and(|output| output.status.success())
 }
 
-/// Where callgrind writes about one process.
+/// Callgrind's output file for one process.
 pub(crate) struct Log(PathBuf);
 
 impl Log {
-    /// A new one; `name` tells it from others of this run.
+    /// Returns a new log; `name` is unique within this run.
     pub(crate) fn new(name: &str) -> Log {
         let file = format!("oxbench-callgrind-{}-{name}", std::process::id());
         Log(std::env::temp_dir().join(file))
@@ -31,7 +31,7 @@ impl Log {
         wrapped
     }
 
-    /// Instructions that the process, which has ended, executed.
+    /// Returns the number of instructions that the ended process executed.
     pub(crate) fn instructions(self) -> Result<u64> {
         read(&self.0)
     }
@@ -43,7 +43,7 @@ fn read(log: &Path) -> Result<u64> {
     parse(&text).ok_or_else(|| format!("callgrind told no count:\n{text}").into())
 }
 
-/// The line `==17== Collected : 123456`.
+/// Parses the line `==17== Collected : 123456`.
 fn parse(text: &str) -> Option<u64> {
     let (_, count) = text.lines().find_map(|line| line.split_once("Collected : "))?;
     count.trim().parse().ok()

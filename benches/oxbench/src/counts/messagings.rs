@@ -1,4 +1,4 @@
-//! Costs of a ping over each messaging: the light ones may take no more than GIOP of anything.
+//! Costs of a ping over each messaging: the light ones must not exceed GIOP in any count.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::peers::{self, Peer};
 use crate::protocols::matrix::{self, Maker, Protocol, Transport};
 use crate::table::Table;
 
-/// Messagings over TCP, each to take no more instructions than the one before it.
+/// Messagings over TCP, each of which must take no more instructions than the one before it.
 const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
 
-/// Share by which one build or run of the same messaging differs from another: where keys happen to lie decides how many
-/// instructions it takes to compare them.
+/// Relative difference between builds or runs of the same messaging: the addresses of keys affect the instructions of
+/// comparing them.
 const NOISE: f64 = 0.01;
 
 /// Counts of a ping over GIOP and over each light messaging.
@@ -46,7 +46,7 @@ fn over_tcp(maker: Maker) -> &'static Protocol {
 }
 
 impl Messagings {
-    /// A sentence for each bound that is broken.
+    /// Returns a sentence for each exceeded bound.
     pub(super) fn broken(&self) -> Vec<String> {
         let each = self.rows.iter().skip(1).flat_map(Row::above);
         let pairs = self.rows.windows(2).filter_map(|pair| {
@@ -74,12 +74,12 @@ impl Row {
         }
     }
 
-    /// Returns the instructions of both sides where they can be counted.
+    /// Returns the instructions of both sides if they can be counted.
     fn instructions(&self) -> Option<f64> {
         Some(self.client.instructions? + self.server.instructions?)
     }
 
-    /// A sentence for each bound of a ping that is broken.
+    /// Returns a sentence for each exceeded bound of a ping.
     fn above(&self) -> Vec<String> {
         let sides = [
             ("client", &self.client, BOUNDS.client_instructions),

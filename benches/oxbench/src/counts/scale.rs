@@ -1,5 +1,5 @@
-//! Instructions from a request's octets to its upcall, among one and among many objects, operations and POAs within
-//! POAs, which must not grow; and the instructions of calls within the process.
+//! Instructions from a request's octets to its upcall, with one and with many objects, operations and nested POAs,
+//! which must not grow; and the instructions of calls within the process.
 
 use std::fmt;
 use std::process::Command;
@@ -18,10 +18,10 @@ use crate::table::Table;
 const FEW: u32 = 1_000;
 const MANY: u32 = 5_000;
 
-/// How much more a request may cost among many: longer names and keys, and what hashing varies.
+/// Permitted growth of a request's cost with many: longer names and keys, and variation of hashing.
 const GROWTH: f64 = 1.15;
 
-/// What grows, how it is found, and how many there are.
+/// Quantity that grows, its lookup, and the numbers to count.
 const ROWS: [(Shape, [usize; 3]); 5] = [
     (Shape::Objects, [1, 100, 100_000]),
     (Shape::NamedObjects, [1, 100, 100_000]),
@@ -30,29 +30,29 @@ const ROWS: [(Shape, [usize; 3]); 5] = [
     (Shape::Depth, [1, 10, 100]),
 ];
 
-/// Searches one by one, which the gate has to see, or it sees nothing.
+/// Linear searches, which the gate must detect to prove that it works.
 const PLANTED: [(Shape, [usize; 2]); 2] =
     [(Shape::SearchedObjects, [1, 100]), (Shape::SearchedOperations, [1, 100])];
 
-/// Most instructions of a direct call, from a thread of the application and within a lane. Measured in cargo's
-/// release profile: 782 and 1,004.
+/// Most instructions of a direct call, from a thread of the application and within a lane. Measured in cargo's release
+/// profile: 782 and 1,004.
 const DIRECT: f64 = 800.0;
 const WITHIN_LANE: f64 = 1050.0;
 
-/// Everything counted.
+/// All counts.
 #[derive(Debug, Serialize)]
 pub(super) struct Scale {
     rows: Vec<Row>,
     calls: Vec<Call>,
 }
 
-/// Instructions of a request among more and more.
+/// Instructions of a request with growing numbers.
 #[derive(Debug, Serialize)]
 struct Row {
     of: String,
-    /// How many, and the instructions of one request.
+    /// Numbers, each with the instructions of one request.
     points: Vec<(usize, f64)>,
-    /// The gate has to fail.
+    /// Whether the gate has to fail.
     planted: bool,
 }
 
@@ -63,7 +63,7 @@ struct Call {
     instructions: f64,
 }
 
-/// Counts, on as many processors as there are.
+/// Counts the instructions of all rows and calls.
 pub(super) fn count() -> Result<Scale> {
     let real = ROWS.iter().flat_map(|(shape, sizes)| {
         let sizes = sizes.iter();
@@ -90,19 +90,19 @@ pub(super) fn count() -> Result<Scale> {
     Ok(Scale { rows, calls: calls.collect::<Result<_>>()? })
 }
 
-/// As the command line has it.
+/// Returns the name on the command line.
 fn name(value: &impl ValueEnum) -> String {
     let value = value.to_possible_value().expect("none is skipped");
     value.get_name().to_owned()
 }
 
-/// Objects from which on setting them up takes so many instructions that what varies in them shows in one difference.
+/// Number of objects from which on setup takes so many instructions that its variation affects a difference.
 const LARGE: usize = 10_000;
 
-/// Requests among so many objects: what varies is divided by them.
+/// Requests for that many objects: the variation is divided by this number.
 const VERY_MANY: u32 = 41_000;
 
-/// Instructions of one request among `many`: of a large number of objects, the median of three counts.
+/// Returns the instructions of one request among `many`; for a large number of objects, the median of three counts.
 fn steady(args: &[String], many: usize) -> Result<f64> {
     let (times, last) = match many < LARGE {
         true => (1, MANY),
@@ -114,7 +114,8 @@ fn steady(args: &[String], many: usize) -> Result<f64> {
     Ok(counted[times / 2])
 }
 
-/// Instructions of one request or call of a side of this program, which is told how many last: of `last` and of [`FEW`].
+/// Returns the instructions of one request or call of a side of this program, which gets the number as its last
+/// argument: from `last` and [`FEW`].
 fn difference(args: &[String], last: u32) -> Result<f64> {
     let count = |times: u32| -> Result<u64> {
         let log = Log::new(&format!("{}-{times}", args.join("-")));
@@ -137,7 +138,7 @@ fn difference(args: &[String], last: u32) -> Result<f64> {
 }
 
 impl Scale {
-    /// A sentence for each bound that is broken.
+    /// Returns a sentence for each exceeded bound.
     pub(super) fn broken(&self) -> Vec<String> {
         let rows = self.rows.iter().filter_map(Row::broken);
         let calls = self.calls.iter().filter_map(Call::broken);

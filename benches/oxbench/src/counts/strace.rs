@@ -10,25 +10,25 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
 
-/// How often each system call was made, by name.
+/// Number of calls of each system call, by name.
 pub(crate) type Calls = BTreeMap<String, u64>;
 
-/// strace, attached to all threads of one process, those included that it starts later.
+/// strace attached to all threads of one process, including threads that start later.
 pub(crate) struct Strace {
     child: Child,
-    // Held open until the end: strace reports on it.
+    // Held open until the end: strace writes to it.
     _report: BufReader<std::process::ChildStderr>,
     summary: PathBuf,
 }
 
 impl Strace {
-    /// Whether it can be had here.
+    /// Reports whether strace is installed.
     pub(crate) fn is_available() -> bool {
         let version = Command::new("strace").arg("-V").output();
         version.is_ok_and(|output| output.status.success())
     }
 
-    /// Attaches to the process `id` and returns when it counts.
+    /// Attaches to the process `id`, and returns when counting has begun.
     pub(crate) fn attach(id: u32) -> Result<Strace> {
         let summary = std::env::temp_dir().join(format!("oxbench-{}-{id}", std::process::id()));
         let mut child = Command::new("strace")
@@ -50,7 +50,7 @@ impl Strace {
         Ok(Strace { child, _report: report, summary })
     }
 
-    /// Detaches and tells what it counted.
+    /// Detaches and returns the counts.
     pub(crate) fn detach(mut self) -> Result<Calls> {
         kill_process(Pid::from_child(&self.child), Signal::INT)?;
         self.child.wait()?;

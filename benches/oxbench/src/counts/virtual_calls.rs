@@ -1,7 +1,8 @@
-//! Virtual calls of a process: calls through a register or a table in memory, as `dyn` methods and function pointers are.
+//! Virtual calls of a process: calls through a register or a table in memory, as by `dyn` methods and function
+//! pointers.
 //!
-//! The disassembly tells which instructions those are, callgrind how often each called a function of this program. Calls of
-//! libraries are none, and neither are jumps of a `match`.
+//! The disassembly identifies these instructions, callgrind counts how often each one called a function of this
+//! program. Calls of libraries do not count, nor do jumps of a `match`.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,17 +11,17 @@ use std::process::Command;
 
 use crate::Result;
 
-/// Whether the disassembler can be had here.
+/// Reports whether the disassembler is installed.
 pub(super) fn is_available() -> bool {
     let version = Command::new("objdump").arg("--version").output();
     version.is_ok_and(|output| output.status.success())
 }
 
-/// Addresses in a program of its virtual calls.
+/// Addresses of the virtual calls in a program.
 pub(super) struct Sites(HashSet<u64>);
 
 impl Sites {
-    /// Reads them from the disassembly of a program.
+    /// Reads the addresses from the disassembly of a program.
     pub(super) fn of(program: &Path) -> Result<Sites> {
         let output =
             Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(program).output()?;
@@ -32,7 +33,7 @@ impl Sites {
     }
 }
 
-/// The address of a line of the disassembly, if it is a virtual call.
+/// Returns the address of a line of the disassembly, if it is a virtual call.
 fn site(line: &str) -> Option<u64> {
     let (address, code) = line.trim_start().split_once(':')?;
     let mut words = code.split_whitespace();
@@ -49,11 +50,11 @@ fn site(line: &str) -> Option<u64> {
     virtual_call.then(|| u64::from_str_radix(address, 16).ok())?
 }
 
-/// Where callgrind writes what each instruction of one process cost.
+/// Callgrind's output file with the cost of each instruction of one process.
 pub(super) struct Profile(PathBuf);
 
 impl Profile {
-    /// A new one; `name` tells it from others of this run.
+    /// Returns a new profile; `name` is unique within this run.
     pub(super) fn new(name: &str) -> Profile {
         let file = format!("oxbench-virtual-{}-{name}", std::process::id());
         Profile(std::env::temp_dir().join(file))
@@ -74,7 +75,7 @@ impl Profile {
         wrapped
     }
 
-    /// Virtual calls that the process, which has ended, made in its own program.
+    /// Returns the number of virtual calls that the ended process made in its own program.
     pub(super) fn virtual_calls(self, program: &Path, sites: &Sites) -> Result<u64> {
         let text = fs::read_to_string(&self.0)?;
         fs::remove_file(&self.0)?;
@@ -85,9 +86,9 @@ impl Profile {
     }
 }
 
-/// Sums the calls that the sites made to functions of the program itself: a function of a library whose address lies in a
-/// register is none of ours. `cob=` names the object of what is called where it is another one, `calls=COUNT` how often, and
-/// the line after that begins with the address of the site.
+/// Sums the calls from the sites to functions of the program itself; functions of libraries called through a register
+/// do not count. `cob=` names the object of the called function if it is another one, `calls=COUNT` the number of
+/// calls, and the next line begins with the address of the site.
 fn count(text: &str, program: &str, sites: &Sites) -> u64 {
     let (mut ours, mut called_ours, mut calls, mut sum) = (false, true, None, 0);
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! Conventional layered demultiplexing (A6.7, A6.11): what an ORB does that was put together from layers, each with tables
-//! of its own, as the baseline of OxORB's one step.
+//! Conventional layered demultiplexing (A6.7, A6.11), the baseline for OxORB's single step: an ORB composed of layers,
+//! each with its own tables.
 //!
 //! ```text
 //! 1, 2  the operating system: connection and process      not here: the same for all
@@ -16,21 +16,21 @@ use oxorb::__gen::Operations;
 use oxorb::{CompletionStatus, Outcome, Servant, SystemException, Upcall};
 use oxorb_sys::sync::{Mutex, RwLock};
 
-/// The layers above the ORB core.
+/// Layers above the ORB core.
 #[derive(Default)]
 pub(super) struct Layers {
     root: Level,
     skeletons: HashMap<String, Skeleton>,
 }
 
-/// One object adapter.
+/// Object adapter at one level.
 #[derive(Default)]
 struct Level {
     below: RwLock<HashMap<String, Arc<Level>>>,
     servants: Mutex<HashMap<Vec<u8>, Arc<dyn Servant>>>,
 }
 
-/// What knows the operations of one interface.
+/// Operations of one interface.
 struct Skeleton(Operations);
 
 impl Layers {
@@ -39,7 +39,7 @@ impl Layers {
         self.skeletons.insert(id, Skeleton(operations));
     }
 
-    /// Puts an object below so many adapters; its key.
+    /// Adds an object below `depth` adapters; returns its key.
     pub(super) fn add(&self, depth: usize, id: &str, servant: Arc<dyn Servant>) -> Vec<u8> {
         let mut path = String::new();
         let mut place: Option<Arc<Level>> = None;
@@ -59,7 +59,7 @@ impl Layers {
         (path + id).into_bytes()
     }
 
-    /// Steps 3 to 6, and the upcall.
+    /// Performs steps 3 to 6, and the upcall.
     pub(super) fn serve(&self, mut upcall: Upcall<'_>) -> Outcome {
         match self.find(upcall.object_key(), upcall.operation()) {
             Some((servant, place)) => {

@@ -1,4 +1,4 @@
-//! POAs, objects, and requests for them as they would arrive.
+//! POAs, objects, and requests for them as received from clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,20 +14,20 @@ use super::layered::Layers;
 use crate::Result;
 use crate::wire;
 
-/// How something is found.
+/// Kind of lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    /// Where the key says.
+    /// Index in the key.
     Place,
     Hash,
     Perfect,
     Binary,
     Linear,
-    /// Layer by layer, not in OxORB.
+    /// Lookup layer by layer, outside OxORB.
     Layers,
 }
 
-/// Requests of one measurement, and the ORB they are for.
+/// Requests of one measurement, and their ORB.
 pub(super) struct Requests {
     orb: Orb,
     servant: Arc<Counter>,
@@ -35,18 +35,18 @@ pub(super) struct Requests {
     through: Through,
 }
 
-/// Who finds the servant.
+/// Code that finds the servant.
 enum Through {
     Adapter,
     Layers(Layers),
-    /// Nobody: what remains is the request and the upcall.
+    /// Fixed result without a lookup: only the request and the upcall remain.
     Nothing,
 }
 
 /// Most different requests of one measurement.
 const MOST: usize = 20_000;
 
-/// Counts its upcalls, by operation found.
+/// Servant that counts its upcalls by operation.
 struct Counter {
     operations: Operations,
     found: AtomicUsize,
@@ -80,7 +80,7 @@ impl Servant for Counter {
     }
 }
 
-/// So many of them, found so.
+/// Returns `many` operations with this lookup.
 fn operations(by: By, many: usize) -> Operations {
     let names: Vec<&'static str> = (0..many).map(|n| &*String::leak(operation(n))).collect();
     let names: &'static [&'static str] = names.leak();
@@ -102,7 +102,7 @@ fn operation(n: usize) -> String {
     format!("operation_number_{n}")
 }
 
-/// A request as it arrives.
+/// Returns a request as received from a client.
 fn request(object: &ObjectRef, operation_number: usize, slot: Option<u16>) -> Result<Detached> {
     let url = Corbaloc::from_ior(object.reference().ior()).ok_or("the reference has no address")?;
     let key = url.key;
@@ -111,7 +111,7 @@ fn request(object: &ObjectRef, operation_number: usize, slot: Option<u16>) -> Re
 }
 
 impl Requests {
-    /// For each of many objects, one operation.
+    /// Makes requests to many objects, with one operation each.
     pub(super) fn to_objects(by: By, many: usize) -> Result<Requests> {
         let (orb, servant) = (Requests::orb()?, Counter::new(By::Perfect, 1));
         let place = by == By::Place;
@@ -134,7 +134,7 @@ impl Requests {
         let known = if by == By::Perfect { many } else { 0 };
         let poa = builder.known_ids((0..known).map(id)).create()?;
         let mut requests = Vec::new();
-        // Of a million objects some thousands, spread over all.
+        // Of a million objects, some thousands, spread over all.
         let step = many.div_ceil(MOST);
         for n in 0..many {
             let reference = match place {
@@ -149,7 +149,7 @@ impl Requests {
         Ok(Requests::new(orb, servant, requests))
     }
 
-    /// For each of many operations of one object.
+    /// Makes requests to many operations of one object.
     pub(super) fn to_operations(by: By, many: usize) -> Result<Requests> {
         let (orb, servant) = (Requests::orb()?, Counter::new(by, many));
         let object = ObjectRef::from_ref(orb.root_poa().activate_servant(servant.clone())?);
@@ -161,7 +161,7 @@ impl Requests {
         Ok(Requests::new(orb, servant, requests))
     }
 
-    /// For one object at the bottom of a chain of POAs.
+    /// Makes requests to one object at the bottom of a chain of POAs.
     pub(super) fn to_depth(by: By, depth: usize) -> Result<Requests> {
         let (orb, servant) = (Requests::orb()?, Counter::new(By::Perfect, 1));
         let policies = match by {
@@ -185,7 +185,7 @@ impl Requests {
         Ok(Requests::new(orb, servant, requests))
     }
 
-    /// For each of 100 objects at the bottom of a chain of POAs, one of 50 operations.
+    /// Makes requests to each of 100 objects at the bottom of a chain of POAs, with one of 50 operations each.
     pub(super) fn to_layers(by: By, depth: usize) -> Result<Requests> {
         const OBJECTS: usize = 100;
         const MANY: usize = 50;
@@ -218,7 +218,7 @@ impl Requests {
         Ok(Requests::new(orb, servant, requests))
     }
 
-    /// Nothing is looked for: what a request costs else.
+    /// Makes requests without a lookup: the remaining cost of a request.
     pub(super) fn to_nothing() -> Result<Requests> {
         let mut requests = Requests::to_layers(By::Place, 4)?;
         requests.through = Through::Nothing;
@@ -238,7 +238,7 @@ impl Requests {
         self.requests.len()
     }
 
-    /// Serves each once.
+    /// Serves each request once.
     pub(super) fn serve(&self) {
         for request in &self.requests {
             let reply = match &self.through {
@@ -254,7 +254,7 @@ impl Requests {
         }
     }
 
-    /// Serves so many requests, over and over.
+    /// Serves `requests` requests, cyclically.
     pub(super) fn serve_some(&self, requests: usize) {
         for request in self.requests.iter().cycle().take(requests) {
             let reply = request.dispatch(&self.orb);
@@ -262,13 +262,13 @@ impl Requests {
         }
     }
 
-    /// So many requests reached the servant.
+    /// Checks that `requests` requests reached the servant.
     pub(super) fn check_served(&self, requests: usize) {
         let found = self.servant.found.load(Ordering::Relaxed);
         assert_eq!(found, requests, "requests went astray");
     }
 
-    /// All of them reached the servant in each of so many laps.
+    /// Checks that all requests reached the servant in each of `laps` laps.
     pub(super) fn check(&self, laps: usize) {
         self.check_served(laps * self.requests.len());
     }
@@ -276,12 +276,12 @@ impl Requests {
 
 impl Drop for Requests {
     fn drop(&mut self) {
-        // Nothing listens for long, and nobody has called.
+        // No endpoint listens for long, and no client has called.
         let _ = self.orb.shutdown(true);
     }
 }
 
-/// The same disorder in every run.
+/// Shuffles in the same order in every run.
 fn shuffle<T>(items: &mut [T]) {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     for last in (1..items.len()).rev() {

@@ -1,4 +1,4 @@
-//! How much of a server's time is demultiplexing (A6.7; E15: about 17% in the papers' ORB).
+//! Share of demultiplexing in a server's time (A6.7; E15: about 17% in the papers' ORB).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::table::Table;
 /// Nanoseconds of a request in the server.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Share {
-    /// Processor time of all of it, kernel included: a two-way call without arguments over loopback.
+    /// Total processor time, including the kernel: a two-way call without arguments over loopback.
     pub(crate) server: f64,
-    /// Of that, finding POA, object and operation in one step.
+    /// Part of it for finding POA, object and operation in one step.
     pub(crate) one_step: f64,
-    /// The same in layers, at depth 4 with 50 operations.
+    /// Time of the same lookup in layers, at depth 4 with 50 operations.
     pub(crate) layered: f64,
 }
 
-/// Calls that are timed.
+/// Number of timed calls.
 const CALLS: u32 = 20_000;
 
 struct Empty;
@@ -38,7 +38,7 @@ impl Servant for Empty {
     }
 }
 
-/// Measures; `layers` has the times of the strategies.
+/// Measures the share; `layers` has the times of the strategies.
 pub(super) fn measure(layers: &Panel, rounds: u32) -> Result<Share> {
     let upcall = point(0, &Requests::to_nothing()?, rounds).nanoseconds;
     let of = |strategy: &str| {
@@ -53,8 +53,8 @@ pub(super) fn measure(layers: &Panel, rounds: u32) -> Result<Share> {
     })
 }
 
-/// Both sides are in this process, and the client is this thread, which reads its own replies: all other processor time
-/// is the server's. The best of five.
+/// Returns the server's processor time. Both sides are in this process, and the client is this thread, which reads its
+/// own replies: all other processor time is the server's. The best of five.
 fn server() -> Result<f64> {
     static CALL: Op = Op::twoway("call");
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build()?;

@@ -1,4 +1,4 @@
-//! OxORB's sides of `oxbench events`, and what drivers of all contenders are told on standard input:
+//! OxORB's sides of `oxbench events`, and the protocol of all contenders' drivers on standard input and output:
 //!
 //! ```text
 //! < ready
@@ -25,14 +25,14 @@ use crate::{Result, session};
 
 /// Type and source of the events that are measured.
 const KEY: (i32, i32) = (17, 1);
-/// First type that consumers want whose filters do not match.
+/// First type wanted by consumers whose filters do not match.
 const OTHER: i32 = 1_000;
-/// Time after which an event is lost.
+/// Time after which an event counts as lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves a channel at an endpoint until standard input closes.
 pub(crate) fn serve(endpoint: &str) -> Result {
-    // References to the channel are persistent: a port must be known before.
+    // References to the channel are persistent, so the port must be known before.
     let endpoint = match endpoint.strip_suffix(":0") {
         Some(host) => format!("{host}:{}", free_port()),
         None => endpoint.to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn serve(endpoint: &str) -> Result {
     Ok(())
 }
 
-/// Pushes to a channel as standard input says; the consumers listen at an endpoint.
+/// Pushes to a channel as requested on standard input; the consumers listen at an endpoint.
 pub(crate) fn drive(reference: &str, endpoint: &str) -> Result {
     let orb = Orb::builder()
         .listen(endpoint)
@@ -78,7 +78,7 @@ pub(crate) fn drive(reference: &str, endpoint: &str) -> Result {
     Ok(())
 }
 
-/// Pushes to a channel of this process as standard input says.
+/// Pushes to a channel of this process as requested on standard input.
 pub(crate) fn drive_local() -> Result {
     let channel = EventChannel::new(ChannelOptions::default());
     let supplier = channel.connect_supplier(None, &publishes([KEY]))?;
@@ -96,7 +96,7 @@ pub(crate) fn drive_local() -> Result {
     })
 }
 
-/// Sends what comes over a connection back, `octets` at a time.
+/// Sends octets from a connection back, `octets` at a time.
 pub(crate) fn relay(octets: usize) -> Result {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -110,7 +110,7 @@ pub(crate) fn relay(octets: usize) -> Result {
     session::announce(&address.to_string())
 }
 
-/// Sends octets to a relay and waits for them, as standard input says: two hops without any ORB.
+/// Sends octets to a relay and waits for their return, as requested on standard input: two hops without any ORB.
 pub(crate) fn drive_relay(address: &str) -> Result {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
@@ -127,7 +127,8 @@ pub(crate) fn drive_relay(address: &str) -> Result {
     })
 }
 
-/// Does the same with a thread that receives, which is what takes the time where a consumer is no part of its supplier's call.
+/// Drives a relay with a separate receiving thread, which accounts for most of the time if a consumer is no part of its
+/// supplier's call.
 pub(crate) fn drive_relay_apart(address: &str) -> Result {
     listen(|task| {
         let mut stream = TcpStream::connect(address)?;
@@ -149,18 +150,18 @@ pub(crate) fn drive_relay_apart(address: &str) -> Result {
 
 const NIL: &str = "the channel answered with a nil reference";
 
-/// Orders of a driver.
+/// Request to a driver.
 #[derive(Clone, Copy)]
 struct Task {
     consumers: u32,
     idle: u32,
     size: u32,
     events: u64,
-    /// Events on their way at once.
+    /// Most events in transit.
     window: u64,
 }
 
-/// Does each task that standard input has.
+/// Performs each task from standard input.
 fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
     let mut output = std::io::stdout().lock();
     writeln!(output, "ready")?;
@@ -185,7 +186,7 @@ fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
     Ok(())
 }
 
-/// Counts the consumers that have an event, and stops its time when the last one does.
+/// Counter of the consumers that have an event; records the time of the last one.
 struct Run {
     consumers: u32,
     began: Instant,
@@ -214,7 +215,7 @@ impl Run {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// Takes an event at a consumer.
+    /// Receives an event at a consumer.
     fn take(&self, payload: &[u8]) {
         let number = payload.first_chunk().map(|number| u64::from_ne_bytes(*number) as usize);
         let Some(number) = number.filter(|number| *number < self.arrived.len()) else {
@@ -243,7 +244,7 @@ impl Run {
         }
     }
 
-    /// Pushes all events; returns the time until each consumer has all of them.
+    /// Pushes all events; returns the time until all consumers have received all of them.
     fn push_all(&self, task: Task, mut push: impl FnMut(&Event) -> Result) -> Result<Duration> {
         let mut event = Event::default();
         (event.header.r#type, event.header.source) = KEY;

@@ -1,10 +1,10 @@
-//! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of filters that
-//! do not match, beside omniEvents, zenoh, Cyclone DDS, iceoryx2 and raw sockets.
+//! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of
+//! filters that do not match, compared with omniEvents, zenoh, Cyclone DDS, iceoryx2 and raw sockets.
 //!
-//! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer that has
-//! the event. omniEvents' push is two-way as CosEvent has it, OxORB's oneway as TAO has it. Only omniEvents, OxORB and zenoh's
-//! router have a process in the middle: the others take one hop, Cyclone DDS between two processes, zenoh's peers over
-//! TCP and iceoryx2 through shared memory within one.
+//! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer's
+//! receipt of the event. omniEvents' push is two-way according to CosEvent, OxORB's is oneway as in TAO. Only
+//! omniEvents, OxORB and zenoh's router have an intermediate process: the others take one hop, Cyclone DDS between two
+//! processes, zenoh's peers over TCP and iceoryx2 through shared memory within one.
 
 pub(crate) mod driver;
 mod report;
@@ -32,7 +32,7 @@ use crate::protocols::Folder;
 /// Options of `oxbench events`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Few events, one round, and 100 consumers at most: to see that it works
+    /// Use few events, one round, and at most 100 consumers: a test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
     events: u64,
 
-    /// Rounds of each row; in each round all contenders take their turn, beginning with another one
+    /// Rounds of each row; in each round all contenders take turns, beginning with a different one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -48,12 +48,12 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1_000)]
     most: u32,
 
-    /// CPUs of supplier and consumers, and of the channel: `0` both on one, `0,1` one each, `free` wherever the kernel puts
-    /// them. The bounds are those of one CPU
+    /// CPUs of supplier and consumers, and of the channel: `0` both on one, `0,1` one each, `free` chosen by the
+    /// kernel. The bounds apply to one CPU
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Only these contenders; all that can be had by default
+    /// Run only these contenders; default: all available ones
     #[arg(long, value_delimiter = ',')]
     contenders: Vec<Contender>,
 
@@ -65,23 +65,23 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contender {
-    /// Octets over TCP to a process that sends them back: two hops without any ORB
+    /// Octets over TCP to a process that returns them: two hops without any ORB
     Raw,
-    /// The same, received by a thread of its own that tells the one which sends
+    /// Octets like raw, received by a separate thread that notifies the sending one
     RawApart,
     /// omniEvents and a client of omniORB, with the shortest cycle of its channel
     #[value(name = "omnievents")]
     #[serde(rename = "omnievents")]
     OmniEvents,
-    /// A channel in a process of its own
+    /// A channel in its own process
     #[value(name = "oxorb")]
     #[serde(rename = "oxorb")]
     OxOrb,
-    /// A channel in a process of its own, over UNIX sockets
+    /// A channel in its own process, over UNIX sockets
     #[value(name = "oxorb-unix")]
     #[serde(rename = "oxorb-unix")]
     OxOrbUnix,
-    /// A channel in a process of its own, over shared memory
+    /// A channel in its own process, over shared memory
     #[value(name = "oxorb-shm")]
     #[serde(rename = "oxorb-shm")]
     OxOrbShm,
@@ -93,12 +93,12 @@ pub(crate) enum Contender {
     ZenohPeers,
     /// Cyclone DDS by UDP from one process to another, reliable, a reader for each consumer
     Cyclone,
-    /// iceoryx2 through shared memory, a thread that sleeps for each consumer
+    /// iceoryx2 through shared memory, with a sleeping thread for each consumer
     Iceoryx2,
 }
 
 impl Contender {
-    /// Returns the endpoint of OxORB's sides: `FILE` stands for a socket of each.
+    /// Returns the endpoint of OxORB's sides: `FILE` stands for a different socket of each.
     fn endpoint(self) -> &'static str {
         match self {
             Contender::OxOrbUnix => "uiop://FILE",
@@ -118,13 +118,13 @@ pub(crate) struct Load {
     pub(crate) idle: u32,
     /// Octets of the payload.
     pub(crate) size: u32,
-    /// Events on their way at once.
+    /// Most events in transit.
     pub(crate) window: u64,
 }
 
 const ONE: Load = Load { consumers: 1, idle: 0, size: 8, window: 1 };
 
-/// Events on their way in the rows that count events a second.
+/// Events in transit in the rows that count events per second.
 const WINDOW: u64 = 16;
 
 impl Load {
@@ -137,7 +137,7 @@ impl Load {
         all.filter(|load| load.consumers.max(load.idle) <= most).collect()
     }
 
-    /// Whether a contender can have it.
+    /// Reports whether a contender supports this load.
     fn suits(&self, contender: Contender) -> bool {
         match contender {
             Contender::Raw | Contender::RawApart => *self == Load { size: self.size, ..ONE },
@@ -154,7 +154,7 @@ impl Load {
         }
     }
 
-    /// Events of a round: fewer where each goes to many.
+    /// Returns the events of a round: fewer if each has many receivers.
     fn events(&self, wanted: u64) -> u64 {
         (wanted * 10 / u64::from(self.consumers.max(10))).max(50).min(wanted)
     }
@@ -206,7 +206,7 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// A contender whose programs are there.
+/// Contender whose programs are available.
 struct Ready {
     contender: Contender,
     programs: Programs,
@@ -214,7 +214,7 @@ struct Ready {
 
 /// Programs of a contender.
 enum Programs {
-    /// Sides of this program.
+    /// Sides in this program.
     Own,
     OmniEvents(Events),
     Other(PathBuf),
@@ -237,7 +237,8 @@ impl Programs {
     }
 }
 
-/// Those asked for, and those left out. Unless asked for: all, and what cannot be had is named and left out.
+/// Returns the requested contenders, and those left out. By default all contenders, with unavailable ones reported and
+/// left out.
 fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
     let known = match asked.is_empty() {
         true => Contender::value_variants(),
@@ -259,7 +260,7 @@ fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
 }
 
 impl Ready {
-    /// New processes each time: nothing of one load shows in the next.
+    /// Starts new processes each time, so that loads do not affect each other.
     fn measure(
         &self,
         placement: Placement,
@@ -324,7 +325,7 @@ impl Ready {
         let mut driver = Process::start(name("driver"), placement, Role::Client, &mut command)?;
         driver.expect("ready")?;
         let mut answer = String::new();
-        // The first one, a tenth as long, is for caches and connections.
+        // The first run, a tenth as long, warms caches and connections.
         for events in [events.div_ceil(10), events] {
             let Load { consumers, idle, size, window } = load;
             driver.tell(&format!("run {consumers} {idle} {size} {events} {window}"))?;

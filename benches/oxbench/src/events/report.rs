@@ -1,4 +1,4 @@
-//! Findings of `oxbench events`, and what the bounds make of them.
+//! Results of `oxbench events`, and verdicts on the bounds.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 use crate::verdict::{Verdicts, at_least, at_most, below};
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
@@ -22,7 +22,7 @@ pub(crate) struct Report {
     pub(crate) kept_out: KeptOut,
     pub(crate) rounds: u32,
     pub(crate) events: u64,
-    /// Contenders whose programs are not there, and how they are had.
+    /// Contenders whose programs are unavailable, and how to install them.
     pub(crate) left_out: Vec<String>,
     pub(crate) rows: Vec<Row>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
     pub(crate) p99: u64,
     pub(crate) p999: u64,
     pub(crate) max: u64,
-    /// Events a second that reached all consumers.
+    /// Events per second that reached all consumers.
     pub(crate) rate: u64,
 }
 
@@ -106,7 +106,7 @@ impl Report {
         let (raw, omni, local) = (Contender::Raw, Contender::OmniEvents, Contender::Local);
         let p50 = |seen: &Seen| seen.p50;
         let small = Load { ..ONE };
-        // Raw is there and back: two of the one-way hops that the bound counts in.
+        // Raw is a round trip: two of the one-way hops that the bound assumes.
         let mut verdicts: Vec<_> = [8, 1_024, 65_536]
             .map(|size| {
                 let load = Load { size, ..ONE };
@@ -153,7 +153,7 @@ impl Report {
 }
 
 impl Report {
-    /// Draws the time to the last consumer, along the consumers and along the octets of the payload.
+    /// Draws the time to the last consumer, over the number of consumers and over the octets of the payload.
     pub(super) fn drawing(&self) -> Drawing {
         let panel = |caption, name, along: fn(&Load) -> u32, of: fn(u32) -> Load| {
             let lines = Contender::value_variants().iter().map(|&contender| {

@@ -1,8 +1,8 @@
-//! Bounds of urgent calls through lanes, proved by the analysis of admission, beside the calls of the run.
+//! Bounds of urgent calls through lanes, proved by the admission analysis, compared with the calls of the run.
 //!
-//! The processors of clients and server are taken for one, which is safe and not tight: a call never has more of the two
-//! together than of one. A call's worst case is [`MARGIN`] times what 99 % of the urgent calls beside the fewest other
-//! clients took; the bounds are for all numbers of clients.
+//! The processors of clients and server are treated as one, which is safe but not tight: two processors serve a call at
+//! least as fast as one. The worst case of a call is [`MARGIN`] times the time of 99 % of the urgent calls with the
+//! fewest other clients; the bounds apply to all numbers of clients.
 
 use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use super::report::{Point, Report, Version};
 use crate::Result;
 use crate::load::Architecture;
 
-/// Worst case of a call by what nearly all of them took.
+/// Factor from the time of nearly all calls to the worst case.
 const MARGIN: u64 = 2;
 
-/// Bound of the urgent calls of one point, and what became of it.
+/// Bound of the urgent calls of one point, and its verification.
 #[derive(Debug, Serialize)]
 pub(super) struct Bound {
     pub(super) version: Version,
@@ -23,7 +23,7 @@ pub(super) struct Bound {
     pub(super) bound_ns: u64,
     pub(super) max_ns: u64,
     pub(super) calls: usize,
-    /// Number of calls that took longer.
+    /// Number of calls beyond the bound.
     pub(super) beyond: usize,
 }
 
@@ -34,14 +34,14 @@ impl Bound {
     }
 }
 
-/// Returns the bounds of all points with lanes. A point has none whose urgent calls do not fit into their period.
+/// Returns the bounds of all points with lanes, except those whose urgent calls do not fit into their period.
 pub(super) fn bounds(report: &Report) -> Result<Vec<Bound>> {
     let mut bounds = Vec::new();
     for version in [Version::Paper, Version::Saturated] {
         let line: Vec<&Point> = report.line(version, Architecture::Lanes).collect();
         let Some(fewest) = line.first() else { continue };
         let worst_case = fewest.high.p99 * MARGIN;
-        // The same for any number of clients with a lower priority: preemption is what the lanes promise.
+        // Equal for any number of clients with a lower priority: lanes promise preemption.
         let Some(bound_ns) = longest_response(worst_case, report.high_hz)? else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The bounds that the project set itself for E1, and whether a run met them. Times never fail anything.
+//! Project's bounds for E1, and verdicts on a run. Times never cause a failure.
 
 use super::Over;
 use super::report::{Point, Report, Version};
@@ -6,7 +6,7 @@ use crate::bootstrap::Ratio;
 use crate::load::Architecture;
 use crate::verdict::{Verdicts, at_least, at_most};
 
-/// Of a client of high priority.
+/// Quantile of the high-priority client.
 #[derive(Clone, Copy)]
 enum Quantile {
     P50,
@@ -21,7 +21,7 @@ impl Quantile {
         }
     }
 
-    /// Of the one by that of the other.
+    /// Returns the quantile at one point divided by that at the other.
     fn ratio(self, this: &Point, other: &Point) -> Ratio {
         Ratio::of(&this.calls, &other.calls, self.share())
     }
@@ -111,16 +111,16 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     Verdicts::new(of_lanes.into_iter().chain(urgent).chain(of_bounds))
 }
 
-/// Most times as long as the floor that an urgent call may take; over UNIX sockets less.
+/// Greatest permitted ratio of an urgent call to the floor; less over UNIX sockets.
 const FLOOR: f64 = 1.25;
 const FLOOR_UNIX: f64 = 1.1;
 
-/// Most times as long as with the fewest low clients that an urgent call may take with the most of them; over shared memory
-/// less.
+/// Greatest permitted ratio of an urgent call with the most low clients to one with the fewest; less over shared
+/// memory.
 const GROWTH: f64 = 1.5;
 const GROWTH_SHARED: f64 = 1.1;
 
-/// Most times the longest call that a proved bound may be.
+/// Greatest permitted ratio of a proved bound to the longest call.
 const TIGHT: f64 = 3.0;
 
 fn growth(line: &[&Point], of: Quantile) -> Option<Ratio> {

@@ -1,8 +1,8 @@
-//! `oxbench inversion` (E1): does a client of high priority notice those of low priority?
+//! `oxbench inversion` (E1): the effect of low-priority clients on a high-priority client.
 //!
-//! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
-//! others call back to back and keep their servant busy for 200 us of each call. `--over unix` and `--over shm` do it over UNIX sockets and
-//! shared memory (E4).
+//! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; in a saturating version, the others
+//! call back to back and keep their servant busy for 200 us in each call. `--over unix` and `--over shm` use UNIX
+//! sockets and shared memory (E4).
 
 mod bound;
 mod check;
@@ -23,7 +23,7 @@ use crate::output::CheckedOutput;
 use crate::placement::Cpus;
 use crate::protocols::Folder;
 
-/// Priorities of the two kinds of client, and of who serves them.
+/// Priorities of the two kinds of client, and of their serving threads.
 const HIGH: i16 = 60;
 const LOW: i16 = 20;
 
@@ -34,38 +34,38 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 20, 30, 40, 50])]
     lows: Vec<usize>,
 
-    /// How long each point is measured, over all rounds, in seconds
+    /// Seconds of measurement for each point, over all rounds
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
     seconds: f64,
 
-    /// Rounds of each point; in each round all architectures take their turn at one number of clients
+    /// Rounds of each point; in each round all architectures take turns with one number of clients
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
-    /// Calls a second of the high-priority client
+    /// Calls per second of the high-priority client
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
     high_hz: f64,
 
-    /// Calls a second of each low-priority client; when saturated they call back to back
+    /// Calls per second of each low-priority client; if saturated, they call back to back
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     low_hz: f64,
 
-    /// CPU time the servant uses up for each low-priority call when saturated, in us
+    /// CPU time that the servant uses for each low-priority call if saturated, in us
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     work: u32,
 
     #[command(flatten)]
     pair: Cpus,
 
-    /// Only these architectures; all that can be had by default
+    /// Run only these architectures; default: all available ones
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
-    /// Connects over these sockets
+    /// Connect over these sockets
     #[arg(long, value_enum, default_value_t = Over::Tcp)]
     over: Over,
 
-    /// Only this version of the experiment
+    /// Run only this version of the experiment
     #[arg(long)]
     only: Option<Version>,
 
@@ -81,7 +81,7 @@ enum Over {
     Tcp,
     /// UNIX sockets (E4)
     Unix,
-    /// Shared memory (E4); those that are not OxORB over UNIX sockets
+    /// Shared memory (E4); architectures other than OxORB use UNIX sockets
     Shm,
 }
 
@@ -134,14 +134,14 @@ fn measure(options: &Options) -> Result<Report> {
     );
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for version in versions {
-        // A server that is saturated leaves nothing of its CPU.
+        // A saturated server uses its whole CPU.
         let awake = match version {
             Version::Paper => options.pair.cpus.cpus(),
             Version::Saturated => options.pair.cpus.cpus_without_server(),
         };
         let quiet = Quiet::begin(&awake);
         kept_out.push((version, quiet.kept_out()));
-        // Clients in two processes are not released together.
+        // Clients in two processes have no common release.
         let taking: Vec<&Contender> = contenders
             .iter()
             .filter(|it| version == Version::Saturated || !urgent.contains(&it.architecture))
@@ -150,7 +150,7 @@ fn measure(options: &Options) -> Result<Report> {
             let tasks = options.tasks(version, lows);
             let mut seen: Vec<[Samples; 2]> = taking.iter().map(|_| Default::default()).collect();
             for round in 0..options.rounds {
-                // What drifts on the machine hits all alike, and nobody always follows the same one.
+                // Rotates, so that drift of the machine affects all alike and none always follows the same one.
                 let first = round as usize % taking.len();
                 for at in (first..taking.len()).chain(0..first) {
                     let contender = taking[at];
@@ -188,16 +188,15 @@ fn measure(options: &Options) -> Result<Report> {
 }
 
 impl Options {
-    /// The high client, then the others.
+    /// Returns the tasks of the high client, then of the others.
     fn tasks(&self, version: Version, lows: usize) -> Vec<Task> {
         let period = |hz: f64| Duration::from_secs_f64(1.0 / hz);
         let (low_period, work) = match version {
             Version::Paper => (period(self.low_hz), Duration::ZERO),
             Version::Saturated => (Duration::ZERO, Duration::from_micros(self.work.into())),
         };
-        // All are released together, as in the paper: at a tenth of what the machine can do clients that are not would
-        // never meet, and who calls first would be a matter of nothing but warm caches. What the others are waited for
-        // counts.
+        // All are released together, as in the paper: at a tenth of the machine's capacity, other clients would never
+        // overlap, and the order of calls would only depend on warm caches. Waiting for the others counts.
         let from_release = version == Version::Paper;
         let high = Task {
             object: 0,

@@ -1,4 +1,4 @@
-//! What a run found out, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 
@@ -13,36 +13,36 @@ use crate::machine::Machine;
 use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 
-/// The two versions of the experiment.
+/// Version of the experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Version {
-    /// Low-priority clients at a fixed rate, as paper 0 has it
+    /// Low-priority clients at a fixed rate, as in paper 0
     Paper,
     /// Low-priority clients back to back, and servants that work
     Saturated,
 }
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
     pub(super) placement: String,
     pub(super) over: Over,
     pub(super) kept_out: Vec<(Version, KeptOut)>,
-    /// Of each point, over all rounds.
+    /// Seconds of each point, over all rounds.
     pub(super) seconds: f64,
     pub(super) rounds: u32,
     pub(super) high_hz: f64,
     pub(super) low_hz: f64,
-    /// Microseconds of CPU time for each low call of the saturated version.
+    /// Microseconds of CPU time for each low-priority call of the saturated version.
     pub(super) work: u32,
     pub(super) points: Vec<Point>,
     /// Bounds of the points with lanes.
     pub(super) bounds: Vec<Bound>,
 }
 
-/// One architecture with one number of low-priority clients.
+/// Results of one architecture with one number of low-priority clients.
 #[derive(Debug, Serialize)]
 pub(super) struct Point {
     pub(super) version: Version,
@@ -50,7 +50,7 @@ pub(super) struct Point {
     pub(super) lows: usize,
     pub(super) high: Spread,
     pub(super) low: Spread,
-    /// Each call of the high client, in ascending order.
+    /// Time of each call of the high-priority client, in ascending order.
     #[serde(skip)]
     pub(super) calls: Samples,
 }
@@ -78,7 +78,7 @@ impl Point {
 }
 
 impl Report {
-    /// The points of one architecture, in the order of their numbers of clients.
+    /// Returns the points of one architecture, ordered by number of clients.
     pub(super) fn line(
         &self,
         version: Version,
@@ -93,7 +93,8 @@ impl Report {
 display_by_name!(Version);
 
 impl Report {
-    /// Draws p50 and p99 of the high client along the low ones: panels for each version, a line for each architecture.
+    /// Draws p50 and p99 of the high-priority client over the number of low-priority ones: panels for each version, a
+    /// line for each architecture.
     pub(super) fn drawing(&self) -> Drawing {
         let panel = |version, name, of: fn(&Point) -> u64| {
             let lines = Architecture::value_variants().iter().map(|&architecture| {

@@ -1,8 +1,8 @@
-//! `oxbench lanes` (E13, E14): three clients at fixed rates, whose calls take more and more work.
+//! `oxbench lanes` (E13, E14): three clients at fixed rates, with growing work per call.
 //!
-//! Paper 4, sections 3.3 and 3.4: controllers call workers at 25, 50 and 75 Hz with equal work. Without priorities the
-//! fastest falls behind first, and in the end all do. With a lane for each rate, the most urgent one for the highest, the
-//! slowest falls behind first and 75 Hz is kept; with the order turned round it is the reverse.
+//! Paper 4, sections 3.3 and 3.4: controllers call workers at 25, 50 and 75 Hz with equal work. Without priorities, the
+//! fastest falls behind first, and in the end all do. With a lane for each rate, the most urgent one for the highest,
+//! the slowest falls behind first and 75 Hz is kept; with the reverse order, the opposite holds.
 
 mod report;
 
@@ -18,21 +18,21 @@ use crate::machine::Machine;
 use crate::output::Output;
 use crate::placement::Cpus;
 
-/// Calls a second of each client.
+/// Calls per second of each client.
 pub(crate) const RATES: [u32; 3] = [25, 50, 75];
 
 /// Priorities in ascending order.
 const PRIORITIES: [i16; 3] = [20, 40, 60];
 
-/// Who is urgent.
+/// Order of priorities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// Nobody: no lanes, no priorities (E13)
+    /// Neither lanes nor priorities (E13)
     None,
-    /// The higher the rate, the higher the priority (E14, IRIP)
+    /// Higher priority for a higher rate (E14, IRIP)
     ByRate,
-    /// The higher the rate, the lower the priority (E14, IRDP)
+    /// Lower priority for a higher rate (E14, IRDP)
     AgainstRate,
 }
 
@@ -44,7 +44,7 @@ impl Order {
         }
     }
 
-    /// Heading of its rows.
+    /// Returns the heading of its rows.
     pub(crate) fn heading(self) -> &'static str {
         match self {
             Order::None => "no priorities",
@@ -53,7 +53,7 @@ impl Order {
         }
     }
 
-    /// Of each rate.
+    /// Returns the priority of each rate.
     fn priorities(self) -> [i16; 3] {
         let [low, middle, high] = PRIORITIES;
         match self {
@@ -66,18 +66,18 @@ impl Order {
 /// Options of `oxbench lanes`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPU time of one call, in us. Together the clients ask for 150 times as much a second
+    /// CPU time of one call, in us. All clients together request 150 times as much per second
     #[arg(long, value_delimiter = ',', default_values_t = [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 10000, 12000])]
     work: Vec<u32>,
 
-    /// How long each point is measured, in seconds
+    /// Seconds of measurement for each point
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
 
     #[command(flatten)]
     pair: Cpus,
 
-    /// Only these orders of priorities; all that can be had by default
+    /// Run only these orders of priorities; default: all available ones
     #[arg(long, value_delimiter = ',')]
     orders: Vec<Order>,
 
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result {
 
 fn measure(options: &Options) -> Result<Report> {
     let contenders = contenders(&options.orders)?;
-    // The server's CPU is asked for more than it has.
+    // The load exceeds the capacity of the server's CPU.
     let quiet = Quiet::begin(&options.pair.cpus.cpus_without_server());
     let setting =
         Setting { placement: options.pair.cpus, duration: Duration::from_secs(options.seconds) };
@@ -125,7 +125,7 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// Nobody asked for any: all, and what cannot be had is named and left out.
+/// Returns the requested orders; by default all, with unavailable ones reported and left out.
 fn contenders(asked: &[Order]) -> Result<Vec<(Order, Contender)>> {
     let mut contenders = Vec::new();
     let all = Order::value_variants();

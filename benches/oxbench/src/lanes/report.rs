@@ -1,4 +1,4 @@
-//! Which rates were kept, for reading and for programs.
+//! Rates that were kept, as text and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -23,7 +23,7 @@ pub(super) struct Report {
     pub(super) points: Vec<Point>,
 }
 
-/// One order of priorities with one amount of work.
+/// Result of one order of priorities with one amount of work.
 #[derive(Debug, Serialize)]
 pub(super) struct Point {
     pub(super) order: Order,
@@ -32,14 +32,14 @@ pub(super) struct Point {
     pub(super) clients: Vec<Client>,
 }
 
-/// What one client came to.
+/// Result of one client.
 #[derive(Debug, Serialize)]
 pub(super) struct Client {
-    /// Calls a second it wanted to make.
+    /// Intended calls per second.
     pub(super) wanted: u32,
-    /// Calls a second it made.
+    /// Actual calls per second.
     pub(super) kept: f64,
-    /// How long they took.
+    /// Times of the calls.
     pub(super) calls: Spread,
 }
 
@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// Draws rates that were kept along the work of a call, in milliseconds: a panel for each order, a line for each of `RATES`.
+/// Draws the kept rates over the work of a call, in milliseconds: a panel for each order, a line for each of `RATES`.
 pub(crate) fn kept(title: String, points: &[(Order, f64, [f64; 3])]) -> Drawing {
     let of = |order| points.iter().filter(move |(it, ..)| *it == order);
     let panel = |order| {

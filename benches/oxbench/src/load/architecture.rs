@@ -1,4 +1,4 @@
-//! Who is measured: each way to connect and to serve, beside the floor and omniORB.
+//! Architectures under test: each strategy of connecting and serving, the floor and omniORB.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::protocols::Folder;
 
-/// Load before the one that counts, where a virtual machine compiles what it runs.
+/// Load before the measured one, for just-in-time compilation by a virtual machine.
 const COMPILING: Duration = Duration::from_secs(1);
 
-/// A pair of programs and how they are set up, in the order of the report.
+/// Pair of programs and their configuration, in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Architecture {
@@ -26,9 +26,9 @@ pub(crate) enum Architecture {
     Floor,
     /// OxORB: a lane for each priority, private connections
     Lanes,
-    /// OxORB: as lanes, but the calls to the first object are asynchronous
+    /// OxORB: as lanes, but with asynchronous calls to the first object
     LanesAsynchronous,
-    /// OxORB: as lanes, but the first client is in the server's process
+    /// OxORB: as lanes, but with the first client in the server's process
     LanesCollocated,
     /// OxORB: a thread for each connection, no priorities
     Threads,
@@ -40,19 +40,19 @@ pub(crate) enum Architecture {
     Pool,
     /// OxORB: one thread reads and starts a thread for each request, no priorities
     Spawned,
-    /// OxORB: all clients share one connection, which a thread of the ORB reads; no priorities
+    /// OxORB: all clients share one connection, read by a thread of the ORB; no priorities
     Shared,
-    /// OxORB: all clients share one connection, which one of those that wait reads; no priorities
+    /// OxORB: all clients share one connection, read by one of the waiting clients; no priorities
     Led,
-    /// omniORB as it is by default
+    /// omniORB with its defaults
     #[value(name = "omniorb")]
     #[serde(rename = "omniorb")]
     OmniOrb,
-    /// omniORB whose clients share one connection
+    /// omniORB with all clients on one connection
     #[value(name = "omniorb-shared")]
     #[serde(rename = "omniorb-shared")]
     OmniOrbShared,
-    /// JacORB as it is by default: all clients share one connection
+    /// JacORB with its defaults: all clients share one connection
     #[value(name = "jacorb")]
     #[serde(rename = "jacorb")]
     JacOrb,
@@ -72,7 +72,7 @@ impl Architecture {
         )
     }
 
-    /// Returns those whose clients have connections of their own and call from another process, and wait.
+    /// Returns architectures whose clients have their own connections, are in another process, and wait for replies.
     pub(crate) fn usual() -> Vec<Architecture> {
         let all = Architecture::value_variants().iter().copied();
         let special = [
@@ -95,7 +95,7 @@ impl Architecture {
         )
     }
 
-    /// Builds what is not part of this program.
+    /// Builds the programs outside this one.
     fn prepare(self) -> Result<Contender> {
         if self.has_priorities() && !priority::is_allowed() {
             return Err(
@@ -116,11 +116,11 @@ impl Architecture {
 
 display_by_name!(Architecture);
 
-/// An architecture whose programs are there.
+/// Architecture whose programs are available.
 pub(crate) struct Contender {
     pub(crate) architecture: Architecture,
     programs: Programs,
-    /// OxORB's protocol, and folder of the sockets that the clients connect to; `None`: over TCP.
+    /// OxORB's protocol, and the folder of the sockets that clients connect to; `None`: over TCP.
     sockets: Option<(&'static str, Arc<Folder>)>,
 }
 
@@ -130,23 +130,23 @@ enum Programs {
     JacOrb(jacorb::Load),
 }
 
-/// Where and for how long a contender is measured.
+/// Placement and duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     pub(crate) placement: Placement,
     pub(crate) duration: Duration,
 }
 
-/// A server process, and the process of all clients.
+/// Server process, and the process of all clients.
 pub(crate) struct Pair {
     pub(crate) client: Process,
     pub(crate) server: Process,
-    /// The first client is in the server's process.
+    /// Whether the first client is in the server's process.
     collocates: bool,
 }
 
 impl Pair {
-    /// Has the clients make the calls of one load.
+    /// Makes the clients perform the calls of one load.
     pub(crate) fn load(&mut self, tasks: &[Task], duration: Duration) -> Result<Vec<Samples>> {
         let inside = usize::from(self.collocates);
         let (inside, outside) = tasks.split_at(inside.min(tasks.len()));
@@ -158,7 +158,7 @@ impl Pair {
         Ok(heard.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Ends both.
+    /// Ends both processes.
     pub(crate) fn finish(self) -> Result {
         self.client.finish()?;
         self.server.finish()
@@ -166,18 +166,19 @@ impl Pair {
 }
 
 impl Contender {
-    /// Those asked for. Nobody asked: all of `known`, and what cannot be had is named and left out.
+    /// Returns the requested contenders; by default all of `known`, with unavailable ones reported and left out.
     pub(crate) fn all(asked: &[Architecture], known: &[Architecture]) -> Result<Vec<Contender>> {
         available(asked, known, Architecture::prepare)
     }
 
-    /// Connects at UNIX sockets in a folder, OxORB's clients by a protocol.
+    /// Uses UNIX sockets in a folder; OxORB's clients use the given protocol.
     pub(crate) fn over(mut self, sockets: Option<&(&'static str, Arc<Folder>)>) -> Contender {
         self.sockets = sockets.cloned();
         self
     }
 
-    /// Lets the clients call objects of these priorities. New processes each time: nothing of one load shows in the next.
+    /// Measures clients that call objects of these priorities. Starts new processes each time, so that loads do not
+    /// affect each other.
     pub(crate) fn measure(
         &self,
         setting: Setting,
@@ -187,7 +188,7 @@ impl Contender {
         self.measure_against(self, setting, priorities, tasks)
     }
 
-    /// Lets its clients call objects of another contender's server.
+    /// Measures its clients with another contender's server.
     pub(crate) fn measure_against(
         &self,
         server: &Contender,
@@ -205,7 +206,7 @@ impl Contender {
         Ok(samples)
     }
 
-    /// Starts both processes, with each command wrapped into another first.
+    /// Starts both processes, with each command wrapped.
     pub(crate) fn start_under(
         &self,
         placement: Placement,
@@ -266,7 +267,7 @@ impl Contender {
         Ok(command)
     }
 
-    /// `references`: what the server has printed.
+    /// Returns the command of the client. `references`: output of the server.
     fn client(&self, references: &str) -> Result<Command> {
         let mut command = match &self.programs {
             Programs::OmniOrb(programs) if self.architecture.shares() => programs.sharing_client(),

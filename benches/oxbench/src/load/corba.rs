@@ -20,10 +20,10 @@ use generated::oxbench::{Cubing, CubingRef};
 /// Threads of the worker pool.
 const WORKERS: usize = 4;
 
-/// Requests at a time that are served or wait, where that is limited: enough for one of each client.
+/// Most requests that are served or wait at a time, if limited: enough for one of each client.
 const MOST_CLIENTS: usize = 100;
 
-/// Threads of a lane: one that serves, and one that takes what comes meanwhile.
+/// Threads of a lane: one that serves, and one that accepts further requests meanwhile.
 const LANE_THREADS: usize = 2;
 
 /// Serves an object for each priority until standard input closes.
@@ -61,8 +61,8 @@ pub(super) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[
     Ok(())
 }
 
-/// CORBA priorities are those of SCHED_FIFO. A thread of a lane stays with its connection, and a client trusts its own,
-/// from one period to the next.
+/// Maps CORBA priorities to equal SCHED_FIFO ones. A thread of a lane keeps its connection, and a client trusts its
+/// own, from one period to the next.
 fn real_time(builder: Builder) -> Builder {
     builder
         .setting("SchedPolicy", "SCHED_FIFO")
@@ -71,7 +71,7 @@ fn real_time(builder: Builder) -> Builder {
         .setting("TrustIdle", "10000")
 }
 
-/// A lane for each priority, and an object that it serves.
+/// Makes a lane for each priority, and an object that it serves.
 fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
     let lanes = priorities
         .iter()
@@ -94,7 +94,7 @@ fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
     priorities.iter().map(object).collect()
 }
 
-/// Calls the objects at these references as standard input says.
+/// Calls the objects at these references as requested on standard input.
 pub(super) fn call(architecture: Architecture, references: &[String]) -> Result {
     let builder = Orb::builder();
     let orb = match architecture {
@@ -111,7 +111,7 @@ pub(super) fn call(architecture: Architecture, references: &[String]) -> Result 
     Ok(())
 }
 
-/// Calls the objects as standard input says.
+/// Calls the objects as requested on standard input.
 fn repeat(architecture: Architecture, orb: &Orb, objects: &[CubingRef]) -> Result {
     protocol::serve(|tasks, duration| {
         run(tasks, duration, |task| {

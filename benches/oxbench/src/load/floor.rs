@@ -1,4 +1,4 @@
-//! The floor: as many octets over blocking sockets, a connection and a thread on either side for each client, with the
+//! Floor: as many octets over blocking sockets, a connection and a thread on either side for each client, with the
 //! operating system's priorities and nothing else.
 
 use std::io::{ErrorKind, Read, Write};
@@ -11,12 +11,12 @@ use crate::Result;
 use crate::session;
 use crate::wire::{self, Lengths};
 
-/// Octets of the call with work; the plain one is eight shorter.
+/// Returns the lengths of the call with work; the plain one is eight octets shorter.
 fn lengths() -> Lengths {
     wire::call("toil", 8, 1)
 }
 
-/// Serves until standard input closes; all objects are the same.
+/// Serves until standard input closes; all objects are equal.
 pub(super) fn serve(at: Option<&str>, objects: usize) -> Result {
     let address = match at {
         Some(path) => {
@@ -44,14 +44,14 @@ pub(super) fn serve(at: Option<&str>, objects: usize) -> Result {
     session::announce(&vec![address; objects].join(" "))
 }
 
-/// Answers in a thread of its own.
+/// Answers in a separate thread.
 fn answer_beside(stream: impl Read + Write + Send + 'static) {
     std::thread::spawn(move || -> Result {
         answer(stream).inspect_err(|error| eprintln!("floor server: {error}"))
     });
 }
 
-/// A connection begins with the priority of its client.
+/// Answers a client, whose connection begins with its priority.
 fn answer(mut stream: impl Read + Write) -> Result {
     let mut first = [0; 2];
     stream.read_exact(&mut first)?;
@@ -72,7 +72,7 @@ fn answer(mut stream: impl Read + Write) -> Result {
     }
 }
 
-/// Calls the server at these addresses as standard input says.
+/// Calls the server at these addresses as requested on standard input.
 pub(super) fn call(addresses: &[String]) -> Result {
     protocol::serve(|tasks, duration| {
         run(tasks, duration, |task| Raw::connect(&addresses[task.object], task))

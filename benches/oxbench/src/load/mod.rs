@@ -1,7 +1,7 @@
-//! Clients that call at once, a thread each in one process: the workload of E1, E13, E14 and of throughput.
+//! Simultaneous clients, each a thread of one process: the workload of E1, E13, E14 and of throughput.
 //!
-//! A server process has one or more objects; each client calls one of them, at a rate or back to back, and may have
-//! the servant work for a while. Who connects and serves how is an [`Architecture`].
+//! A server process has one or more objects; each client calls one of them, at a rate or back to back, and may request
+//! work of the servant. An [`Architecture`] decides how clients connect and servers serve.
 
 mod architecture;
 mod corba;
@@ -23,28 +23,29 @@ pub(crate) use self::quiet::{KeptOut, Quiet};
 pub(crate) use self::spread::Spread;
 use crate::Result;
 
-/// One client.
+/// Task of one client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Task {
-    /// Which object of the server it calls.
+    /// Index of the object that it calls.
     pub(crate) object: usize,
-    /// Where priorities are used: of its thread, and of whoever serves it (CORBA's, mapped directly to SCHED_FIFO).
+    /// Priority of the client's and the serving thread, if priorities are used (a CORBA priority, mapped directly to
+    /// SCHED_FIFO).
     pub(crate) priority: i16,
-    /// When it calls first, after the start.
+    /// Time from the start to the first call.
     pub(crate) phase: Duration,
-    /// From one call to the next; zero: back to back.
+    /// Time from one call to the next; zero: back to back.
     pub(crate) period: Duration,
-    /// CPU time that the servant uses up for each call.
+    /// CPU time that the servant uses for each call.
     pub(crate) work: Duration,
-    /// Whether a call counts from its release, as response times do: with the time until its thread gets to run.
+    /// Whether a call is timed from its release, as a response time: including the time until its thread runs.
     pub(crate) from_release: bool,
 }
 
 /// Nanoseconds of each call of one client.
 pub(crate) type Samples = Vec<u64>;
 
-/// Plays a server process until standard input closes; it has an object for each of `priorities`, and listens on TCP unless
-/// `at` says where.
+/// Runs a server process until standard input closes; it has an object for each of `priorities`, and listens on TCP
+/// unless `at` is given.
 pub(crate) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[i16]) -> Result {
     match architecture {
         Architecture::Floor => floor::serve(at, priorities.len()),
@@ -52,7 +53,7 @@ pub(crate) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[
     }
 }
 
-/// Plays a client process: makes the calls of loads that it is told on standard input.
+/// Runs a client process: performs the loads requested on standard input.
 pub(crate) fn call(architecture: Architecture, references: &[String]) -> Result {
     match architecture {
         Architecture::Floor => floor::call(references),
@@ -60,36 +61,36 @@ pub(crate) fn call(architecture: Architecture, references: &[String]) -> Result 
     }
 }
 
-/// The calls of one client: made in its own thread, asked for the cube of a number again and again.
+/// Caller of one client: calls in its own thread, for the cube of a number.
 trait Caller {
-    /// One call; `work` is zero for the plain one.
+    /// Makes one call; `work` is zero for the plain one.
     fn cube(&mut self, value: u8, work: Duration) -> Result<u8>;
 }
 
-/// Calls tried before the start, so that connections are there.
+/// Calls before the start, so that connections exist.
 const WARM_UP: usize = 3;
 
-/// From the moment that the last client is ready to the common start.
+/// Time from the readiness of the last client to the common start.
 const LEAD: Duration = Duration::from_millis(20);
 
-/// Room for the samples of a client that calls back to back.
+/// Capacity for the samples of a client that calls back to back.
 const MANY: usize = 1 << 16;
 
-/// Where the clients of a load begin together.
+/// Barrier at the common start of a load's clients.
 struct Start {
     ready: Barrier,
     at: OnceLock<Duration>,
 }
 
 impl Start {
-    /// When that is; all get the same answer.
+    /// Waits for the start, and returns its time, equal for all.
     fn wait(&self) -> Duration {
         self.ready.wait();
         *self.at.get_or_init(|| now() + LEAD)
     }
 }
 
-/// Lets all clients call until the time is over.
+/// Makes all clients call until the time is over.
 fn run<C: Caller>(
     tasks: &[Task],
     duration: Duration,
@@ -102,7 +103,7 @@ fn run<C: Caller>(
             scope.spawn(move || repeat(task, duration, start, || caller(task)))
         };
         let threads: Vec<_> = tasks.iter().map(spawn).collect();
-        // All are joined before the first error is told.
+        // All are joined before the first error is reported.
         let ended: Vec<_> = threads
             .into_iter()
             .map(|thread| thread.join().expect("clients do not panic"))
@@ -129,7 +130,7 @@ fn repeat<C: Caller>(
         }
         Ok(caller)
     });
-    // Also one that failed: the others wait for it here.
+    // Even after a failure: the others wait for it here.
     let start = start.wait();
     let mut caller = caller?;
     let end = start + duration;
@@ -150,7 +151,7 @@ fn repeat<C: Caller>(
         samples.push((after - since).as_nanos() as u64);
         value = value.wrapping_add(1);
         if !period.is_zero() {
-            // A release that passed during the call is left out, not caught up with.
+            // A release that passed during the call is skipped, not made up for.
             while release <= after {
                 release += period;
             }
@@ -159,7 +160,7 @@ fn repeat<C: Caller>(
     }
 }
 
-/// Since an arbitrary moment.
+/// Returns the time since an arbitrary moment.
 pub(crate) fn now() -> Duration {
     elapsed(ClockId::Monotonic)
 }
@@ -169,13 +170,14 @@ fn elapsed(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Not for as long as is left: whoever is interrupted between looking at the clock and sleeping would be late.
+/// Sleeps until a moment. Not for the remaining time: an interruption between reading the clock and sleeping would
+/// cause delay.
 pub(crate) fn sleep_until(when: Duration) {
     let time = Timespec { tv_sec: when.as_secs() as i64, tv_nsec: when.subsec_nanos().into() };
     while clock_nanosleep_absolute(ClockId::Monotonic, &time).is_err() {}
 }
 
-/// Uses up CPU time of the calling thread; time during which others run does not count.
+/// Uses CPU time of the calling thread, in which other threads' time does not count.
 pub(crate) fn toil(work: Duration) {
     let end = elapsed(ClockId::ThreadCPUTime) + work;
     while elapsed(ClockId::ThreadCPUTime) < end {
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn what_counts_from_its_release_includes_the_wait_for_the_processor() {
         let late = Task {
-            // As if the thread had got to run three milliseconds after the release.
+            // As if the thread had started three milliseconds after the release.
             phase: Duration::ZERO,
             from_release: true,
             ..PERIODIC

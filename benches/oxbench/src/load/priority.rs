@@ -1,11 +1,11 @@
-//! Priorities of the operating system, for those who have no ORB that sets them.
+//! Priorities of the operating system, for programs without an ORB that sets them.
 
 use oxorb_sys::schedule::{self, Class, Schedule};
 
 use crate::Result;
 
-/// Lets the calling thread run at that priority of SCHED_FIFO from now on; at 0 as the threads of the others do, in the class
-/// that its process was started with.
+/// Sets the calling thread's SCHED_FIFO priority; 0 keeps the class that the process was started with, as for threads
+/// of the other architectures.
 pub(super) fn set(priority: i16) -> Result {
     if priority == 0 {
         return Ok(());
@@ -15,7 +15,7 @@ pub(super) fn set(priority: i16) -> Result {
         .map_err(|error| format!("cannot run at SCHED_FIFO priority {priority}: {error}").into())
 }
 
-/// Whether this process may do so at all.
+/// Reports whether this process may set priorities.
 pub(crate) fn is_allowed() -> bool {
     std::thread::spawn(|| set(1).is_ok()).join().expect("does not panic")
 }

@@ -1,4 +1,4 @@
-//! What a client process is told on standard input, and what it answers:
+//! Protocol of a client process on standard input and output:
 //!
 //! ```text
 //! < ready
@@ -17,9 +17,9 @@ use super::{Samples, Task};
 use crate::Result;
 use crate::process::Process;
 
-/// Serves standard input until it closes; `run` makes the calls of one load.
+/// Serves standard input until it closes; `run` performs one load.
 pub(super) fn serve(run: impl Fn(&[Task], Duration) -> Result<Vec<Samples>>) -> Result {
-    // Telling samples shall cost next to nothing in allocations and system calls, which are counted.
+    // Writing samples must cost next to no allocations and system calls, which are counted.
     let mut output = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     writeln!(output, "ready")?;
     output.flush()?;
@@ -36,12 +36,12 @@ pub(super) fn serve(run: impl Fn(&[Task], Duration) -> Result<Vec<Samples>>) -> 
     Ok(())
 }
 
-/// Has a client process begin with the calls of one load.
+/// Makes a client process begin with the calls of one load.
 pub(super) fn tell(client: &mut Process, tasks: &[Task], duration: Duration) -> Result {
     client.tell(&command(tasks, duration))
 }
 
-/// Waits for the times of so many clients.
+/// Waits for the samples of `tasks` clients.
 pub(super) fn hear(client: &mut Process, tasks: usize) -> Result<Vec<Samples>> {
     let hear = |_| -> Result<Samples> {
         let line = client.hear()?;

@@ -1,5 +1,5 @@
-//! Keeps out of the numbers what the machine does by itself: the kernel's throttling of real-time threads, and the time
-//! that an idle (virtual) CPU takes to wake up.
+//! Suppression of the machine's own effects: the kernel's throttling of real-time threads, and the wake-up time of an
+//! idle (virtual) CPU.
 
 use std::fmt;
 use std::fs;
@@ -16,27 +16,27 @@ use serde::Serialize;
 /// Share of each second that real-time threads may run, in us; -1: all of it.
 const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Takes how long a CPU may take to come back from idleness, in us, for as long as it is open.
+/// Device that limits a CPU's wake-up latency to the us written to it, while open.
 const LATENCY: &str = "/dev/cpu_dma_latency";
 
-/// Until it is dropped, real-time threads are not throttled and some CPUs do not sleep, as far as this process may see to
-/// that.
+/// Guard that keeps real-time threads unthrottled and some CPUs awake until dropped, as far as this process is
+/// permitted.
 ///
-/// Where real-time threads take a whole CPU, it must not be kept awake: the thread that does so would starve, and the
-/// kernel gives starving ones 50 ms of each second before anybody else.
+/// A CPU that real-time threads use completely must not be kept awake: the thread that does so would starve, and the
+/// kernel gives starving threads 50 ms of each second ahead of all others.
 pub(crate) struct Quiet {
     unthrottled: Option<Unthrottled>,
-    /// While it is open, no CPU goes into a state from which it takes long to come back.
+    /// Open file that keeps CPUs out of states with a long wake-up latency.
     _latency: Option<fs::File>,
     stop: Arc<AtomicBool>,
     spinners: Vec<(usize, JoinHandle<()>)>,
 }
 
-/// What was kept out, for the report.
+/// Effects that were suppressed, for the report.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct KeptOut {
     pub(crate) throttling: bool,
-    /// CPUs that did not sleep.
+    /// CPUs that were kept awake.
     pub(crate) awake: Vec<usize>,
 }
 
@@ -82,16 +82,16 @@ impl Drop for Quiet {
     }
 }
 
-/// The kernel's throttling of real-time threads, switched off until this is dropped.
+/// Guard that switches off the kernel's throttling of real-time threads until dropped.
 ///
-/// A child process writes the setting back when a pipe closes, so that it is restored after a kill, too: left at -1 it
-/// would outlive the benchmark, and the kernel would grant every reservation of processor time from then on.
+/// A child process restores the setting when a pipe closes, so that it is restored even after a kill: left at -1, it
+/// would outlive the benchmark, and the kernel would grant every later reservation of processor time.
 struct Unthrottled {
     restorer: Child,
 }
 
 impl Unthrottled {
-    /// `None` where the setting cannot be changed.
+    /// Switches throttling off; `None` if the setting cannot be changed.
     fn begin() -> Option<Unthrottled> {
         let before = fs::read_to_string(THROTTLE).ok()?;
         let restorer = Command::new("sh")
@@ -113,7 +113,7 @@ impl Drop for Unthrottled {
     }
 }
 
-/// Runs when nobody else wants the CPU (SCHED_IDLE); ends at once where that class cannot be had.
+/// Runs at SCHED_IDLE, when no other thread wants the CPU; ends at once if that class is unavailable.
 fn spin(cpu: usize, stop: &AtomicBool) {
     let idle = Schedule { class: Class::Idle, priority: 0 };
     if schedule::set_current(idle).is_err() || oxorb_sys::thread::pin_current_thread(cpu).is_err() {

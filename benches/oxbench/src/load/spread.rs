@@ -1,15 +1,15 @@
-//! How samples are spread.
+//! Distribution of samples.
 
 use serde::Serialize;
 
 use super::Samples;
 
-/// How long the calls took, in nanoseconds.
+/// Times of calls, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) calls: usize,
     pub(crate) mean: f64,
-    /// Standard deviation, which the papers call jitter.
+    /// Standard deviation, called jitter in the papers.
     pub(crate) jitter: f64,
     pub(crate) p50: u64,
     pub(crate) p99: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// All are zero without samples.
+    /// Returns the statistics of samples; all are zero without samples.
     pub(crate) fn of(mut samples: Samples) -> Spread {
         samples.sort_unstable();
         let calls = samples.len();

@@ -1,5 +1,4 @@
-//! The bounds that the project set itself for marshalling. A verdict is printed, never asserted: times belong to the
-//! machine of the moment.
+//! Project's bounds on marshalling. Verdicts are printed, never asserted: times depend on the state of the machine.
 
 use std::fmt;
 
@@ -8,18 +7,18 @@ use super::report::Report;
 use crate::bootstrap::Ratio;
 use crate::table::Table;
 
-/// To omniORB: strictly not slower, as far as the rounds can tell; half the time for sequences of structs.
+/// Ratio to omniORB: not slower, as far as the rounds can tell; half the time for sequences of structs.
 const ANY_ROW: f64 = 1.0;
 const SEQUENCES_OF_STRUCTS: f64 = 0.5;
 
-/// One line of a verdict.
+/// Verdict on one bound.
 struct Verdict {
     what: String,
     most: f64,
     ratio: Ratio,
 }
 
-/// What this run says of each bound.
+/// Verdicts of this run on each bound.
 pub(crate) struct Verdicts {
     rounds: u32,
     verdicts: Vec<Verdict>,
@@ -51,7 +50,7 @@ fn is_sequence_of_structs(row: &str) -> bool {
     row.starts_with("samples-") || row.starts_with("entries-")
 }
 
-/// How what took the time above compares with what took the time below: so in all of the interval, or equal.
+/// Returns the relation of the numerator to the denominator: faster or slower throughout the interval, or equal.
 fn word(ratio: Ratio) -> &'static str {
     let (low, high) = ratio.interval.unwrap_or((ratio.seen, ratio.seen));
     if high < 1.0 {
@@ -64,8 +63,8 @@ fn word(ratio: Ratio) -> &'static str {
 }
 
 impl Verdict {
-    /// Two copies of the same octets take the same time, and a run finds one or the other a little faster: who is not
-    /// slower is told by the interval. Half the time is a number like any other.
+    /// Reports whether the bound is met. Two copies of the same octets take the same time, and a run finds one or the
+    /// other slightly faster, so that the interval decides which is not slower. Half the time is compared as a number.
     fn is_met(&self) -> bool {
         match self.most == ANY_ROW {
             true => word(self.ratio) != "slower",

@@ -1,6 +1,6 @@
-//! How large the code is that writes and reads each type, compiled and interpreted.
+//! Size of the code that writes and reads each type, compiled and interpreted.
 //!
-//! Read from an object file of this program, whose symbols say which types a function was made for:
+//! Read from an object file of this program, whose symbols name the types of each generic function:
 //!
 //! ```sh
 //! cargo rustc --release -p oxbench --bin oxbench -- -C symbol-mangling-version=v0 -C codegen-units=1 -C lto=off \
@@ -14,13 +14,13 @@ use serde::Serialize;
 
 use crate::Result;
 
-/// The types of `idl/marshal.idl` that have code of their own.
+/// Types of `idl/marshal.idl` with their own code.
 const TYPES: [&str; 7] = ["Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node"];
 
-/// The functions that every row writes and reads its value with once, whatever the compiler inlines into them.
+/// Functions through which every row writes and reads its value once, whatever the compiler inlines into them.
 const ROOTS: [&str; 2] = ["9write_out", "7read_in"];
 
-/// Octets of machine code of one type, with its sequences.
+/// Octets of machine code for one type, including its sequences.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Code {
     pub(crate) name: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Code {
     pub(crate) interpreted: u64,
 }
 
-/// Asks `nm` for the functions in an object file.
+/// Reads the functions of an object file with `nm`.
 pub(crate) fn measure(object: &Path) -> Result<Vec<Code>> {
     let output =
         Command::new("nm")
@@ -59,14 +59,14 @@ fn sums(symbols: &str) -> Vec<Code> {
             continue;
         };
         let root = ROOTS.iter().any(|root| symbol.contains(root));
-        // What times the rows is not the codec's, though some of that was inlined there.
+        // Code that times the rows is no part of the codec, though parts of the codec were inlined there.
         if !root && (symbol.contains("4side") || !symbol.contains("9oxorb_cdr")) {
             continue;
         }
         let named = |code: &&mut Code| {
             let ident = format!("{}{}", code.name.len(), code.name);
             let at = symbol.find(&ident);
-            // Not the end of a longer name's length: `16Sample` is sixteen letters of something else.
+            // Not the end of a longer name's length: `16Sample` is a different symbol of sixteen letters.
             at.is_some_and(|at| !symbol[..at].ends_with(|c: char| c.is_ascii_digit()))
         };
         let Some(code) = code.iter_mut().find(named) else {

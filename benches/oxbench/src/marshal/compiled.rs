@@ -1,11 +1,11 @@
-//! Code that the generator writes out for each type.
+//! Code that the generator writes for each type.
 
 pub(super) mod idl {
     #![allow(missing_docs)]
     oxorb::include_idl!("marshal");
 }
 
-// Twice the same source, of different types.
+// The same source for both kinds, with different types.
 #[allow(clippy::duplicate_mod)]
 #[path = "rows.rs"]
 pub(super) mod rows;

@@ -5,7 +5,7 @@ pub(super) mod idl {
     include!(concat!(env!("OUT_DIR"), "/interpreted/marshal.rs"));
 }
 
-// Twice the same source, of different types.
+// The same source for both kinds, with different types.
 #[allow(clippy::duplicate_mod)]
 #[path = "rows.rs"]
 pub(super) mod rows;

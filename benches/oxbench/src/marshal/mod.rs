@@ -1,5 +1,5 @@
-//! `oxbench marshal`: what it costs to write values as CDR and to read them, beside omniORB's memory streams. No
-//! message, no socket: the codec alone.
+//! `oxbench marshal`: cost of writing and reading values as CDR, compared with omniORB's memory streams. No message, no
+//! socket: the codec alone.
 
 mod check;
 mod code;
@@ -27,7 +27,7 @@ pub(crate) use side::{Kind, serve};
 /// Options of `oxbench marshal`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The CPU that all codecs take turns on, or `free`
+    /// CPU that all codecs take turns on, or `free`
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -39,32 +39,32 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     time: u32,
 
-    /// Two short rounds: shows that everything runs, measures little
+    /// Use two short rounds: tests that everything runs, with little precision
     #[arg(long)]
     quick: bool,
 
-    /// Only these codecs; all that can be had by default
+    /// Run only these codecs; default: all available ones
     #[arg(long, value_delimiter = ',')]
     codecs: Vec<Codec>,
 
-    /// Only these rows
+    /// Run only these rows
     #[arg(long, value_delimiter = ',', value_parser = row_name)]
     only: Vec<String>,
 
     #[command(flatten)]
     output: CheckedOutput,
 
-    /// Tell how large the code of each type is as well, from this object file of oxbench; docs/marshalling.md tells how
-    /// to make one
+    /// Report the code size of each type, too, from this object file of oxbench; docs/marshalling.md explains how to
+    /// make one
     #[arg(long, value_name = "OBJECT")]
     code: Option<PathBuf>,
 }
 
-/// Who writes and reads.
+/// Codec under test.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Codec {
-    /// OxORB, code written out for each type
+    /// OxORB, code generated for each type
     Compiled,
     /// OxORB, tables and one interpreter for all types
     Interpreted,
@@ -73,7 +73,7 @@ pub(crate) enum Codec {
     OmniOrb,
 }
 
-/// Every row: its name and what is in it.
+/// Name and contents of every row.
 const ROWS: [(&str, &str); 29] = [
     ("octets-64k", "sequence<octet>"),
     ("octet", "64 values, one by one"),
@@ -106,10 +106,10 @@ const ROWS: [(&str, &str); 29] = [
     ("reference", "an object reference"),
 ];
 
-/// Both orders that numbers may be in.
+/// Byte orders to measure.
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
-/// An object that nobody calls.
+/// Object that is never called.
 const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
 
 /// Measures and reports.
@@ -162,14 +162,14 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// A reference to it as `IOR:...`, for ORBs to read it alike.
+/// Returns a reference to the object as `IOR:...`, to be read alike by all ORBs.
 fn reference() -> Result<String> {
     let orb = Orb::builder().build()?;
     let target: ObjectRef = orb.resolve(REFERENCE)?;
     Ok(target.to_ior().to_string())
 }
 
-/// A codec whose program is there.
+/// Codec whose program is available.
 struct Contender {
     codec: Codec,
     omniorb: Option<omniorb::Codec>,

@@ -1,4 +1,4 @@
-//! The result of a run, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 
@@ -13,35 +13,35 @@ use crate::machine::Machine;
 use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 
-/// Everything one run found out. Times are in nanoseconds.
+/// Results of one run. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) placement: String,
     pub(crate) rounds: u32,
-    /// For each row, byte order and direction in each round.
+    /// Milliseconds for each row, byte order and direction in each round.
     pub(crate) milliseconds: u32,
     pub(crate) lines: Vec<Line>,
-    /// Empty if it was not asked for.
+    /// Code sizes; empty if not requested.
     pub(crate) code: Vec<Code>,
 }
 
-/// One row in one byte order.
+/// Results of one row in one byte order.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) row: &'static str,
     pub(crate) what: &'static str,
     pub(crate) order: &'static str,
-    /// Whether the machine has its numbers in this order.
+    /// Whether it is the machine's byte order.
     pub(crate) native: bool,
-    /// Of the encoded value.
+    /// Octets of the encoded value.
     pub(crate) octets: usize,
     #[serde(skip)]
     seen: Option<(Codec, String)>,
     pub(crate) cells: Vec<Cell>,
 }
 
-/// One codec in one line.
+/// Results of one codec in one line.
 #[derive(Debug, Serialize)]
 pub(crate) struct Cell {
     pub(crate) codec: Codec,
@@ -49,12 +49,12 @@ pub(crate) struct Cell {
     pub(crate) decode: Times,
 }
 
-/// The medians of all rounds.
+/// Medians of all rounds.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Times {
-    /// The best round: what the codec costs when the machine disturbs least.
+    /// Best round: the cost of the codec with the least disturbance by the machine.
     pub(crate) best: f64,
-    /// The median round.
+    /// Median round.
     pub(crate) median: f64,
     rounds: Vec<f64>,
 }
@@ -85,8 +85,8 @@ impl Line {
         }
     }
 
-    /// All codecs must write the same octets, or what is measured is not the same work. Of omniORB's only the number
-    /// can be compared: its padding is whatever was in memory.
+    /// Compares the octets of codecs, which must be equal for the work to be equal. For omniORB only the number can be
+    /// compared: its padding is uninitialized memory.
     pub(crate) fn compare(&mut self, codec: Codec, octets: &str) -> Result {
         let Line { row, order, .. } = self;
         let octets = match codec {
@@ -110,7 +110,7 @@ impl Line {
         Ok(())
     }
 
-    /// Takes down one round.
+    /// Adds one round.
     pub(crate) fn add(&mut self, codec: Codec, encode: f64, decode: f64) {
         let found = self.cells.iter().position(|cell| cell.codec == codec);
         let at = found.unwrap_or_else(|| {
@@ -125,13 +125,13 @@ impl Line {
         self.cells.iter().find(|cell| cell.codec == codec)
     }
 
-    /// How a codec's best times compare with another's, to encode and to decode.
+    /// Returns the ratios of a codec's best times to another's, for encoding and for decoding.
     pub(crate) fn ratios(&self, codec: Codec, to: Codec) -> Option<[f64; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
         Some([this.encode.best / other.encode.best, this.decode.best / other.decode.best])
     }
 
-    /// The same, with where the median of what each round says of it lies.
+    /// Returns the ratios with the interval of the rounds' median.
     pub(crate) fn judged(&self, codec: Codec, to: Codec) -> Option<[Ratio; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
         let [encode, decode] = self.ratios(codec, to)?;
@@ -144,9 +144,9 @@ impl Line {
     }
 }
 
-/// The interval that holds the median with 95 % or more, whatever the distribution: between two of the values, as many from
-/// the ends as a coin that is tossed so often shows heads in one case of forty. Of fewer than six values, all of them, which
-/// is less than that.
+/// Returns an interval that contains the median with a probability of at least 95 %, for any distribution: between two
+/// of the sorted values, at the ranks of the 2.5 % tails of a binomial distribution. With fewer than six values it
+/// spans all of them, at a lower probability.
 fn interval_of_median(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let tosses = values.len() as f64;
@@ -164,7 +164,7 @@ fn interval_of_median(mut values: Vec<f64>) -> Option<(f64, f64)> {
 }
 
 impl Report {
-    /// Draws the rows in native order: a panel for each direction, a bar for each codec.
+    /// Draws the rows in native byte order: a panel for each direction, a bar for each codec.
     pub(crate) fn drawing(&self) -> Drawing {
         let panels = DIRECTIONS.map(|(direction, of)| {
             let bars = self.lines.iter().filter(|line| line.native).map(|line| {
@@ -211,12 +211,12 @@ impl fmt::Display for Report {
     }
 }
 
-/// A direction, and where a cell has its times.
+/// Direction, and its times in a cell.
 type Direction = (&'static str, fn(&Cell) -> &Times);
 const DIRECTIONS: [Direction; 2] =
     [("encode", |cell| &cell.encode), ("decode", |cell| &cell.decode)];
 
-/// The ratios of the table: compiled to omniORB, and what interpreting costs.
+/// Ratios in the table: compiled code to omniORB, and interpreted to compiled.
 const RATIOS: [(&str, (Codec, Codec)); 2] =
     [("c/omni", (Codec::Compiled, Codec::OmniOrb)), ("i/c", (Codec::Interpreted, Codec::Compiled))];
 

@@ -1,5 +1,5 @@
-//! The values that are written and read, the same for every ORB. Included once for each kind of generated code, which
-//! stands in `super::idl`.
+//! Values that are written and read, equal for every ORB. Included once for each kind of generated code, in
+//! `super::idl`.
 
 use oxorb::{Any, Interface, Ior, Orb, Ref};
 
@@ -9,7 +9,7 @@ use super::idl::marshal::{
 use crate::Result;
 use crate::marshal::side::{Of, Row, Singles};
 
-/// The row of this name.
+/// Returns the row of this name.
 pub(crate) fn find(name: &str, orb: &Orb, reference: &str) -> Result<Option<Box<dyn Row>>> {
     let row: Box<dyn Row> = match name {
         "octets-64k" => Of::row(numbers(65536, |i| i as u8)),
@@ -52,7 +52,7 @@ pub(crate) fn find(name: &str, orb: &Orb, reference: &str) -> Result<Option<Box<
     Ok(Some(row))
 }
 
-/// All of them are below 128, in any type.
+/// Returns numbers below 128, of any type.
 fn numbers<T>(n: u32, number: impl Fn(u32) -> T) -> Vec<T> {
     (0..n).map(|i| number(i & 0x7f)).collect()
 }

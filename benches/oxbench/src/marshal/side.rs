@@ -1,4 +1,4 @@
-//! OxORB's side of `oxbench marshal`, told on standard input what to write and read:
+//! OxORB's side of `oxbench marshal`, controlled on standard input:
 //!
 //! ```text
 //! < ready
@@ -20,39 +20,39 @@ use oxorb_testkit::alloc;
 use super::{compiled, interpreted};
 use crate::Result;
 
-/// The kinds of code that the generator makes.
+/// Kind of generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Kind {
-    /// Written out for each type
+    /// Code generated for each type
     Compiled,
     /// Tables, and one interpreter for all types
     Interpreted,
 }
 
-/// A value to write and read.
+/// Value to write and read.
 pub(crate) trait Row {
-    /// The value as octets.
+    /// Returns the encoded value.
     fn octets(&self, order: ByteOrder) -> Result<Vec<u8>>;
 
-    /// Nanoseconds to encode and to decode.
+    /// Returns the nanoseconds to encode and to decode.
     fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)>;
 }
 
-/// One value.
+/// Row of one value.
 pub(crate) struct Of<T>(T);
 
-/// Separate numbers, as the members of a message are that no struct holds together.
+/// Row of separate numbers, like members of a message that no struct combines.
 pub(crate) struct Singles<T>([T; SINGLES]);
 
 const SINGLES: usize = 64;
 
-/// As omniORB's memory streams have it by default.
+/// Default dialect of omniORB's memory streams.
 const DIALECT: Dialect = Dialect::new(2);
 
-/// A batch is repeated until it takes so long, so that reading the clock does not show.
+/// Shortest batch, so that the time of reading the clock is negligible.
 const BATCH: Duration = Duration::from_micros(20);
 
-/// Does as it is told until standard input closes.
+/// Executes requests until standard input closes.
 pub(crate) fn serve(kind: Kind, reference: &str) -> Result {
     // omniORB's allocations are not counted either.
     alloc::stop();
@@ -112,7 +112,7 @@ impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
         drop(read_in::<T>(&mut decoder)?);
         decoder.finish()?;
         let reading = median(budget, || {
-            // Looked at where it is, as omniORB's value is: nothing is moved to be looked at.
+            // Inspected in place, like omniORB's value: nothing is moved.
             black_box(&T::decode(&mut self::decoder(&octets, order, orb))?);
             Ok(())
         })?;
@@ -134,7 +134,7 @@ impl<T: Encode + for<'de> Decode<'de> + Copy> Row for Singles<T> {
     fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
         let writing = time_writing(self, order, budget)?;
         let octets = self.octets(order)?;
-        // Each number goes to its place, and all of them are looked at there, as omniORB's are: no array of them is moved.
+        // Each number is decoded to its place and inspected there, like omniORB's: no array of them is moved.
         let mut numbers = self.0;
         let reading = median(budget, || {
             let mut decoder = decoder(&octets, order, orb);
@@ -160,10 +160,10 @@ fn octets_of(value: &impl Encode, order: ByteOrder) -> Result<Vec<u8>> {
     Ok(encoder.finish().to_vec())
 }
 
-/// Nanoseconds to write a value.
+/// Returns the nanoseconds to write a value.
 #[inline(always)]
 fn time_writing(value: &impl Encode, order: ByteOrder, budget: Duration) -> Result<f64> {
-    // One encoder, set back to the start for each value, as omniORB's stream is.
+    // One encoder, reset for each value, like omniORB's stream.
     let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
     median(budget, || {
         encoder.truncate(0);
@@ -173,25 +173,25 @@ fn time_writing(value: &impl Encode, order: ByteOrder, budget: Duration) -> Resu
     })
 }
 
-/// A new one for each value, as for each message.
+/// Returns a new decoder for each value, as for each message.
 #[inline(always)]
 fn decoder<'de>(octets: &'de [u8], order: ByteOrder, orb: &'de Orb) -> Decoder<'de> {
     Decoder::new(octets, order, DIALECT).with_scope(&**orb)
 }
 
-/// A function of its own, for `code.rs` to find all that writing a value takes.
+/// Writes a value. A separate function, so that `code.rs` finds all code for writing it.
 #[inline(never)]
 fn write_out<'a, T: Encode>(value: &'a T, e: &mut Encoder<'a>) -> oxorb::cdr::Result<()> {
     value.encode(e)
 }
 
-/// The same for reading.
+/// Reads a value. A separate function, so that `code.rs` finds all code for reading it.
 #[inline(never)]
 fn read_in<'de, T: Decode<'de>>(d: &mut Decoder<'de>) -> oxorb::cdr::Result<T> {
     T::decode(d)
 }
 
-/// Median of as many batches as fit into the time, in nanoseconds for each repetition.
+/// Returns the median of as many batches as fit into the time, in nanoseconds per repetition.
 fn median(budget: Duration, mut once: impl FnMut() -> Result) -> Result<f64> {
     let mut batch = 1u32;
     let mut time = |batch: u32| -> Result<Duration> {

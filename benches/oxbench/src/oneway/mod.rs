@@ -1,6 +1,7 @@
-//! `oxbench oneway`: oneways a second, sent one by one and buffered, of one and of four callers, beside omniORB.
+//! `oxbench oneway`: oneways per second, sent one by one and buffered, of one and of four callers, compared with
+//! omniORB.
 //!
-//! A oneway counts when the servant has run: each round ends when the server has counted all that were sent.
+//! A oneway counts when the servant has run: each round ends when the server has counted all oneways.
 
 mod report;
 pub(crate) mod sides;
@@ -34,14 +35,14 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(10..))]
     time: u64,
 
-    /// Rounds of each row; in each round all contenders take their turn, beginning with another one
+    /// Rounds of each row; in each round all contenders take turns, beginning with a different one
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     #[command(flatten)]
     pair: Cpus,
 
-    /// Only these contenders; all that can be had by default
+    /// Run only these contenders; default: all available ones
     #[arg(long, value_delimiter = ',')]
     modes: Vec<Mode>,
 
@@ -59,15 +60,15 @@ pub(crate) enum Mode {
     OmniOrb,
     /// OxORB: one write for each (SYNC_WITH_TRANSPORT)
     Plain,
-    /// OxORB: a thread of the ORB sends, as soon as it can (SYNC_NONE)
+    /// OxORB: sent by a thread of the ORB, as soon as possible (SYNC_NONE)
     None,
-    /// OxORB: a thread of the ORB sends 64 KiB at a time, or after a millisecond (SYNC_NONE, buffering constraints)
+    /// OxORB: sent by a thread of the ORB, 64 KiB at a time, or after a millisecond (SYNC_NONE, buffering constraints)
     Buffered,
 }
 
 display_by_name!(Mode);
 
-/// Octets of a message that came over each connection before, in half of the rows: the server's buffers stay large.
+/// Octets of a message sent over each connection first, in half of the rows: the server's buffers stay large.
 const LARGE: u32 = 1 << 20;
 
 /// Load of a row: size, callers, and whether a large message comes first.
@@ -76,7 +77,7 @@ pub(crate) struct Load {
     /// Octets of the argument.
     pub(crate) size: u32,
     pub(crate) callers: usize,
-    /// Octets of a oneway that each caller sends before; 0: none.
+    /// Octets of a oneway that each caller sends first; 0: none.
     pub(crate) before: u32,
 }
 
@@ -111,7 +112,7 @@ fn measure(options: &Options) -> Result<Report> {
 fn measure_load(options: &Options, contenders: &[Contender], load: Load) -> Result<Vec<Row>> {
     let mut rates = vec![Vec::new(); contenders.len()];
     for round in 0..options.rounds {
-        // What drifts on the machine hits all alike, and nobody always follows the same one.
+        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
         let first = round as usize % contenders.len();
         for at in (first..contenders.len()).chain(0..first) {
             rates[at].push(contenders[at].measure(options, load)?);
@@ -127,7 +128,7 @@ fn measure_load(options: &Options, contenders: &[Contender], load: Load) -> Resu
     Ok(rows)
 }
 
-/// A mode whose programs are there.
+/// Mode whose programs are available.
 struct Contender {
     mode: Mode,
     omniorb: Option<Oneways>,
@@ -142,7 +143,7 @@ impl Contender {
         Ok(Contender { mode, omniorb })
     }
 
-    /// Oneways a second. New processes each time: nothing of one load shows in the next.
+    /// Returns oneways per second. Starts new processes each time, so that loads do not affect each other.
     fn measure(&self, options: &Options, load: Load) -> Result<u64> {
         let name = |side| format!("the {side} of {}", self.mode);
         let mut command = match &self.omniorb {
@@ -163,7 +164,7 @@ impl Contender {
         let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
         client.expect("ready")?;
         let mut rate = 0;
-        // The first one, a quarter as long, is for caches, connections and the kernel's buffers.
+        // The first run, a quarter as long, warms caches, connections and the kernel's buffers.
         for milliseconds in [options.time.div_ceil(4), options.time] {
             rate = sides::ask(&mut client, load, milliseconds)?;
         }

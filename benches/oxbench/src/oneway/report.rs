@@ -1,4 +1,4 @@
-//! Results of a run, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::plot::{Axis, Drawing, Panel};
 use crate::table::{Table, or_dash, spread};
 use crate::verdict::{Verdicts, at_least};
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -24,21 +24,21 @@ pub(super) struct Report {
     pub(super) rows: Vec<Row>,
 }
 
-/// Row of one contender under one load.
+/// Results of one contender under one load.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) load: Load,
     pub(super) mode: Mode,
-    /// Oneways a second of each round, in ascending order.
+    /// Oneways per second of each round, in ascending order.
     pub(super) rates: Vec<u64>,
-    /// Median of the rates by that of omniORB.
+    /// Median of the rates divided by that of omniORB.
     pub(super) to_omniorb: Option<Ratio>,
 }
 
-/// Plain oneways by those of omniORB, at least.
+/// Least permitted ratio of plain oneways to those of omniORB.
 const PLAIN: f64 = 1.5;
 
-/// Buffered small oneways of one caller a second, at least, in millions.
+/// Least permitted rate of buffered small oneways of one caller, in millions per second.
 const BUFFERED: f64 = 3.0;
 
 impl Row {
@@ -47,14 +47,14 @@ impl Row {
         Row { load, mode, rates, to_omniorb: None }
     }
 
-    /// `omniorb`: its rates, in ascending order.
+    /// Compares with omniORB. `omniorb`: its rates, in ascending order.
     pub(super) fn compare(&mut self, omniorb: &[u64]) {
         if self.mode != Mode::OmniOrb {
             self.to_omniorb = Some(Ratio::of(&self.rates, omniorb, 0.5));
         }
     }
 
-    /// Oneways a second: of the round in the middle.
+    /// Returns the median of the rounds' oneways per second.
     pub(super) fn rate(&self) -> u64 {
         let middle = self.rates.len().saturating_sub(1) / 2;
         self.rates.get(middle).copied().unwrap_or_default()
@@ -62,7 +62,7 @@ impl Row {
 }
 
 impl Report {
-    /// The loads, in the order in which they were measured.
+    /// Returns the loads, in the order of measurement.
     pub(super) fn loads(&self) -> Vec<Load> {
         let mut loads: Vec<Load> = self.rows.iter().map(|row| row.load).collect();
         loads.dedup();
@@ -107,7 +107,7 @@ impl Report {
         self.rows.iter().filter(move |row| row.load == load)
     }
 
-    /// Draws oneways a second: a panel for each load, a bar for each contender.
+    /// Draws oneways per second: a panel for each load, a bar for each contender.
     pub(super) fn drawing(&self) -> Drawing {
         let panel = |load| {
             let bars = self.of(load).map(|row| (row.mode, [("", row.rate() as f64 / 1e6)]));

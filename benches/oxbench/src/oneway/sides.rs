@@ -1,4 +1,4 @@
-//! OxORB's side of oneways, and what client processes of both ORBs are told on standard input:
+//! OxORB's side of oneways, and the protocol of both ORBs' client processes on standard input and output:
 //!
 //! ```text
 //! < ready
@@ -26,19 +26,19 @@ mod generated {
 
 use generated::oxbench::{Gauge, GaugeRef};
 
-/// Oneways from one look at the clock to the next.
+/// Oneways between two reads of the clock.
 const AT_ONCE: u64 = 64;
 
-/// Between two looks at what has arrived.
+/// Time between two checks of the arrivals.
 const NAP: Duration = Duration::from_micros(100);
 
-/// Octets that the buffer of a client holds.
+/// Octets of a client's buffer.
 const BUFFER: &str = "4194304";
 
-/// Buffered oneways are sent as soon as so many octets wait.
+/// Octets of waiting oneways that trigger sending.
 const BATCH: usize = 64 << 10;
 
-/// Buffered oneways wait no longer than this.
+/// Longest wait of buffered oneways.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Serves a `Gauge` until standard input closes, with a thread for each connection as omniORB does.
@@ -74,7 +74,7 @@ impl Gauge for Counter {
     }
 }
 
-/// Sends as standard input says.
+/// Sends as requested on standard input.
 pub(crate) fn call(mode: Mode, reference: &str) -> Result {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
@@ -105,7 +105,7 @@ pub(crate) fn call(mode: Mode, reference: &str) -> Result {
             }
             Ok(())
         };
-        // The callers stay for both: so do their connections.
+        // The callers stay for both phases, and so do their connections.
         let (sent, start) = callers(load, time, &gauge, |before| {
             total += before;
             arrived(total)
@@ -119,7 +119,8 @@ pub(crate) fn call(mode: Mode, reference: &str) -> Result {
     Ok(())
 }
 
-/// Has all callers send; how many oneways, and since when. `arrived` waits for what they send before.
+/// Makes all callers send; returns the number of oneways, and the start time. `arrived` waits for the oneways sent
+/// first.
 fn callers(
     load: Load,
     time: Duration,
@@ -176,7 +177,7 @@ fn record(gauge: &GaugeRef, data: &[u8]) -> Result {
     patiently(gauge, || gauge.record(data))
 }
 
-/// Sends again after what waits was sent, where the buffer was full.
+/// Sends a oneway; if the buffer is full, waits until it has been sent, and retries.
 fn patiently(gauge: &GaugeRef, send: impl Fn() -> Result<(), SystemException>) -> Result {
     loop {
         match send() {
@@ -188,7 +189,7 @@ fn patiently(gauge: &GaugeRef, send: impl Fn() -> Result<(), SystemException>) -
     }
 }
 
-/// Has a client process send for so long; gives oneways a second.
+/// Makes a client process send for `milliseconds`; returns oneways per second.
 pub(super) fn ask(client: &mut Process, load: Load, milliseconds: u64) -> Result<u64> {
     let Load { size, callers, before } = load;
     client.tell(&format!("send {size} {callers} {milliseconds} {before}"))?;

@@ -1,18 +1,18 @@
-//! Peers that are programs of a workspace of their own, built when somebody asks for them.
+//! Peers in a separate workspace, built on demand.
 
 use std::path::PathBuf;
 
 use crate::Result;
 
-/// Folder of the programs, built as their workspace says.
+/// Folder of the programs, as built by their workspace.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/target/release");
 
-/// Program that is both sides of a pair.
+/// Program that acts as both sides of a pair.
 pub(crate) struct Apart {
     program: &'static str,
-    /// Names the program where it lies elsewhere.
+    /// Environment variable that names the program in another place.
     variable: &'static str,
-    /// Processor time that building it takes.
+    /// Processor time of building it.
     takes: &'static str,
 }
 
@@ -35,7 +35,7 @@ impl Apart {
     /// Returns the program.
     ///
     /// # Errors
-    /// When nobody built it: how to.
+    /// The program is not built; the message explains how to build it.
     pub(crate) fn program(&self) -> Result<PathBuf> {
         let Apart { program, variable, takes } = self;
         let path = std::env::var_os(variable)

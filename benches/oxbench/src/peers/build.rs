@@ -1,4 +1,4 @@
-//! Building programs of other ORBs beside this one.
+//! Building of other ORBs' programs next to this one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::Result;
 
-/// Returns the folder of this name beside this program, with what `make` makes of `sources` there, unless it was made
-/// before.
+/// Returns the folder of this name next to this program, with the programs that `make` builds there from `sources`,
+/// unless they were built before.
 pub(super) fn build(
     name: &str,
     sources: &[(&str, &str)],
@@ -32,7 +32,7 @@ pub(super) fn build(
     Ok(directory)
 }
 
-/// Runs a tool there; `hint` says what it takes.
+/// Runs a tool in a folder; `hint` names the requirements.
 pub(super) fn run(directory: &Path, program: &str, arguments: &[&str], hint: &str) -> Result {
     let output = Command::new(program)
         .args(arguments)

@@ -1,4 +1,4 @@
-//! Cyclone DDS: a program in C that is built where its headers are.
+//! Cyclone DDS: a C program, built if its headers are installed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,13 +13,13 @@ const SOURCES: [(&str, &str); 2] = [
 
 const HINT: &str = "Cyclone DDS; on Debian: apt install gcc cyclonedds-dev cyclonedds-tools";
 
-/// Keeps to the loopback interface, without multicast.
+/// Restricts it to the loopback interface, without multicast.
 const SETTINGS: &str = r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces><AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>9</MaxAutoParticipantIndex><Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>"#;
 
-/// Builds the driver of `oxbench events` beside this program, unless these very sources were built there before.
+/// Builds the driver of `oxbench events` next to this program, unless these sources were built there before.
 ///
 /// # Errors
-/// When it cannot be built: what it takes.
+/// It cannot be built; the message names the requirements.
 pub(crate) fn events() -> Result<PathBuf> {
     let directory = build("cyclone-events", &SOURCES, |directory| {
         run(directory, "idlc", &["events.idl"], HINT)?;

@@ -1,4 +1,4 @@
-//! JacORB, whose clients send all calls of a process over one connection: Java programs, built when first needed.
+//! JacORB, whose clients send all calls of a process over one connection: Java programs, built on first use.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,16 +17,16 @@ const SOURCES: [(&str, &str); 3] = [
 /// Folder in which `tests/interop/install-peers.sh` puts JacORB's jars.
 const JARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/interop/jars");
 
-/// Has to be there for any of it.
+/// Requirements of JacORB's programs.
 const HINT: &str = "a JDK, and tests/interop/install-peers.sh for JacORB";
 
-/// Programs of `oxbench throughput --one-connection`, as JacORB is by default.
+/// Programs of `oxbench throughput --one-connection`, with JacORB's defaults.
 pub(crate) struct Load {
     class_path: OsString,
 }
 
 impl Load {
-    /// Builds them beside this program, unless these very sources were built there before.
+    /// Builds them next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Load> {
         let jars = jars()?;
         let directory = build("jacorb-load", &SOURCES, |directory| compile(directory, &jars))?;
@@ -34,12 +34,12 @@ impl Load {
         Ok(Load { class_path })
     }
 
-    /// Returns the server, to be given the priorities of its objects, of which it only takes the number.
+    /// Returns the command of the server, whose arguments are the priorities of its objects; it only uses their number.
     pub(crate) fn server(&self) -> Command {
         self.program("LoadServer")
     }
 
-    /// Returns the client, to be given the references that the server prints.
+    /// Returns the command of the client, whose arguments are the references printed by the server.
     pub(crate) fn client(&self) -> Command {
         self.program("LoadClient")
     }
@@ -47,7 +47,7 @@ impl Load {
     fn program(&self, class: &str) -> Command {
         let mut command = Command::new("java");
         command.arg("-cp").arg(&self.class_path);
-        // Else each start is told on standard error.
+        // Otherwise, each start is logged on standard error.
         command.args(["-Djacorb.log.default.verbosity=1", class]);
         command
     }

@@ -1,4 +1,4 @@
-//! omniORB, the fastest ORB in service: C++ programs, built when first needed.
+//! omniORB, the fastest ORB in service: C++ programs, built on first use.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 
-/// Has to be there for any of it.
+/// Requirements of omniORB's programs.
 const HINT: &str =
     "omniidl, g++ and omniORB's headers; on Debian: apt install omniidl libomniorb4-dev g++";
 
@@ -26,13 +26,13 @@ const CODEC_SOURCES: [(&str, &str); 2] = [
     ("marshal.cc", include_str!("../../peers/omniorb/marshal.cc")),
 ];
 
-/// The programs of the pair.
+/// Programs of the pair.
 pub(crate) struct Programs {
     directory: PathBuf,
 }
 
 impl Programs {
-    /// Builds both beside this program, unless these very sources were built there before.
+    /// Builds both next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Programs> {
         let directory = build("omniorb", &SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "probe.idl"];
@@ -46,8 +46,8 @@ impl Programs {
         Ok(Programs { directory })
     }
 
-    /// The server, with what makes omniORB fastest: a thread for each connection (its default) and no
-    /// scans for idle connections.
+    /// Returns the command of the server in omniORB's fastest configuration: a thread for each connection (its default)
+    /// and no scans for idle connections.
     pub(super) fn server(&self) -> Command {
         let mut command = Command::new(self.directory.join("server"));
         command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
@@ -57,7 +57,7 @@ impl Programs {
         command
     }
 
-    /// The client.
+    /// Returns the command of the client.
     pub(super) fn client(&self, reference: &str) -> Command {
         let mut command = Command::new(self.directory.join("client"));
         command.arg(reference);
@@ -68,13 +68,13 @@ impl Programs {
     }
 }
 
-/// The program that writes and reads values without sending them.
+/// Program that writes and reads values without sending them.
 pub(crate) struct Codec {
     directory: PathBuf,
 }
 
 impl Codec {
-    /// Builds it beside this program, unless these very sources were built there before.
+    /// Builds it next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Codec> {
         let directory = build("omniorb-codec", &CODEC_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wba", "-Wbh=.hh", "-Wbs=SK.cc", "-Wbd=DynSK.cc"];
@@ -85,7 +85,7 @@ impl Codec {
         Ok(Codec { directory })
     }
 
-    /// To be started with a reference.
+    /// Returns the command, whose argument is a reference.
     pub(crate) fn command(&self) -> Command {
         Command::new(self.directory.join("marshal"))
     }
@@ -97,13 +97,13 @@ const LOAD_SOURCES: [(&str, &str); 3] = [
     ("load-client.cc", include_str!("../../peers/omniorb/load-client.cc")),
 ];
 
-/// The programs of `oxbench inversion`, `lanes` and `throughput`, as omniORB is by default.
+/// Programs of `oxbench inversion`, `lanes` and `throughput`, with omniORB's defaults.
 pub(crate) struct Load {
     directory: PathBuf,
 }
 
 impl Load {
-    /// Builds them beside this program, unless these very sources were built there before.
+    /// Builds them next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Load> {
         let directory = build("omniorb-load", &LOAD_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "load.idl"];
@@ -117,19 +117,19 @@ impl Load {
         Ok(Load { directory })
     }
 
-    /// To be given the priorities of its objects, of which it only takes the number.
+    /// Returns the command of the server, whose arguments are the priorities of its objects; it only uses their number.
     pub(crate) fn server(&self, endpoint: &str) -> Command {
         let mut command = Command::new(self.directory.join("load-server"));
         command.args(["-ORBendPoint", endpoint]);
         command
     }
 
-    /// To be given the references that the server prints.
+    /// Returns the command of the client, whose arguments are the references printed by the server.
     pub(crate) fn client(&self) -> Command {
         Command::new(self.directory.join("load-client"))
     }
 
-    /// The client whose threads send their calls over one connection, without waiting for each other's answers.
+    /// Returns the command of the client whose threads share one connection, without waiting for each other's replies.
     pub(crate) fn sharing_client(&self) -> Command {
         let mut command = Command::new(self.directory.join("load-client"));
         command.args(["-ORBmaxGIOPConnectionPerServer", "1"]);
@@ -145,13 +145,13 @@ const ONEWAY_SOURCES: [(&str, &str); 3] = [
     ("oneway-client.cc", include_str!("../../peers/omniorb/oneway-client.cc")),
 ];
 
-/// The programs of `oxbench oneway`.
+/// Programs of `oxbench oneway`.
 pub(crate) struct Oneways {
     directory: PathBuf,
 }
 
 impl Oneways {
-    /// Builds them beside this program, unless these very sources were built there before.
+    /// Builds them next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Oneways> {
         let directory = build("omniorb-oneway", &ONEWAY_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "oneway.idl"];
@@ -165,7 +165,7 @@ impl Oneways {
         Ok(Oneways { directory })
     }
 
-    /// The server, set up as that of `oxbench latency`.
+    /// Returns the command of the server, configured like that of `oxbench latency`.
     pub(crate) fn server(&self) -> Command {
         let mut command = Command::new(self.directory.join("oneway-server"));
         command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
@@ -174,7 +174,7 @@ impl Oneways {
         command
     }
 
-    /// The client, with a connection for each caller.
+    /// Returns the command of the client, with a connection for each caller.
     pub(crate) fn client(&self, reference: &str) -> Command {
         let mut command = Command::new(self.directory.join("oneway-client"));
         command.arg(reference);
@@ -190,13 +190,13 @@ const CUBIT_SOURCES: [(&str, &str); 3] = [
     ("cubit-client.cc", include_str!("../../peers/omniorb/cubit-client.cc")),
 ];
 
-/// The programs of `oxbench protocols`.
+/// Programs of `oxbench protocols`.
 pub(crate) struct Cubits {
     directory: PathBuf,
 }
 
 impl Cubits {
-    /// Builds them beside this program, unless these very sources were built there before.
+    /// Builds them next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Cubits> {
         let directory = build("omniorb-cubit", &CUBIT_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", "cubit.idl"];
@@ -210,7 +210,7 @@ impl Cubits {
         Ok(Cubits { directory })
     }
 
-    /// Returns the server, set up as that of `oxbench latency`.
+    /// Returns the command of the server, configured like that of `oxbench latency`.
     pub(crate) fn server(&self, endpoint: &str) -> Command {
         let mut command = Command::new(self.directory.join("cubit-server"));
         command.args(["-ORBendPoint", endpoint]);
@@ -220,7 +220,7 @@ impl Cubits {
         command
     }
 
-    /// Returns the client.
+    /// Returns the command of the client.
     pub(crate) fn client(&self, reference: &str) -> Command {
         let mut command = Command::new(self.directory.join("cubit-client"));
         command.arg(reference);
@@ -237,19 +237,19 @@ const EVENTS_SOURCES: [(&str, &str); 3] = [
     ("events-driver.cc", include_str!("../../peers/omniorb/events-driver.cc")),
 ];
 
-/// The driver of `oxbench events`, and omniEvents.
+/// Driver of `oxbench events`, and omniEvents.
 pub(crate) struct Events {
     directory: PathBuf,
 }
 
-/// A running omniEvents with a channel. Dropping it ends it.
+/// Running omniEvents with a channel. Dropping it ends it.
 pub(crate) struct EventService {
     _service: Process,
     channel: String,
     _state: State,
 }
 
-/// Folder in which a service keeps its channels.
+/// Folder in which a service stores its channels.
 struct State(PathBuf);
 
 impl Drop for State {
@@ -259,7 +259,7 @@ impl Drop for State {
 }
 
 impl Events {
-    /// Builds the driver beside this program, unless these very sources were built there before.
+    /// Builds the driver next to this program, unless these sources were built there before.
     pub(crate) fn build() -> Result<Events> {
         for program in [EVENTS, EVENTC] {
             if !Path::new(program).exists() {
@@ -280,8 +280,8 @@ impl Events {
         Ok(Events { directory })
     }
 
-    /// Starts omniEvents with a channel that moves events on as often as it can (its default is ten times a second) and
-    /// drops none of those on their way.
+    /// Starts omniEvents with a channel that forwards events as often as it can (by default ten times per second) and
+    /// drops none of those in transit.
     pub(crate) fn serve(&self, placement: Placement) -> Result<EventService> {
         let port = free_port().to_string();
         let state = State(self.directory.join(format!("state-{}", std::process::id())));
@@ -309,7 +309,7 @@ impl Events {
         }
     }
 
-    /// Returns the driver for a channel.
+    /// Returns the command of the driver for a channel.
     pub(crate) fn driver(&self, channel: &str) -> Command {
         let mut command = Command::new(self.directory.join("events-driver"));
         command.arg(channel);
@@ -329,7 +329,7 @@ impl EventService {
 
 const EVENTS: &str = "/usr/sbin/omniEvents";
 const EVENTC: &str = "/usr/bin/eventc";
-/// Time that omniEvents may take to start.
+/// Time limit for the start of omniEvents.
 const START: Duration = Duration::from_secs(10);
 
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];

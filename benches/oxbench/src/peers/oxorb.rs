@@ -26,7 +26,7 @@ pub(super) fn serve(endpoint: &str) -> Result {
     Ok(())
 }
 
-/// Calls the `Probe` at `reference` as standard input says.
+/// Calls the `Probe` at `reference` as requested on standard input.
 pub(super) fn call(reference: &str) -> Result {
     let orb = Orb::builder().client_connections(ClientConnections::Private).build()?;
     let probe: ProbeRef = orb.resolve(reference)?;
@@ -87,7 +87,7 @@ impl Caller for OxCaller {
     }
 }
 
-/// A fast wrong answer is worth nothing.
+/// Checks the result: a fast wrong answer is worthless.
 fn same<T: PartialEq + std::fmt::Debug>(echoed: T, sent: T) -> Result {
     if echoed == sent {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The floor: as many octets as the GIOP messages of a call, over blocking TCP, with nothing around them.
+//! Floor: as many octets as the GIOP messages of a call, over blocking TCP, and nothing else.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -21,11 +21,11 @@ pub(super) fn serve(lengths: Lengths) -> Result {
     session::announce(&address)
 }
 
-/// Calls the server at `address` as standard input says.
+/// Calls the server at `address` as requested on standard input.
 pub(super) fn call(address: &str) -> Result {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    // As OxORB's connections within a host.
+    // Like OxORB's connections within a host.
     let _ = oxorb_sys::socket::send_unpaced(&stream);
     let buffer = Vec::new();
     session::serve(&mut RawCaller { stream, buffer })
@@ -33,7 +33,7 @@ pub(super) fn call(address: &str) -> Result {
 
 fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    // As OxORB's connections within a host.
+    // Like OxORB's connections within a host.
     let _ = oxorb_sys::socket::send_unpaced(&stream);
     let mut buffer = Vec::new();
     let buffer = room(&mut buffer, lengths.longer());
@@ -43,8 +43,9 @@ fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     }
 }
 
-/// Returns room for so many octets where they are copied fast, as OxORB's are read: some processors take four times as long
-/// to receive 1 to 31 octets behind the beginning of a page, where an allocator's large blocks begin.
+/// Returns a buffer of `octets` octets at an address for fast copies, like OxORB's receive buffers: some processors
+/// take four times as long to receive 1 to 31 octets after the beginning of a page, where an allocator's large blocks
+/// begin.
 pub(crate) fn room(buffer: &mut Vec<u8>, octets: usize) -> &mut [u8] {
     const FRONT: usize = 48;
     buffer.resize(octets + FRONT, 0);
@@ -53,8 +54,8 @@ pub(crate) fn room(buffer: &mut Vec<u8>, octets: usize) -> &mut [u8] {
     &mut buffer[front..front + octets]
 }
 
-/// Octets of one system call, at most: as OxORB's. What writes or reads a megabyte at once takes 250 or 550 us, as the
-/// kernel's buffers happen to have grown.
+/// Most octets of one system call, as in OxORB. Writing or reading a megabyte at once takes 250 or 550 us, depending on
+/// the kernel's buffers.
 const PIECE: usize = 256 << 10;
 
 pub(crate) fn write(stream: &mut impl Write, octets: &[u8]) -> std::io::Result<()> {

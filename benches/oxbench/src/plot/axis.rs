@@ -1,4 +1,4 @@
-//! Axes of drawings: where values are, and what is written beside them.
+//! Axes of drawings: positions of values, and labels.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::Ranged;
 
-/// Name with its unit, scale and extent of an axis.
+/// Axis: name with its unit, scale and extent.
 pub(crate) struct Axis {
     pub(super) name: String,
     pub(super) scale: Scale,
@@ -18,7 +18,7 @@ pub(super) enum Scale {
     Log,
     /// Quantiles, by the number of nines.
     Nines,
-    /// A step for each, from above, and the thickness of a bar in it.
+    /// Categories from the top, and the thickness of a bar in them.
     Names(Vec<String>, f64),
 }
 
@@ -42,7 +42,7 @@ impl Axis {
         Axis::new("percentile", Scale::Nines)
     }
 
-    /// Sets the extent, which is that of the points by default.
+    /// Sets the extent; default: that of the points.
     pub(crate) fn between(self, from: f64, to: f64) -> Axis {
         Axis { extent: Some((from, to)), ..self }
     }
@@ -53,7 +53,7 @@ impl Axis {
         Ruler { ends, ticks: self.ticks(ends) }
     }
 
-    /// Returns the place of a value. The distance of places is that in the drawing.
+    /// Returns the position of a value. Differences of positions are proportional to distances in the drawing.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear | Scale::Names(..) => value,
@@ -62,7 +62,7 @@ impl Axis {
         }
     }
 
-    /// Returns the ends for points, as places.
+    /// Returns the ends of the axis for these values, as positions.
     fn ends(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         if let Some((from, to)) = self.extent {
             return (self.place(from), self.place(to));
@@ -78,7 +78,7 @@ impl Axis {
         }
     }
 
-    /// Returns the places that have a label, and a line.
+    /// Returns the positions of labels and grid lines.
     fn ticks(&self, (from, to): (f64, f64)) -> Vec<f64> {
         let every = |step: f64| {
             let steps = (from / step).floor() as i64..=(to / step).ceil() as i64;
@@ -119,7 +119,7 @@ impl Axis {
     }
 }
 
-/// Places from one end of an axis to the other, and those that have lines.
+/// Positions of an axis's ends, and of its grid lines.
 pub(super) struct Ruler {
     pub(super) ends: (f64, f64),
     ticks: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Bounds that the project set itself for protocols.
+//! Project's bounds on protocols.
 
 use super::cube::Operation;
 use super::matrix::{self, Maker, Transport, Way};
@@ -6,25 +6,25 @@ use super::report::{CubeReport, Report};
 use crate::bootstrap::Ratio;
 use crate::verdict::{Verdict, Verdicts, at_most, below};
 
-/// UNIX ping by that over a raw UNIX socket.
+/// Greatest permitted ratio of a UNIX ping to one over a raw UNIX socket.
 const UNIX: f64 = 1.15;
 
-/// GIOPlite/RT by raw TCP.
+/// Greatest permitted ratio of GIOPlite/RT to raw TCP.
 const LITE_RT: f64 = 1.08;
 
-/// Microseconds of a ping over shared memory, a CPU for each side, spinning.
+/// Most microseconds of a ping over shared memory, with spinning threads on a CPU for each side.
 const SPINNING: f64 = 1.0;
 
-/// 64 KiB in place by a ping.
+/// Greatest permitted ratio of 64 KiB in place to a ping.
 const PLACED: f64 = 1.2;
 
-/// Microseconds of 1 MiB one way in place.
+/// Most microseconds of 1 MiB one way in place.
 const MEBIBYTE: f64 = 20.0;
 
-/// 1 MiB one way, copied, by one memcpy.
+/// Greatest permitted ratio of 1 MiB one way, copied, to one memcpy.
 const COPIED: f64 = 1.1;
 
-/// One line for each bound.
+/// Returns one line for each bound.
 pub(super) fn verdicts(report: &Report) -> Verdicts {
     let void = |cube: &&CubeReport| cube.cube.operation == Operation::Void;
     let voids = || report.cubes.iter().filter(void);
@@ -39,7 +39,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     Verdicts::new(pings.chain(sizes).chain(order).chain(floor))
 }
 
-/// Sequences one way over shared memory, spinning. Of medians over all rounds.
+/// Returns verdicts on sequences one way over shared memory, spinning, by medians over all rounds.
 fn one_way(report: &Report) -> Vec<Verdict> {
     const SIZED: u32 = 64 << 10;
     const LARGE: u32 = 1 << 20;
@@ -57,7 +57,7 @@ fn one_way(report: &Report) -> Vec<Verdict> {
     let ping = p50(Operation::Void, 0, Maker::Giop, Transport::Spinning, Way::Usual);
     let memcpy = p50(Operation::Sent, LARGE, Maker::Memcpy, Transport::Memory, Way::Usual);
     let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
-    // No call at all says nothing.
+    // Skipped without any such call.
     if report.cubes.iter().all(|it| it.cube.operation != Operation::Sent) {
         return Vec::new();
     }
@@ -120,7 +120,7 @@ fn pings(cube: &CubeReport) -> [Verdict; 2] {
     ]
 }
 
-/// A ping over shared memory. Of medians over all rounds.
+/// Returns verdicts on a ping over shared memory, by medians over all rounds.
 fn shared(cube: &CubeReport) -> [Verdict; 3] {
     let p50 = |maker, transport| Some(cube.row(maker, transport)?.p50 as f64);
     let spinning = p50(Maker::Giop, Transport::Spinning);
@@ -145,7 +145,7 @@ fn shared(cube: &CubeReport) -> [Verdict; 3] {
     ]
 }
 
-/// Each messaging is faster than the one before it, over each transport.
+/// Returns verdicts on the order of messagings: each is faster than the one before it, over each transport.
 fn order(cube: &CubeReport) -> Vec<Verdict> {
     let transports = matrix::TRANSPORTS;
     let of = |transport| {
@@ -179,7 +179,7 @@ mod tests {
 
     const VOID: Cube = Cube { operation: Operation::Void, size: 0 };
 
-    /// A run of `void` in which each protocol takes so many nanoseconds in each round.
+    /// Returns a run of `void` in which each protocol takes `time` nanoseconds in each round.
     fn report(time: impl Fn(&Protocol) -> u64, protocols: &[&'static Protocol]) -> Report {
         report_of(&[VOID], |_, protocol| time(protocol), protocols)
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::wire::{self, Lengths};
 
-/// What is cubed.
+/// Operation of the cubit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
@@ -33,14 +33,14 @@ const ALL: [Operation; 8] = [
     Operation::Sent,
 ];
 
-/// Operation with an argument of so many octets, which only sequences heed.
+/// Operation with an argument of so many octets, which only sequences use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Cube {
     pub(crate) operation: Operation,
     pub(crate) size: u32,
 }
 
-/// Those of the paper, in the order of the report.
+/// Calls of the paper, in the order of the report.
 pub(crate) const CUBES: [Cube; 9] = [
     cube(Operation::Void, 0),
     cube(Operation::Octet, 1),
@@ -86,14 +86,14 @@ const fn cube(operation: Operation, size: u32) -> Cube {
 }
 
 impl Cube {
-    /// Returns how many of so many calls are made of this size: a large one takes as long as many small ones.
+    /// Returns the number of calls of this size out of `calls`: a large one takes as long as many small ones.
     pub(crate) fn share_of(self, calls: u32) -> u32 {
         let small = 4096;
         let times = (self.size / small).max(1);
         (calls / times).max(calls.min(20))
     }
 
-    /// Lengths of the GIOP messages of one call.
+    /// Returns the lengths of the GIOP messages of one call.
     pub(crate) fn lengths(self) -> Lengths {
         let size = self.size as usize;
         let (name, there, back) = match self.operation {

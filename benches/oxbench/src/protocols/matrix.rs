@@ -1,4 +1,4 @@
-//! The contenders: messagings across, transports down. A row that a build does not have is left out, and said to be.
+//! Contenders: messagings by transports. Rows that a build lacks are left out and reported.
 
 use std::fmt;
 
@@ -6,57 +6,57 @@ use serde::Serialize;
 
 use super::cube::{Cube, Operation};
 
-/// What carries octets.
+/// Transport of the octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
     Tcp,
     Tls,
     Unix,
-    /// Shared memory, whose threads sleep at once.
+    /// Shared memory, with threads that sleep at once.
     Shared,
-    /// Shared memory, whose threads spin.
+    /// Shared memory, with threads that spin.
     Spinning,
-    /// Shared memory, whose threads spin for a moment and sleep then.
+    /// Shared memory, with threads that spin for a moment and then sleep.
     Brief,
-    /// Shared memory without blocks beside the rings, whose threads spin.
+    /// Shared memory without blocks for large payloads, with threads that spin.
     Rings,
     Memory,
 }
 
-/// Who writes the messages.
+/// Source of the messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Maker {
-    /// Nobody: as many octets as GIOP's, from a buffer.
+    /// Raw octets, as many as GIOP's, from a buffer.
     Raw,
     #[serde(rename = "omniorb")]
     OmniOrb,
-    /// Requests and responses of iceoryx2, of which the octets are those of the call's body.
+    /// Requests and responses of iceoryx2, with the octets of the call's body.
     #[serde(rename = "iceoryx2")]
     Iceoryx,
-    /// Queries and replies of zenoh, likewise.
+    /// Queries and replies of zenoh, with the octets of the call's body.
     Zenoh,
-    /// One memcpy of the octets, and no other process.
+    /// Single memcpy of the octets, without another process.
     Memcpy,
     Giop,
     GiopLite,
     GiopLiteRt,
 }
 
-/// How often the octets of a sequence are copied on their way to the servant.
+/// Copies of a sequence's octets on their way to the servant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
-    /// As the transport does with any message.
+    /// Copies of any message by the transport.
     Usual,
     /// Once, by the client: the servant reads them where the client's ORB wrote them.
     Once,
-    /// Not at all: the client fills memory that the connection lends. Its first octet and its last one are written.
+    /// None: the client fills memory that the connection lends. Its first and last octets are written.
     Placed,
-    /// Not at all, and nobody looks at the octets or writes one.
+    /// None, and the octets are neither written nor read.
     Untouched,
-    /// Once on each side, both at a time: what was written is read while the rest is being written.
+    /// Once on each side, overlapping: pieces are read while later ones are being written.
     Pieces,
 }
 
@@ -67,15 +67,15 @@ pub(crate) struct Protocol {
     pub(crate) maker: Maker,
     pub(crate) transport: Transport,
     pub(crate) way: Way,
-    /// Where the server listens, as its ORB writes it; `FILE` stands for a socket in a folder of this run.
+    /// Endpoint of the server in its ORB's notation; `FILE` stands for a socket in a folder of this run.
     #[serde(skip)]
     pub(crate) endpoint: &'static str,
 }
 
-/// Folder's place in an endpoint.
+/// Placeholder of the folder in an endpoint.
 pub(crate) const FILE: &str = "FILE";
 
-/// All of them, in the order of the report. Within one transport the floor is first.
+/// All rows, in the order of the report. Within one transport, the floor is first.
 pub(crate) const MATRIX: &[Protocol] = &[
     row("raw-tcp", Maker::Raw, Transport::Tcp, "127.0.0.1:0"),
     row("omniorb-tcp", Maker::OmniOrb, Transport::Tcp, "giop:tcp:127.0.0.1:"),
@@ -166,22 +166,22 @@ pub(crate) fn named(name: &str) -> Result<&'static Protocol, String> {
     })
 }
 
-/// Returns the usual row of a maker and a transport.
+/// Returns the row of a maker and a transport with the usual copies.
 pub(crate) fn of(maker: Maker, transport: Transport) -> Option<&'static Protocol> {
     by(maker, transport, Way::Usual)
 }
 
-/// Returns the row of a maker, a transport and a way.
+/// Returns the row of a maker, a transport and a way of copying.
 pub(crate) fn by(maker: Maker, transport: Transport, way: Way) -> Option<&'static Protocol> {
     let same = |row: &&Protocol| (row.maker, row.transport, row.way) == (maker, transport, way);
     MATRIX.iter().find(same)
 }
 
-/// Transports that each messaging has a row of, in the order of the report.
+/// Transports with a row for each messaging, in the order of the report.
 pub(crate) const TRANSPORTS: [Transport; 5] =
     [Transport::Tcp, Transport::Unix, Transport::Shared, Transport::Spinning, Transport::Memory];
 
-/// Microseconds that threads spin where they do, which is as long as they may: calls do not take that long.
+/// Microseconds that spinning threads spin, the longest permitted: calls take less.
 const SPIN: &str = "5000";
 
 /// Microseconds that threads spin before they sleep: less than the longer calls take.
@@ -201,7 +201,7 @@ impl Protocol {
         matches!(self.maker, Maker::Giop | Maker::GiopLite | Maker::GiopLiteRt)
     }
 
-    /// Reports whether there is such a call of this row.
+    /// Reports whether this row has such a call.
     pub(crate) fn makes(&self, cube: Cube) -> bool {
         cube.operation == Operation::Sent || self.way == Way::Usual && self.maker != Maker::Memcpy
     }

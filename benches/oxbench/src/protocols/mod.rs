@@ -1,5 +1,5 @@
-//! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, beside omniORB and
-//! raw sockets (E5), and sequences of 4 B to 16 MiB (E7): copied, copied once, and in place.
+//! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, compared with
+//! omniORB and raw sockets (E5), and sequences of 4 B to 16 MiB (E7): copied, copied once, and in place.
 
 mod check;
 mod cube;
@@ -26,12 +26,12 @@ use crate::record::Record;
 /// Options of `oxbench protocols`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and
-    /// server on one each, `free` leaves them to the kernel
+    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and server on one each,
+    /// `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Rounds. In each, all protocols take their turn with new processes, beginning with another one
+    /// Rounds. In each, all protocols take turns with new processes, beginning with a different one
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -39,19 +39,19 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
-    /// 1,500 calls in three rounds: shows that everything runs, measures little
+    /// Make 1,500 calls in three rounds: tests that everything runs, with little precision
     #[arg(long)]
     quick: bool,
 
-    /// Only these protocols; all that can be had by default
+    /// Run only these protocols; default: all available ones
     #[arg(long, value_delimiter = ',', value_parser = matrix::named)]
     protocols: Vec<&'static Protocol>,
 
-    /// Only these calls
+    /// Make only these calls
     #[arg(long, value_delimiter = ',')]
     only: Vec<Cube>,
 
-    /// Sequences of octets from 4 B to 16 MiB, there and back and one way, instead of the cubit's calls (E7)
+    /// Send sequences of octets from 4 B to 16 MiB, both ways and one way, instead of the cubit's calls (E7)
     #[arg(long)]
     sweep: bool,
 
@@ -81,7 +81,7 @@ fn measure(options: &Options) -> Result<Report> {
         contenders.iter().map(|_| cubes.iter().map(|_| Record::empty()).collect()).collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds} ...", round + 1);
-        // What drifts on the machine hits all alike, and nobody always follows the same one.
+        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
         let first = round as usize % contenders.len();
         for at in (first..contenders.len()).chain(0..first) {
             let mut pair = contenders[at].start(options.cpus, &folder)?;
@@ -90,7 +90,7 @@ fn measure(options: &Options) -> Result<Report> {
                     continue;
                 }
                 let calls = cube.share_of(calls.div_ceil(rounds));
-                // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
+                // Warm-up: caches, connection, buffers and the kernel's socket buffers reach their final size.
                 pair.call(*cube, calls / 4 + 1)?;
                 pair.call(*cube, calls)?;
                 record.add(pair.client.samples(calls)?);
@@ -108,7 +108,7 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// Those asked for. Nobody asked: all, and what cannot be had is named and left out.
+/// Returns the requested contenders; by default all, with unavailable ones reported and left out.
 fn contenders(options: &Options, folder: &Folder) -> Result<(Vec<Contender>, Vec<LeftOut>)> {
     let asked = &options.protocols;
     let known: Vec<&'static Protocol> = match asked.is_empty() {

@@ -1,4 +1,4 @@
-//! Sequences one way, read where the client's ORB wrote them; and the copy that all of it is measured by.
+//! Sequences one way, read where the client's ORB wrote them; and the copy to which they are compared.
 
 use std::hint::black_box;
 
@@ -28,7 +28,7 @@ pub(crate) fn serve(endpoint: &str, untouched: bool) -> Result {
     Ok(())
 }
 
-/// Calls the `Sink` at `reference` as standard input says.
+/// Calls the `Sink` at `reference` as requested on standard input.
 pub(crate) fn call(reference: &str, placed: bool, untouched: bool) -> Result {
     let orb = Orb::builder().client_connections(ClientConnections::Private).build()?;
     let sink: SinkRef = orb.resolve(reference)?;
@@ -37,13 +37,13 @@ pub(crate) fn call(reference: &str, placed: bool, untouched: bool) -> Result {
     Ok(())
 }
 
-/// Copies as standard input says.
+/// Copies as requested on standard input.
 pub(crate) fn copy() -> Result {
     session::serve(&mut Memcpy)
 }
 
 struct Reader {
-    /// It does not look at the octets.
+    /// Whether the octets are not read.
     untouched: bool,
 }
 
@@ -64,9 +64,9 @@ impl Sink for Reader {
 
 struct SinkCaller {
     sink: SinkRef,
-    /// The octets are filled in where the connection has room for them: the first one and the last one.
+    /// Whether the octets are written in memory of the connection: only the first and the last one.
     placed: bool,
-    /// Not even these.
+    /// Whether not even these are written.
     untouched: bool,
 }
 
@@ -120,7 +120,7 @@ pub(super) fn octets(size: u32) -> Vec<u8> {
     (0..size).map(|at| at as u8).collect()
 }
 
-/// Looks whether these can be the first and the last of so many octets. A fast wrong answer is worth nothing.
+/// Checks that these can be the first and the last of so many octets: a fast wrong answer is worthless.
 ///
 /// # Errors
 /// BAD_PARAM if not.

@@ -1,4 +1,4 @@
-//! Processes of one protocol: a server and a client, or one that is both where they talk through memory.
+//! Processes of one protocol: a server and a client, or a single one if they communicate through its memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::peers::{apart, own_side};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 
-/// Folder for sockets, gone when this is dropped.
+/// Folder for sockets, removed on drop.
 pub(crate) struct Folder {
     path: PathBuf,
     used: AtomicU32,
@@ -30,12 +30,12 @@ impl Folder {
         &self.path
     }
 
-    /// Returns an endpoint with a name of a file in place of `FILE`, another one each time.
+    /// Returns an endpoint with a new file name in place of `FILE`.
     pub(crate) fn endpoint(&self, of: &Protocol) -> String {
         of.endpoint.replace(FILE, &self.file())
     }
 
-    /// Returns a name for a socket, another one each time.
+    /// Returns a new name for a socket.
     pub(crate) fn file(&self) -> String {
         let file = format!("s{}", self.used.fetch_add(1, Ordering::Relaxed));
         self.path.join(file).to_string_lossy().into_owned()
@@ -44,28 +44,28 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing to do about what stays.
+        // Leftover files do no harm.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// A protocol that can be had.
+/// Protocol that is available.
 pub(super) struct Contender {
     pub(super) protocol: &'static Protocol,
     omniorb: Option<Cubits>,
-    /// Program of a workspace of its own, which is both sides.
+    /// Program of a separate workspace, which acts as both sides.
     apart: Option<PathBuf>,
 }
 
-/// Its processes, connected and ready.
+/// Processes of a protocol, connected and ready.
 pub(super) struct Pair {
     pub(super) client: Process,
-    /// `None`: the client is the server, too.
+    /// Server process; `None` if the client is the server, too.
     server: Option<Process>,
 }
 
 impl Contender {
-    /// Builds what it takes, and makes one call.
+    /// Builds the required programs, and makes one call.
     pub(super) fn prepare(
         protocol: &'static Protocol,
         placement: Placement,
@@ -123,7 +123,7 @@ impl Contender {
         Ok(Pair { client, server })
     }
 
-    /// Tells a side over TLS of the certificates of this run, which are made when the first one starts.
+    /// Passes the certificates of this run to a side over TLS; they are made for the first one.
     #[cfg(feature = "tls")]
     fn certify(&self, command: &mut Command, folder: &Folder) -> Result {
         if self.protocol.transport != Transport::Tls {
@@ -145,7 +145,7 @@ impl Contender {
         Ok(())
     }
 
-    /// Refuses TLS, which this build has not.
+    /// Rejects TLS, which this build lacks.
     #[cfg(not(feature = "tls"))]
     fn certify(&self, _: &mut Command, _: &Folder) -> Result {
         match self.protocol.transport {
@@ -154,7 +154,7 @@ impl Contender {
         }
     }
 
-    /// Returns the word by which a side that is no ORB is told how to wait in shared memory.
+    /// Returns the word for the kind of waiting in shared memory, for sides without an ORB.
     fn wait(&self) -> Option<&'static str> {
         match (self.protocol.transport, self.protocol.maker) {
             (_, Maker::Zenoh) => None,
@@ -165,7 +165,7 @@ impl Contender {
         }
     }
 
-    /// Returns the word by which the raw exchange is told how octets go.
+    /// Returns the word for the way of passing octets, for the raw exchange.
     fn way(&self) -> Option<&'static str> {
         match self.protocol.way {
             Way::Pieces => Some("pieces"),
@@ -230,7 +230,7 @@ impl Contender {
 }
 
 impl Pair {
-    /// Lets the client make `calls` calls.
+    /// Makes the client perform `calls` calls.
     pub(super) fn call(&mut self, cube: Cube, calls: u32) -> Result {
         let Cube { operation, size } = cube;
         self.client.tell(&format!("run {operation} {size} {calls}"))?;

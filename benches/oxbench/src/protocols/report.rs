@@ -1,4 +1,4 @@
-//! Results of a run, for reading and for programs. Times are in nanoseconds.
+//! Results of a run, as text and as JSON. Times are in nanoseconds.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::plot::{Axis, Drawing, Panel};
 use crate::record::Record;
 use crate::table::{Table, or_dash};
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -22,25 +22,25 @@ pub(super) struct Report {
     pub(super) cubes: Vec<CubeReport>,
 }
 
-/// Protocol that this build, or this machine, does not have.
+/// Protocol that this build or this machine lacks.
 #[derive(Serialize)]
 pub(super) struct LeftOut {
     pub(super) protocol: &'static str,
     pub(super) reason: String,
 }
 
-/// One call over every protocol.
+/// Results of one call over every protocol.
 #[derive(Serialize)]
 pub(super) struct CubeReport {
     pub(super) cube: Cube,
     pub(super) name: String,
-    /// Octets of the GIOP messages, which the raw exchange moves as well.
+    /// Octets of the GIOP messages, which the raw exchange sends, too.
     pub(super) request_octets: usize,
     pub(super) reply_octets: usize,
     pub(super) rows: Vec<Row>,
 }
 
-/// One call over one protocol.
+/// Results of one call over one protocol.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) protocol: &'static Protocol,
@@ -52,14 +52,14 @@ pub(super) struct Row {
     pub(super) p99: u64,
     pub(super) p999: u64,
     pub(super) max: u64,
-    /// Medians of the rounds by those of others over the same transport.
+    /// Medians of the rounds divided by those of other rows over the same transport.
     pub(super) to_raw: Option<Ratio>,
     pub(super) to_omniorb: Option<Ratio>,
     pub(super) to_giop: Option<Ratio>,
     pub(super) to_giop_lite: Option<Ratio>,
 }
 
-/// Makes a report of what was recorded: protocols across, cubes down.
+/// Makes the reports of the recorded calls, with a row for each protocol.
 pub(super) fn cubes(
     cubes: &[Cube],
     protocols: &[&'static Protocol],
@@ -111,7 +111,7 @@ pub(super) fn cubes(
 }
 
 impl CubeReport {
-    /// Returns the usual row of a maker and a transport.
+    /// Returns the row of a maker and a transport with the usual copies.
     pub(super) fn row(&self, maker: Maker, transport: Transport) -> Option<&Row> {
         self.row_of(matrix::of(maker, transport)?)
     }
@@ -141,8 +141,8 @@ impl fmt::Display for Report {
                 });
             write!(f, "{table}")?;
         }
-        // How much longer than the floor a call takes, size by size: over a pluggable protocol the ORB's part is the same for
-        // every size but for copies.
+        // Excess of a call's time over the floor, for each size: over a pluggable protocol, the ORB's part is equal for
+        // every size except for copies.
         let ours = |row: &&Row| row.protocol.is_ours() && row.to_raw.is_some();
         let rows = self.cubes.iter().take(1).flat_map(|cube| &cube.rows);
         let protocols: Vec<_> = rows.filter(ours).map(|row| row.protocol).collect();
@@ -158,8 +158,8 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// Draws bars for each call; or, where there are many sizes of sequences and nothing else, a panel for each transport
-    /// with a line for each protocol.
+    /// Draws bars for each call; or, for many sizes of sequences only, a panel for each transport with a line for each
+    /// protocol.
     pub(super) fn drawing(&self) -> Drawing {
         let ways = [(Operation::Octets, ""), (Operation::Sent, ", one way")];
         let ways = ways.map(|(operation, text)| {
@@ -180,7 +180,7 @@ impl Report {
     }
 }
 
-/// Draws calls over a transport along the size of their sequence.
+/// Draws calls over a transport by the size of their sequence.
 fn lines(cubes: &[&CubeReport], transport: Transport, text: &str) -> Panel {
     let rows = cubes.iter().flat_map(|cube| cube.rows.iter().map(|row| (cube.cube.size, row)));
     let rows: Vec<_> = rows.filter(|(_, row)| row.protocol.transport == transport).collect();
@@ -204,7 +204,7 @@ impl CubeReport {
         Panel::bars(&self.name, Axis::linear("microseconds, p50"), bars)
     }
 
-    /// Returns nanoseconds that a call takes longer than the raw exchange over the same transport.
+    /// Returns the nanoseconds by which a call takes longer than the raw exchange over the same transport.
     fn gap(&self, protocol: &Protocol) -> Option<f64> {
         let raw = self.row(Maker::Raw, protocol.transport)?;
         Some(self.row_of(protocol)?.p50 as f64 - raw.p50 as f64)

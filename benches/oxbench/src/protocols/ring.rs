@@ -1,7 +1,8 @@
-//! Raw exchange through shared memory: the floor of what an ORB can do there.
+//! Raw exchange through shared memory: the floor for an ORB there.
 //!
-//! A word for each direction says how many messages were written. A side copies octets in, raises its word, and waits for
-//! the other one, looking again and again or sleeping on it; then it copies octets out. No ring, no limits, no peer that dies.
+//! A word for each direction counts the messages written. A side copies octets in, increments its word, and waits for
+//! the other one, spinning or sleeping on it; then it copies octets out. No ring, no limits, no detection of dead
+//! peers.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -17,39 +18,39 @@ use super::cube::{Cube, Operation};
 use crate::Result;
 use crate::session::{self, Caller, Clock};
 
-/// Way in which a side waits.
+/// Kind of waiting of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Wait {
-    /// It looks again and again
+    /// Spin on the word
     Spin,
-    /// It sleeps, and is woken
+    /// Sleep until woken
     Futex,
 }
 
-/// Way in which the octets of a message go.
+/// Way of passing the octets of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Way {
-    /// All of them are copied in, and then all of them out
+    /// Copy all octets in, and then all of them out
     Whole,
-    /// They are copied out while the rest is copied in
+    /// Copy octets out while the rest is copied in
     Pieces,
-    /// The head of a message is copied; of the payload the first octet and the last one are written and read where they lie
+    /// Copy the head of a message; write and read the first and last octets of the payload in place
     Placed,
 }
 
 /// Octets of a piece.
 const PIECE: usize = 32 << 10;
 
-/// Octets of the area of a direction: those of the largest message.
+/// Octets of a direction's area: those of the largest message.
 const AREA: usize = 17 << 20;
 
-/// Words of the header: messages written to the server and to the client, their lengths.
+/// Words of the header: numbers of messages written to the server and to the client, and their lengths.
 const WRITTEN: [usize; 2] = [0, 32];
 const LENGTHS: [usize; 2] = [64, 65];
-/// Word that says how many octets of a payload lie behind the head of a message, and the place there.
+/// Word with the octets of a payload after the head of a message, and the payload's offset.
 const PAYLOAD: usize = 66;
 const PLACE: usize = 4096;
-/// Octets of pieces that were written to each side, ever.
+/// Words with the total octets of pieces written to each side.
 const SHOWN: [usize; 2] = [96, 128];
 
 const TO_SERVER: usize = 0;
@@ -62,7 +63,7 @@ pub(crate) fn serve(path: &str, wait: Wait, way: Way) -> Result {
         for socket in listener.incoming() {
             std::thread::spawn(move || -> Result {
                 let socket = OwnedFd::from(socket?);
-                // The client may not have had the CPU since it connected.
+                // The client may not have run since it connected.
                 poll::readable(&socket, None)?;
                 let (_, [descriptor, _]) = unix::receive_descriptors(socket, &mut [0; 8])?;
                 let memory = Shared::open(descriptor.ok_or("no memory came")?, 2 * AREA)?;
@@ -74,7 +75,7 @@ pub(crate) fn serve(path: &str, wait: Wait, way: Way) -> Result {
     session::announce(path)
 }
 
-/// Exchanges as many octets as the GIOP messages of each call, as standard input says.
+/// Exchanges as many octets as the GIOP messages of each call, as requested on standard input.
 pub(crate) fn call(path: &str, wait: Wait, way: Way) -> Result {
     let (memory, descriptor) = Shared::create("oxbench-ring", 2 * AREA)?;
     let socket = OwnedFd::from(UnixStream::connect(path)?);
@@ -87,7 +88,7 @@ struct Side {
     memory: Shared,
     wait: Wait,
     way: Way,
-    /// Octets of pieces that went to each side.
+    /// Total octets of pieces sent to each side.
     passed: [Cell<u32>; 2],
 }
 
@@ -132,7 +133,7 @@ impl Side {
         passed.get()
     }
 
-    /// Copies pieces out as they come.
+    /// Copies pieces out as they arrive.
     fn read_pieces(&self, direction: usize, buffer: &mut Vec<u8>) {
         buffer.clear();
         while buffer.len() < self.length(direction) {
@@ -146,7 +147,7 @@ impl Side {
         }
     }
 
-    /// Writes the first octet and the last one of a payload, or looks at them.
+    /// Writes or reads the first and last octets of a payload.
     fn touch(&self, writes: bool) {
         let octets = self.word(PAYLOAD).load(Ordering::Relaxed) as usize;
         for (at, octet) in [(0, 0), (octets - 1, (octets - 1) as u8)] {
@@ -179,7 +180,7 @@ impl Side {
         shared::copy_out(self.memory.data(), direction * AREA, buffer, octets);
     }
 
-    /// Answers for ever: the process ends with its standard input.
+    /// Answers exchanges endlessly: the process ends with its standard input.
     fn answer(&self) -> ! {
         let mut buffer = Vec::new();
         let mut number = 0_u32;

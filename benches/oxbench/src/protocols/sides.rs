@@ -1,4 +1,4 @@
-//! Both sides of a cubit, for OxORB and for raw sockets.
+//! Sides of a cubit, for OxORB and for raw sockets.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -34,12 +34,12 @@ pub(crate) fn serve(endpoint: &str) -> Result {
     Ok(())
 }
 
-/// Calls the `Cubit` at `reference` as standard input says.
+/// Calls the `Cubit` at `reference` as requested on standard input.
 pub(crate) fn call(reference: &str) -> Result {
     repeat(Orb::builder(), reference)
 }
 
-/// Calls as standard input says.
+/// Calls as requested on standard input.
 fn repeat(builder: Builder, reference: &str) -> Result {
     let orb = builder.client_connections(ClientConnections::Private).build()?;
     let cubit: CubitRef = orb.resolve(reference)?;
@@ -48,7 +48,7 @@ fn repeat(builder: Builder, reference: &str) -> Result {
     Ok(())
 }
 
-/// Is both sides in one process, of two ORBs that share nothing but the memory that they talk through.
+/// Runs both sides in one process, as two ORBs that share only the memory for their messages.
 pub(crate) fn serve_and_call(endpoint: &str) -> Result {
     let network = Memory::new();
     let (server, cubit) = start(over(Orb::builder(), &network)?, endpoint)?;
@@ -172,7 +172,7 @@ impl Caller for CubitCaller {
     }
 }
 
-/// A fast wrong answer is worth nothing.
+/// Checks the result: a fast wrong answer is worthless.
 fn right(is: bool) -> Result {
     match is {
         true => Ok(()),
@@ -205,7 +205,7 @@ pub(crate) fn serve_raw(at: &str) -> Result {
     session::announce(&address)
 }
 
-/// Exchanges as many octets as the GIOP messages of each call, as standard input says.
+/// Exchanges as many octets as the GIOP messages of each call, as requested on standard input.
 pub(crate) fn call_raw(address: &str) -> Result {
     if Path::new(address).is_absolute() {
         let stream = UnixStream::connect(address)?;
@@ -215,17 +215,17 @@ pub(crate) fn call_raw(address: &str) -> Result {
     session::serve(&mut RawCaller::new(stream))
 }
 
-/// As OxORB's connections within a host.
+/// Configures a socket like OxORB's connections within a host.
 fn tuned(stream: TcpStream) -> std::io::Result<TcpStream> {
     stream.set_nodelay(true)?;
     let _ = oxorb_sys::socket::send_unpaced(&stream);
     Ok(stream)
 }
 
-/// Octets that say how long the messages of the next calls are, and how many calls follow.
+/// Octets of a plan: the lengths of the messages of the next calls, and the number of calls.
 const PLAN: usize = 24;
 
-/// Answers so many requests of so many octets as each plan says.
+/// Answers the requests announced by each plan.
 fn answer(mut stream: impl Read + Write) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     let mut plan = [0; PLAN];

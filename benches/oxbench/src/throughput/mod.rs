@@ -1,7 +1,7 @@
-//! `oxbench throughput`: calls a second of 1 to 16 clients that call at once, for each architecture.
+//! `oxbench throughput`: calls per second of 1 to 16 simultaneous clients, for each architecture.
 //!
-//! Small calls, back to back, without priorities. What decides is less the ORB than where its threads run, so both
-//! placements are in one report: client and server on a CPU each, and wherever the kernel puts them.
+//! Small calls, back to back, without priorities. The placement of threads matters more than the ORB, so one report has
+//! both placements: client and server on a CPU each, and as chosen by the kernel.
 
 mod report;
 
@@ -24,32 +24,32 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16])]
     clients: Vec<usize>,
 
-    /// How long each round is, in milliseconds
+    /// Milliseconds of each round
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..))]
     time: u64,
 
-    /// Rounds of each point; in each round all architectures take their turn, beginning with another one
+    /// Rounds of each point; in each round all architectures take turns, beginning with a different one
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` wherever the kernel puts them; may be repeated
+    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` chosen by the kernel; may be repeated
     #[arg(long, default_values = ["0,1", "free"])]
     cpus: Vec<Placement>,
 
-    /// Only these architectures; all that can be had by default
+    /// Run only these architectures; default: all available ones
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
-    /// CPU time that the servant uses up for each call, in microseconds; may be repeated
+    /// CPU time that the servant uses for each call, in microseconds; may be repeated
     #[arg(long, value_delimiter = ',', default_values_t = [0])]
     work: Vec<u64>,
 
-    /// Only clients that share one connection, OxORB's, omniORB's and JacORB's, each with every ORB's server: what that does
-    /// with requests side by side
+    /// Measure only clients that share one connection, OxORB's, omniORB's and JacORB's, each with every ORB's server:
+    /// the effect on concurrent requests
     #[arg(long)]
     one_connection: bool,
 
-    /// With one connection: only these servers
+    /// Run only these servers, with one connection
     #[arg(long, value_delimiter = ',', default_values_t = SERVERS, requires = "one_connection")]
     servers: Vec<Architecture>,
 
@@ -70,7 +70,7 @@ fn measure(options: &Options) -> Result<Report> {
     };
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for &placement in &options.cpus {
-        // A CPU that sleeps whenever nobody calls would be measured, and not who calls.
+        // Otherwise, the wake-up times of a sleeping CPU would be measured instead of the calls.
         let quiet = Quiet::begin(&placement.cpus());
         kept_out.push((placement.to_string(), quiet.kept_out()));
         let setting = Setting { placement, duration: Duration::from_millis(options.time) };
@@ -91,7 +91,7 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// Clients of one contender, and the server of another or the same.
+/// Clients of one contender, and the server of the same or another one.
 struct Entrant {
     client: Rc<Contender>,
     server: Rc<Contender>,
@@ -101,9 +101,9 @@ struct Entrant {
 const SERVERS: [Architecture; 4] =
     [Architecture::Threads, Architecture::Workers, Architecture::OmniOrb, Architecture::JacOrb];
 
-/// Returns the contenders whose clients have connections of their own, each with its own server.
+/// Returns the contenders whose clients have their own connections, each with its own server.
 fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
-    // Without priorities all calls are alike, so lanes have nothing to tell apart.
+    // Without priorities all calls are alike, so that lanes cannot be distinguished.
     let mut known = Architecture::usual();
     known.retain(|it| !it.has_lanes());
     let contenders = Contender::all(asked, &known)?.into_iter().map(Rc::new);
@@ -145,7 +145,7 @@ fn measure_at(
     let tasks = vec![task; clients];
     let mut seen = vec![Vec::new(); entrants.len()];
     for round in 0..rounds {
-        // What drifts on the machine hits all alike, and nobody always follows the same one.
+        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
         let first = round as usize % entrants.len();
         for at in (first..entrants.len()).chain(0..first) {
             let Entrant { client, server } = &entrants[at];

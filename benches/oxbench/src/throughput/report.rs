@@ -1,4 +1,4 @@
-//! What a run found out, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use crate::plot::{Axis, Drawing, Panel};
 use crate::table::{Table, or_dash, spread};
 use crate::verdict::{Verdicts, at_least, not_below};
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
     pub(super) kept_out: Vec<(String, KeptOut)>,
     pub(super) rounds: u32,
-    /// Of each round.
+    /// Milliseconds of each round.
     pub(super) milliseconds: u64,
-    /// All clients share one connection.
+    /// Whether all clients share one connection.
     pub(super) one_connection: bool,
     pub(super) points: Vec<Point>,
 }
 
-/// One architecture with one number of clients in one placement.
+/// Results of one architecture with one number of clients in one placement.
 #[derive(Clone, Serialize)]
 pub(super) struct Point {
     pub(super) placement: String,
@@ -36,19 +36,19 @@ pub(super) struct Point {
     pub(super) architecture: Architecture,
     /// Architecture of the server; that of the clients unless they share one connection.
     pub(super) server: Architecture,
-    /// Microseconds that the servant works for each call.
+    /// Microseconds of the servant's work for each call.
     pub(super) work: u64,
     pub(super) clients: usize,
-    /// Calls a second of each round, in ascending order.
+    /// Calls per second of each round, in ascending order.
     pub(super) rates: Vec<u64>,
-    /// Median of the rates by that of omniORB.
+    /// Median of the rates divided by that of omniORB.
     pub(super) to_omniorb: Option<Ratio>,
-    /// How long calls took, over all rounds.
+    /// Times of calls, over all rounds.
     pub(super) calls: Spread,
 }
 
 impl Point {
-    /// `rounds`: how long each call of each round took.
+    /// Makes a point. `rounds`: times of each call of each round.
     pub(super) fn new(
         placement: String,
         architecture: Architecture,
@@ -72,7 +72,7 @@ impl Point {
         }
     }
 
-    /// `omniorb`: its rates, in ascending order.
+    /// Compares with omniORB. `omniorb`: its rates, in ascending order.
     pub(super) fn compare(&mut self, omniorb: &[u64]) {
         if !self.is_omniorb() {
             self.to_omniorb = Some(Ratio::of(&self.rates, omniorb, 0.5));
@@ -84,12 +84,12 @@ impl Point {
         self.server == Architecture::OmniOrb
     }
 
-    /// Reports whether this point is compared with `omniorb`: with the same clients, where those have other servers, too.
+    /// Reports whether this point is compared with `omniorb`: with the same clients, if those have other servers, too.
     pub(super) fn is_beside(&self, omniorb: &Point) -> bool {
         self.architecture == omniorb.architecture || self.server == self.architecture
     }
 
-    /// Calls a second: of the round in the middle.
+    /// Returns the median of the rounds' calls per second.
     pub(super) fn rate(&self) -> u64 {
         let middle = self.rates.len().saturating_sub(1) / 2;
         self.rates.get(middle).copied().unwrap_or_default()
@@ -97,12 +97,12 @@ impl Point {
 }
 
 impl Report {
-    /// Its placements, in the order in which they were measured.
+    /// Returns the placements, in the order of measurement.
     pub(super) fn placements(&self) -> impl Iterator<Item = &str> {
         self.kept_out.iter().map(|(placement, _)| placement.as_str())
     }
 
-    /// Returns the points of one architecture in one placement with one server, in the order of their numbers of clients.
+    /// Returns the points of one architecture in one placement with one server, ordered by number of clients.
     pub(super) fn line<'r>(
         &'r self,
         placement: &'r str,
@@ -125,7 +125,8 @@ impl Report {
         }
     }
 
-    /// Ahead of omniORB at every count; with one connection: with the same clients, not below it by more than the interval.
+    /// Returns verdicts: ahead of omniORB at every count; with one connection, not below it by more than the interval,
+    /// with the same clients.
     pub(super) fn verdicts(&self) -> Verdicts {
         let foreign = [
             Architecture::Floor,
@@ -168,11 +169,12 @@ impl Report {
     }
 }
 
-/// Strictly ahead: to two digits, as the table shows it.
+/// Strictly ahead, to the two digits of the table.
 const AHEAD: f64 = 1.01;
 
 impl Report {
-    /// Draws calls a second along the clients, with the least work: a panel for each placement, all of one scale.
+    /// Draws calls per second over the number of clients, with the least work: a panel for each placement, with equal
+    /// scales.
     pub(super) fn drawing(&self) -> Drawing {
         let least_work = self.points.iter().map(|point| point.work).min();
         let thousands = |point: &Point| point.rate() as f64 / 1e3;

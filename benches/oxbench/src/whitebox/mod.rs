@@ -1,8 +1,8 @@
-//! `oxbench whitebox` (E2, E3): what a request costs inside each ORB, on both sides, with ten clients that call at once.
-//! Where there are priorities, each client has another, and so a lane of its own.
+//! `oxbench whitebox` (E2, E3): cost of a request inside each ORB, on both sides, with ten simultaneous clients. With
+//! priorities, each client has a different one, and thus its own lane.
 //!
-//! Every count is a difference between two loads that last equally long, one of few calls and one of many, divided by the
-//! calls that the second made more: so starting, connecting and what a process does by the clock fall out.
+//! Every count is the difference between two loads of equal duration, with few calls and with many, divided by the
+//! difference in calls: costs of starting, connecting and periodic work cancel out.
 
 mod profile;
 mod report;
@@ -26,15 +26,15 @@ use crate::process::Process;
 /// Options of `oxbench whitebox`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Clients that call at once
+    /// Number of simultaneous clients
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=50))]
     clients: u16,
 
-    /// How long each load is, in milliseconds
+    /// Milliseconds of each load
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(400..))]
     time: u64,
 
-    /// Only these architectures; all that can be had by default
+    /// Run only these architectures; default: all available ones
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     output: Output,
 }
 
-/// Priority of the least urgent client, and of who serves it; the next one's is one higher.
+/// Priority of the least urgent client, and of its serving thread; that of each next one is one higher.
 const LOWEST: i16 = 20;
 
 /// Counts and reports.
@@ -79,7 +79,7 @@ fn measure(options: &Options) -> Result<Report> {
     Ok(Report { machine: Machine::this(), clients: options.clients.into(), rows })
 }
 
-/// All kinds of counts of one architecture. They disturb each other, so each has loads of its own.
+/// Makes all kinds of counts for one architecture. They would disturb each other, so each has its own loads.
 fn look_into(
     contender: &Contender,
     options: &Options,
@@ -117,31 +117,31 @@ fn look_into(
     Ok(Row { architecture: contender.architecture, client: side(0), server: side(1) })
 }
 
-/// Rarer system calls are not listed.
+/// Least number per call of a system call to be listed.
 const SLIGHT: f64 = 0.0005;
 
 fn names(calls: &Calls) -> impl Iterator<Item = String> {
     calls.keys().cloned().collect::<Vec<_>>().into_iter()
 }
 
-/// What the clients do while something is counted.
+/// Load of the clients during counting.
 struct Load {
     tasks: Vec<Task>,
     duration: Duration,
 }
 
 impl Load {
-    /// How many calls were made.
+    /// Runs the load; returns the number of calls.
     fn run(&self, pair: &mut Pair) -> Result<usize> {
         let samples = pair.load(&self.tasks, self.duration)?;
         Ok(samples.iter().map(Vec::len).sum())
     }
 }
 
-/// From one call of a client to its next in a load of few calls.
+/// Time between two calls of a client in a load of few calls.
 const SELDOM: Duration = Duration::from_millis(100);
 
-/// What was counted during two loads, and how many calls each made.
+/// Counts of two loads, and the number of calls of each.
 struct Difference<T> {
     few: (T, usize),
     many: (T, usize),
@@ -161,14 +161,14 @@ fn difference<T>(
 }
 
 impl<T> Difference<T> {
-    /// For each call.
+    /// Returns a count per call.
     fn of(&self, count: impl Fn(&T) -> f64) -> f64 {
         let more = count(&self.many.0) - count(&self.few.0);
         (more / (self.many.1 - self.few.1) as f64).max(0.0)
     }
 }
 
-/// System calls by strace, of all threads of the client and of the server.
+/// Counts system calls by all threads of the client and of the server, with strace.
 fn traced(pair: &mut Pair, load: &Load) -> Result<([Calls; 2], usize)> {
     let traces = [Strace::attach(pair.client.id())?, Strace::attach(pair.server.id())?];
     let made = load.run(pair)?;
@@ -176,7 +176,7 @@ fn traced(pair: &mut Pair, load: &Load) -> Result<([Calls; 2], usize)> {
     Ok(([client.detach()?, server.detach()?], made))
 }
 
-/// By callgrind, of a client and a server that end after one load.
+/// Counts with callgrind, for a client and a server that end after one load.
 fn profiled(
     contender: &Contender,
     priorities: &[i16],
@@ -193,14 +193,14 @@ fn profiled(
     Ok(([client.read(disassembly)?, server.read(disassembly)?], made))
 }
 
-/// CPU time of a process, of all threads that it has and had, in ticks.
+/// CPU time of a process, of all its present and former threads, in ticks.
 #[derive(Clone, Copy)]
 struct Times {
     user: u64,
     system: u64,
 }
 
-/// A tick of Linux's USER_HZ, in microseconds.
+/// Microseconds of a tick of Linux's USER_HZ.
 const TICK_US: f64 = 10_000.0;
 
 fn timed(pair: &mut Pair, load: &Load) -> Result<([Times; 2], usize)> {
@@ -216,7 +216,8 @@ fn timed(pair: &mut Pair, load: &Load) -> Result<([Times; 2], usize)> {
     Ok(([during(0), during(1)], made))
 }
 
-/// `/proc/PID/stat`: after the name, which may contain anything, user and system time are the 12th and 13th field.
+/// Reads `/proc/PID/stat`: after the name, which may contain anything, user and system time are the 12th and 13th
+/// field.
 fn spent(process: &Process) -> Result<Times> {
     let text = fs::read_to_string(format!("/proc/{}/stat", process.id()))?;
     let (_, fields) = text.rsplit_once(')').ok_or("no name in /proc/PID/stat")?;
@@ -231,7 +232,7 @@ impl Options {
         (LOWEST..).take(self.clients.into()).collect()
     }
 
-    /// Each calls another object.
+    /// Returns tasks that each call a different object.
     fn tasks(&self, period: Duration) -> Vec<Task> {
         let task = |(object, priority)| Task {
             object,

@@ -1,11 +1,11 @@
-//! What a process executed, from a profile by callgrind: instructions, atomic operations, calls of the allocator and of
-//! the system's mutexes.
+//! Profile of a process by callgrind: instructions, atomic operations, calls of the allocator and of the system's
+//! mutexes.
 //!
-//! An uncontended lock leaves no trace outside the process, and inlined ones are no function either. But nobody takes a
-//! lock of Rust's, of the C library or of C++ without an atomic compare-and-swap of at most 32 bits, which is what their
-//! futexes are: how often those were executed is the most locks that can have been taken, and zero of them is proof. The
-//! profile says how often each instruction was executed, the disassembler which are atomic; so it is the same measure for
-//! every ORB. (Pointers are swapped without locks by compare-and-swaps of 64 bits.)
+//! An uncontended lock leaves no trace outside the process, and inlined locks are not visible as functions. But locks
+//! of Rust, of the C library and of C++ are futexes, and taking one requires an atomic compare-and-swap of at most 32
+//! bits: the number of these instructions bounds the number of locks taken, and zero proves that there were none. The
+//! profile counts each instruction, the disassembler identifies the atomic ones; thus the measure is the same for every
+//! ORB. (Lock-free swaps of pointers are compare-and-swaps of 64 bits.)
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -15,24 +15,24 @@ use std::process::{Command, Stdio};
 
 use crate::Result;
 
-/// Where callgrind writes about one process.
+/// Callgrind's output file for one process.
 pub(super) struct Log(PathBuf);
 
 /// Totals of one process.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Profile {
     pub(super) instructions: u64,
-    /// Calls of malloc and its like.
+    /// Calls of malloc and its variants.
     pub(super) allocations: u64,
-    /// Calls of pthread_mutex_lock and its like.
+    /// Calls of pthread_mutex_lock and its variants.
     pub(super) mutexes: u64,
-    /// Compare-and-swaps of at most 32 bits: no more locks than these were taken.
+    /// Compare-and-swaps of at most 32 bits: an upper bound on the locks taken.
     pub(super) locks: u64,
-    /// Atomic operations of all kinds, these among them.
+    /// Atomic operations of all kinds, including these.
     pub(super) atomics: u64,
 }
 
-/// Which instructions of a program or library are atomic, once looked up.
+/// Atomic instructions of each program or library, once looked up.
 #[derive(Default)]
 pub(super) struct Disassembly(HashMap<String, Atomics>);
 
@@ -53,17 +53,17 @@ const LOCKERS: [&str; 5] = [
     "sem_wait",
 ];
 
-/// How functions end by which the C library's system calls note that the thread may be cancelled meanwhile.
+/// Suffix of the functions by which the C library's system calls mark the thread as cancellable.
 const NO_LOCK: &str = "asynccancel";
 
 impl Log {
-    /// A new one; `name` tells it from others of this run.
+    /// Returns a new log; `name` is unique within this run.
     pub(super) fn new(name: &str) -> Log {
         let file = format!("oxbench-whitebox-{}-{name}", std::process::id());
         Log(std::env::temp_dir().join(file))
     }
 
-    /// Wraps `command` so that it leaves a profile.
+    /// Wraps `command` so that it writes a profile.
     pub(super) fn wrap(&self, command: &Command) -> Command {
         let mut wrapped = Command::new("valgrind");
         wrapped.args(["--tool=callgrind", "--dump-instr=yes", "--fair-sched=yes"]);
@@ -73,7 +73,7 @@ impl Log {
         wrapped
     }
 
-    /// The profile of the process, which has ended.
+    /// Reads the profile of the ended process.
     pub(super) fn read(self, disassembly: &mut Disassembly) -> Result<Profile> {
         let profile = parse(BufReader::new(fs::File::open(&self.0)?), disassembly);
         fs::remove_file(&self.0)?;
@@ -81,9 +81,9 @@ impl Log {
     }
 }
 
-/// The format is in valgrind's manual: a line `ob=`, `fn=` or `cfn=` says of what the next lines are; `0x4a 7 30` that the
-/// instruction there ran 30 times; `calls=3 ...` that the function named last was called 3 times, and that the next line
-/// has what that cost in all.
+/// Parses a profile; valgrind's manual describes the format: a line `ob=`, `fn=` or `cfn=` gives the subject of the
+/// next lines; `0x4a 7 30` means that the instruction at this address ran 30 times; `calls=3 ...` that the last named
+/// function was called 3 times, and that the next line has the total cost of these calls.
 fn parse(lines: impl BufRead, disassembly: &mut Disassembly) -> Result<Profile> {
     let mut profile = Profile::default();
     let (mut caller, mut called) = (String::new(), String::new());
@@ -126,20 +126,20 @@ fn parse(lines: impl BufRead, disassembly: &mut Disassembly) -> Result<Profile> 
     }
 }
 
-/// Without its version (`malloc@@GLIBC_2.2.5`) and depth of recursion (`malloc'2`).
+/// Returns a function's name without its version (`malloc@@GLIBC_2.2.5`) and depth of recursion (`malloc'2`).
 fn plain(function: &str) -> &str {
     let end = function.find(['@', '\'']).unwrap_or(function.len());
     &function[..end]
 }
 
 impl Disassembly {
-    /// Whether the disassembler is there.
+    /// Reports whether the disassembler is installed.
     pub(super) fn is_available() -> bool {
         let version = Command::new("objdump").arg("--version").output();
         version.is_ok_and(|output| output.status.success())
     }
 
-    /// What lies in no file has no atomic instructions that we know of.
+    /// Returns the atomic instructions of an object; code that is in no file has none that are known.
     fn of(&mut self, object: &str) -> Result<&Atomics> {
         if !self.0.contains_key(object) {
             let atomics = match Path::new(object).is_file() {
@@ -175,12 +175,13 @@ fn disassemble(object: &str) -> Result<Atomics> {
 
 #[derive(PartialEq, Debug)]
 enum Kind {
-    /// Perhaps one that takes a lock.
+    /// Instruction that may take a lock.
     Lock,
     Other,
 }
 
-/// An atomic instruction of a line `  117d:  lock cmpxchg %ecx,(%rax)`. An exchange with memory needs no `lock`.
+/// Parses a line such as `  117d:  lock cmpxchg %ecx,(%rax)`; returns the atomic instruction. An exchange with memory
+/// needs no `lock`.
 fn instruction(line: &str) -> Option<(u64, Kind)> {
     let (address, text) = line.split_once(':')?;
     let text = text.trim_start();
@@ -194,7 +195,7 @@ fn instruction(line: &str) -> Option<(u64, Kind)> {
     Some((address, kind))
 }
 
-/// Of 64 bits: `cmpxchg %rcx,(%rbx)` and not `%ecx`, `%r8` and not `%r8d`.
+/// Reports whether the swap has 64 bits: `cmpxchg %rcx,(%rbx)` and not `%ecx`, `%r8` and not `%r8d`.
 fn is_wide(swap: &str) -> bool {
     let register = swap.split(['%', ',']).nth(1).unwrap_or_default();
     register.starts_with('r') && !register.ends_with(['b', 'w', 'd'])
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(add, Some((0x20, Kind::Other)));
         let exchange = instruction("  24:\txchg   %eax,0x10(%rbx)");
         assert_eq!(exchange, Some((0x24, Kind::Other)));
-        // This is how some assemblers spell `nop`.
+        // Some assemblers spell `nop` this way.
         assert_eq!(instruction("  28:\txchg   %ax,%ax"), None);
         assert_eq!(instruction("  2a:\tmov    %rax,(%rbx)"), None);
         assert_eq!(instruction("0000000000001149 <main>:"), None);

@@ -1,4 +1,4 @@
-//! What a run found out, for reading and for programs.
+//! Results of a run, as text and as JSON.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -18,7 +18,7 @@ pub(super) struct Report {
     pub(super) rows: Vec<Row>,
 }
 
-/// One architecture.
+/// Results of one architecture.
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) architecture: Architecture,
@@ -26,26 +26,26 @@ pub(super) struct Row {
     pub(super) server: Counts,
 }
 
-/// Of one side, for each request.
+/// Counts of one side per request.
 #[derive(Serialize)]
 pub(super) struct Counts {
-    /// CPU time outside the kernel and in it, nobody watching.
+    /// CPU time in user mode and in the kernel, without counting tools.
     pub(super) user_us: f64,
     pub(super) system_us: f64,
-    /// By name.
+    /// Number of calls by name.
     pub(super) system_calls: Vec<(String, f64)>,
     pub(super) allocations: f64,
-    /// Calls of the system library's locks; Rust's own are inlined, and are among `locks`.
+    /// Calls of the system library's locks; Rust's own are inlined, and included in `locks`.
     pub(super) mutexes: f64,
-    /// Compare-and-swaps of at most 32 bits: no more locks than these were taken.
+    /// Compare-and-swaps of at most 32 bits: an upper bound on the locks taken.
     pub(super) locks: f64,
     /// Atomic operations of all kinds.
     pub(super) atomics: f64,
-    /// Outside the kernel.
+    /// Instructions in user mode.
     pub(super) instructions: f64,
 }
 
-/// A timer somewhere may fire while we count: five in a thousand calls is still none per call.
+/// A timer may fire during counting: five in a thousand calls still count as none per call.
 const SLACK: f64 = 0.005;
 
 impl Counts {
@@ -58,14 +58,14 @@ impl Counts {
         calls.find(|(name, _)| name == "futex").map_or(0.0, |(_, count)| *count)
     }
 
-    /// Returns the system calls by name, without those that hardly happen.
+    /// Returns the system calls by name, without rare ones.
     fn names_of_calls(&self) -> String {
         let calls = self.system_calls.iter().filter(|(_, count)| *count >= SLACK);
         let calls: Vec<_> = calls.map(|(name, count)| format!("{name} {count:.2}")).collect();
         calls.join(" ")
     }
 
-    /// A sentence for each bound of a real-time configuration that is broken.
+    /// Returns a sentence for each exceeded bound of a real-time configuration.
     fn broken(&self, side: &str) -> Vec<String> {
         let checks = [
             ("locks", self.locks),
@@ -81,7 +81,7 @@ impl Counts {
 }
 
 impl Report {
-    /// The bound that the project set itself (E2): no lock and no allocation in the real-time configuration.
+    /// Checks the project's bound (E2): no lock and no allocation in the real-time configuration.
     pub(super) fn check(&self) -> Result {
         let row = self
             .rows
@@ -97,11 +97,11 @@ impl Report {
     }
 }
 
-/// Quantity that is counted, and its field.
+/// Counted quantity, and its field.
 type Kind = (&'static str, fn(&Counts) -> f64);
 
 impl Report {
-    /// Draws the counts of a request: a panel for each kind, two bars for each architecture.
+    /// Draws the counts per request: a panel for each kind, two bars for each architecture.
     pub(super) fn drawing(&self) -> Drawing {
         let kinds: [Kind; 4] = [
             ("system calls", Counts::system_calls),

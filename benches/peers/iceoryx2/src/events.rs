@@ -1,4 +1,5 @@
-//! Events by iceoryx2: a publisher and its subscribers in one process, as `oxbench events` tells it on standard input.
+//! Events by iceoryx2: a publisher and its subscribers in one process, controlled by `oxbench events` on standard
+//! input.
 //!
 //! Each subscriber has a thread, which sleeps until the publisher notifies all of them.
 
@@ -17,7 +18,7 @@ use iceoryx2::prelude::*;
 use super::{LOOK, Result};
 use run::{Run, Task};
 
-/// Samples that wait for a subscriber; the publisher waits beyond them.
+/// Samples that may wait for a subscriber before the publisher waits.
 const BUFFERED: usize = 64;
 
 /// Publishes until standard input closes.
@@ -39,7 +40,7 @@ fn publish(node: &Node<ipc::Service>, name: &str, task: Task) -> Result<String> 
         .publish_subscribe::<[u8]>()
         .max_publishers(1)
         .max_subscribers(consumers)
-        // The node of this process, and one for each subscriber.
+        // Node of this process, and one for each subscriber.
         .max_nodes(consumers + 1)
         .subscriber_max_buffer_size(BUFFERED)
         .enable_safe_overflow(false)
@@ -91,7 +92,7 @@ fn publish(node: &Node<ipc::Service>, name: &str, task: Task) -> Result<String> 
     Ok(run.answer(took))
 }
 
-/// Takes what is published until it is over.
+/// Receives samples until the end.
 fn consume(name: &str, run: &Run, over: &AtomicBool, ready: &AtomicU32) -> Result {
     let node = NodeBuilder::new().create::<ipc::Service>()?;
     let service = node.service_builder(&name.try_into()?).publish_subscribe::<[u8]>().open()?;

@@ -1,8 +1,8 @@
-//! One side of a pair of processes that exchange requests and responses by iceoryx2, or a publisher with its subscribers,
-//! as `oxbench` tells it to on standard input.
+//! Side of a pair of processes that exchange requests and responses by iceoryx2, or a publisher with its subscribers,
+//! controlled by `oxbench` on standard input.
 //!
-//! A request and its response carry as many octets as the call's body. Both sides copy into memory that iceoryx2 lends, and
-//! read where the other side wrote. With `spin` a side looks again and again; with `event` it sleeps until it is notified.
+//! A request and its response carry as many octets as the call's body. Both sides copy into memory that iceoryx2 lends,
+//! and read where the other side wrote. With `spin`, a side polls; with `event`, it sleeps until notified.
 
 mod events;
 
@@ -36,18 +36,18 @@ fn sleeps(word: &str) -> Result<bool> {
     }
 }
 
-/// Longest time until a sleeper looks whether its standard input has closed.
+/// Longest time until a sleeping thread checks whether its standard input has closed.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Octets that a loan begins with; more are taken when more are wanted.
+/// Initial octets of a loan; grown on demand.
 const FIRST: usize = 4096;
 
-/// First octet of a request that wants a response of one octet; others come back as they went.
+/// First octet of a request for a response of one octet; others are returned unchanged.
 const SENT: u8 = 0xff;
 
 /// Answers requests until standard input closes, when its parent ends it.
 fn serve(name: &str, sleeps: bool) -> Result {
-    // What is dropped in order leaves no files behind.
+    // A graceful end leaves no files behind.
     let over = &*Box::leak(Box::new(AtomicBool::new(false)));
     std::thread::spawn(|| {
         for _ in std::io::stdin().lock().lines() {}
@@ -146,7 +146,7 @@ fn call(name: &str, sleeps: bool) -> Result {
     }
 }
 
-/// Body of a call of the cubit. An empty slice cannot be lent.
+/// Returns the body of a call of the cubit. An empty slice cannot be lent.
 fn octets(operation: &str, size: usize) -> Vec<u8> {
     let (first, length) = match operation {
         "void" | "octet" => (0, 1),
@@ -167,7 +167,7 @@ enum Side {
     Server,
 }
 
-/// Wakes the other side, and is woken by it.
+/// Event by which both sides wake each other.
 struct Bell {
     there: Notifier<ipc::Service>,
     here: Listener<ipc::Service>,

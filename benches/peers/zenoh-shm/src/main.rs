@@ -1,9 +1,9 @@
-//! One side of a pair of processes that exchange queries and replies by zenoh in shared memory, as `oxbench` tells it to on
+//! Side of a pair of processes that exchange queries and replies by zenoh in shared memory, controlled by `oxbench` on
 //! standard input.
 //!
-//! A query and its reply carry as many octets as the call's body, in memory of a pool that zenoh shares; the word of them
-//! goes over a UNIX socket. Both sides copy into such memory, and read where the other side wrote. With `placed` the client
-//! takes memory of its full size and writes its first octet alone.
+//! A query and its reply carry as many octets as the call's body, in a memory pool that zenoh shares; the descriptors
+//! are sent over a UNIX socket. Both sides copy into such memory, and read where the other side wrote. With `placed`,
+//! the client allocates memory of the full size and writes only its first octet.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -31,22 +31,22 @@ fn main() -> Result {
     }
 }
 
-/// Name of what is asked.
+/// Key of the queries.
 const KEY: &str = "oxbench/cubit";
 
-/// First octet of a query that wants a reply of one octet; others come back as they went.
+/// First octet of a query for a reply of one octet; others are returned unchanged.
 const SENT: u8 = 0xff;
 
-/// Octets of a pool: some of the largest message.
+/// Octets of a pool: several of the largest messages.
 const POOL: usize = 80 << 20;
 
-/// Longest time until the client knows of the server.
+/// Longest time until the client discovers the server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Octets below which zenoh shares nothing by itself: all here are in shared memory, or none are.
+/// Threshold above which zenoh would share memory by itself: here either all or no messages are in shared memory.
 const NEVER: usize = 1 << 30;
 
-/// Opens a session that talks over one UNIX socket and looks for nobody else.
+/// Opens a session over one UNIX socket, without discovery of other peers.
 fn open(path: &str, listens: bool) -> Result<Session> {
     let mut config = Config::default();
     let role = if listens { "listen" } else { "connect" };
@@ -75,7 +75,7 @@ impl Pool {
         Ok(Pool(ShmProviderBuilder::default_backend(POOL).wait()?))
     }
 
-    /// Takes memory for a message, whose octets are those of earlier ones.
+    /// Allocates memory for a message; it contains octets of earlier ones.
     fn take(&self, octets: usize) -> Result<ZShmMut> {
         let taking = self.0.alloc(octets);
         Ok(taking.with_policy::<BlockOn<GarbageCollect>>().wait()?)
@@ -115,7 +115,7 @@ fn answer(pool: &Pool, query: &Query) -> Result {
     query.reply(KEY, reply).express(true).wait()
 }
 
-/// Reads octets where they were written, and nowhere else.
+/// Reads octets only where they were written.
 fn payload_of<T>(payload: &ZBytes, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
     let shared = payload.as_shm();
     Ok(read(shared.ok_or("octets came over the socket, not in shared memory")?))
@@ -185,7 +185,7 @@ fn call(path: &str, placed: bool) -> Result {
     }
 }
 
-/// Body of a call of the cubit. There is none without octets.
+/// Returns the body of a call of the cubit, which always has an octet.
 fn octets(operation: &str, size: usize) -> Vec<u8> {
     let (first, length) = match operation {
         "void" | "octet" => (0, 1),

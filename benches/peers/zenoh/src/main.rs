@@ -1,6 +1,7 @@
-//! Events by zenoh: a router, or supplier and consumers in one process, as `oxbench events` tells it on standard input.
+//! Events by zenoh: a router, or supplier and consumers in one process, controlled by `oxbench events` on standard
+//! input.
 //!
-//! Each consumer has a session of its own, and so a TCP connection: with the router, or with the supplier's session.
+//! Each consumer has its own session, and thus a TCP connection: to the router, or to the supplier's session.
 
 mod run;
 
@@ -17,7 +18,7 @@ use zenoh::{Config, Session, Wait};
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const TOPIC: &str = "oxbench/17/1";
-/// Number of an event that only shows whether a consumer hears.
+/// Number of an event that only tests whether a consumer receives events.
 const PROBE: u64 = u64::MAX;
 
 fn main() -> Result {
@@ -94,7 +95,7 @@ fn drive(router: Option<&str>) -> Result {
                 .map_err(said)?;
             consumers.push((subscriber, consumer));
         }
-        // Subscriptions travel in their own time.
+        // Subscriptions propagate asynchronously.
         let end = Instant::now() + run::PATIENCE;
         while !heard.lock().expect("nothing panics").iter().all(|one| *one) {
             if Instant::now() > end {

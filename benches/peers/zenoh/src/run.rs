@@ -1,4 +1,4 @@
-//! Orders of `oxbench events` and their answers (see `benches/oxbench/src/events/driver.rs`).
+//! Requests of `oxbench events` and their answers (see `benches/oxbench/src/events/driver.rs`).
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// Time after which an event is lost.
+/// Time after which an event counts as lost.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Orders of a driver.
+/// Request to a driver.
 #[derive(Clone, Copy)]
 pub struct Task {
     pub consumers: u32,
     pub size: u32,
     pub events: u64,
-    /// Events on their way at once.
+    /// Most events in transit.
     pub window: u64,
 }
 
-/// Does each task that standard input has.
+/// Performs each task from standard input.
 pub fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
     let mut output = std::io::stdout().lock();
     writeln!(output, "ready")?;
@@ -45,7 +45,7 @@ pub fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
     Ok(())
 }
 
-/// Counts the consumers that have an event, and stops its time when the last one does.
+/// Counter of the consumers that have an event; records the time of the last one.
 pub struct Run {
     consumers: u32,
     began: Instant,
@@ -74,7 +74,7 @@ impl Run {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// Takes an event at a consumer.
+    /// Receives an event at a consumer.
     pub fn take(&self, payload: &[u8]) {
         let number = payload.first_chunk().map(|one| u64::from_ne_bytes(*one) as usize);
         let Some(number) = number.filter(|number| *number < self.arrived.len()) else {
@@ -104,7 +104,7 @@ impl Run {
         }
     }
 
-    /// Pushes all events; returns the time until each consumer has all of them.
+    /// Pushes all events; returns the time until all consumers have received all of them.
     pub fn push_all(&self, task: Task, mut push: impl FnMut(&[u8]) -> Result) -> Result<Duration> {
         let mut payload: Vec<u8> = (0..task.size).map(|at| at as u8).collect();
         let start = Instant::now();

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use oxorb_terminal::output::{Failed, because, print_json};
 
-/// The return value alone, or `{"returns": ..., "out": {...}}` when there are inout or out parameters.
+/// Return value alone, or `{"returns": ..., "out": {...}}` if there are inout or out parameters.
 pub(crate) struct ResultsJson<'r> {
     signature: &'r Signature,
     results: &'r Results,
@@ -54,7 +54,7 @@ impl Serialize for Out<'_, '_> {
     }
 }
 
-/// `{"exception": "IDL:...", ...}`
+/// Exception as JSON: `{"exception": "IDL:...", ...}`.
 pub(crate) struct ExceptionJson<'e>(pub(crate) &'e Exception, pub(crate) &'e dyn Names);
 
 impl Serialize for ExceptionJson<'_> {
@@ -90,7 +90,7 @@ impl Serialize for ExceptionJson<'_> {
     }
 }
 
-/// Prints an exception as JSON; what is left is the message for people: what happened, and at which endpoint.
+/// Prints an exception as JSON. Returns the message for people: what happened, and at which endpoint.
 pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
     if let Err(failed) = print_json(&ExceptionJson(exception, names)) {
         return failed;
@@ -106,7 +106,7 @@ pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
     }
 }
 
-/// Returns the attempts to reach the object, if they are why the call failed.
+/// Returns the attempts to reach the object if they led to the exception.
 fn failure(exception: &Exception) -> Option<oxorb::Failure> {
     let Exception::System(system) = exception else {
         return None;

@@ -1,4 +1,4 @@
-//! Words of a command line, or a JSON document, to the arguments of an operation.
+//! Conversion of words of a command line, or a JSON document, to the arguments of an operation.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::types::Known;
 
 /// Argument as the user gave it.
 pub(super) enum Given<'g> {
-    /// A word for each argument.
+    /// Words, one for each argument.
     Words(&'g [String]),
-    /// A word for the only one.
+    /// Word for the only argument.
     Word(&'g str),
-    /// All in one JSON text, or `@FILE`, or `-`.
+    /// All arguments in one JSON text, or `@FILE`, or `-`.
     Document(&'g str),
 }
 
@@ -77,7 +77,7 @@ fn each_word<'w>(
         .collect()
 }
 
-/// A word is JSON, but what can only be text need not be in quotes.
+/// Reads a word as JSON; values that can only be text need no quotes.
 fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
     let bare = || Ok(Value::String(word.to_owned()));
     let json = || serde_json::from_str(word).map_err(|error| format!("this is no JSON: {error}"));
@@ -98,7 +98,7 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
         },
         // NaN, Infinity
         Shape::Simple(Kind::Float | Kind::Double) => json().or_else(|_: String| bare()),
-        // Base64, of which some looks like JSON.
+        // Base64 may look like JSON.
         Shape::Sequence { element, .. } | Shape::Array { element, .. }
             if element.resolved().kind() == Kind::Octet =>
         {
@@ -111,12 +111,12 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
             true => json(),
             false => bare(),
         },
-        // As IDL spells them.
+        // IDL's spelling.
         Shape::Simple(Kind::Boolean) if matches!(word, "TRUE" | "FALSE") => {
             Ok(Value::Bool(word == "TRUE"))
         }
         _ if word.starts_with(['{', '[', '"']) => json(),
-        // What is no JSON then is said to be a string where something else is needed.
+        // Any other word that is not JSON is reported as a string where another type is expected.
         _ => json().or_else(|_: String| bare()),
     }
 }
@@ -162,7 +162,7 @@ fn not_too_many(given: usize, signature: &Signature) -> Result<(), String> {
     }
 }
 
-/// Says how many arguments an operation takes.
+/// Returns the message for a wrong number of arguments.
 fn count(given: usize, wanted: usize, signature: &Signature) -> String {
     let mut what = match wanted {
         0 => "it takes no arguments".to_owned(),

@@ -1,4 +1,4 @@
-//! `oxorb call`: one operation of any object, without stubs.
+//! `oxorb call`: calls one operation of any object, without stubs.
 
 mod answer;
 mod arguments;
@@ -43,14 +43,15 @@ Examples:
   oxorb call corbaloc::host:2809/Account balance
   oxorb call IOR:0100... _repository_id")]
 pub(crate) struct Args {
-    /// The object: IOR:, corbaloc:, corbaname: or file:
+    /// Object: IOR:, corbaloc:, corbaname: or file:
     reference: String,
     /// Operation, attribute, or ATTRIBUTE=VALUE
     operation: String,
     /// Values, one for each in and inout parameter
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
-    /// All arguments as one JSON array, or as an object by their names; @FILE reads a file, - standard input
+    /// All arguments as one JSON array, or as one object with a member for each parameter; @FILE reads a file, -
+    /// standard input
     #[arg(long = "args", value_name = "JSON", conflicts_with = "args")]
     document: Option<String>,
     #[command(flatten)]
@@ -58,24 +59,24 @@ pub(crate) struct Args {
     /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "REF", conflicts_with = "files")]
     ifr: Option<String>,
-    /// Scoped name or repository id of the interface; if not given, the object is asked
+    /// Scoped name or repository id of the interface; queried from the object if not given
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Milliseconds the call may take, connecting included
+    /// Time limit of the call in milliseconds, connecting included
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     timeout: u64,
-    /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
+    /// CORBA priority of the calls, 0 to 32767; selects the lane or band of the server
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
-    /// Make arguments and members that are left out zero, empty or nil, unless the IDL has a @default for them
+    /// Make omitted arguments and members zero, empty or nil, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
-    /// Want no answer, whatever the IDL says
+    /// Send the request as a oneway, even if the IDL declares none
     #[arg(long)]
     oneway: bool,
 }
 
-/// Calls, and prints what came back.
+/// Calls the operation, and prints its results.
 pub(crate) fn run(args: Args) -> Done {
     let timeout = Duration::from_millis(args.timeout);
     let orb = Orb::builder()

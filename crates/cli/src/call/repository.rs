@@ -1,4 +1,4 @@
-//! Operations to call, as an Interface Repository has them.
+//! Lookup of operations in an Interface Repository.
 
 use oxorb::{Interface as _, Orb, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
@@ -10,8 +10,8 @@ use super::target::{Wanted, is_answer, unreachable};
 use crate::types::Source;
 use oxorb_terminal::output::{Failed, because};
 
-/// The wanted operation, and the repository that knows it: that of `given`, else the initial reference, else the one
-/// that the object names.
+/// Returns the wanted operation and the repository that declares it: that of `given`, else the initial reference, else
+/// the object's own.
 pub(super) fn find(
     orb: &Orb,
     given: Option<&str>,
@@ -51,21 +51,21 @@ struct Search<'s> {
     object: &'s Ref,
     interface: Option<&'s str>,
     wanted: &'s Wanted<'s>,
-    /// An interface of the object that has not what is wanted.
+    /// Interface of the object that lacks the wanted operation.
     nearest: Option<Interface>,
     /// Result of each attempt.
     tried: Vec<String>,
 }
 
 impl Search<'_> {
-    /// Asks a repository; what it does not know is noted.
+    /// Queries a repository; records what it does not know.
     fn repository(&mut self, repository: &RepositoryRef, place: &str) -> Option<Signature> {
         let mut names = Vec::new();
         match self.interface {
             Some(name) => names.push(name.to_owned()),
             None => {
                 names.push(self.object.ior().type_id.clone());
-                // The type id may be that of a base, or nothing in a corbaloc.
+                // The type id may name a base interface, and is empty in a corbaloc.
                 names.extend(self.object.repository_id().ok());
             }
         }
@@ -105,7 +105,7 @@ impl Search<'_> {
         None
     }
 
-    /// Interfaces of the repository that have what is wanted, and that the object supports.
+    /// Returns interfaces of the repository that declare the operation and that the object supports.
     fn declaring(&mut self, repository: &RepositoryRef, place: &str) -> Option<Signature> {
         let candidates = client::declaring(repository, self.wanted.name);
         let candidates = candidates.map_err(|exception| self.failed(place, exception)).ok()?;
@@ -130,7 +130,7 @@ impl Search<'_> {
         }
     }
 
-    /// Asks the object for its entry.
+    /// Calls `_interface` of the object.
     fn own(&mut self) -> Result<Option<(Signature, RepositoryRef)>, Failed> {
         const OWN: &str = "the object's _interface";
         let entry = match self.object.interface() {
@@ -194,7 +194,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the server said no, rather than nothing.
+/// Reports whether the server refused the reference, which then is no failure to reach it.
 fn is_told(exception: &SystemException) -> bool {
     matches!(exception.kind, SystemExceptionKind::ObjAdapter | SystemExceptionKind::InvObjref)
 }

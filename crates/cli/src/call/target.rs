@@ -1,4 +1,4 @@
-//! The interface of an object, and the part of it that is wanted.
+//! The interface of an object, and the wanted operation or attribute of it.
 
 use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::answer;
 use oxorb_terminal::output::{Failed, because};
 
-/// Operation or attribute that the user wants of the object.
+/// Operation or attribute that the user asked for.
 pub(super) struct Wanted<'w> {
-    /// An operation, or an attribute.
+    /// Name of the operation or attribute.
     pub(super) name: &'w str,
     /// Whether to write the attribute.
     pub(super) write: bool,
@@ -26,7 +26,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Why an interface does not have it.
+    /// Returns the error for an interface that lacks it.
     pub(super) fn missing(&self, interface: &Interface) -> Failed {
         let (scoped, name) = (&interface.scoped_name, self.name);
         if self.write && interface.attribute(name).is_some() {
@@ -53,7 +53,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Names that are listed at most where none is close to what was typed.
+/// Most names to list if none is similar to the one given.
 const LISTED: usize = 30;
 
 fn suggestion(name: &str, names: &[&str]) -> String {
@@ -67,7 +67,8 @@ fn suggestion(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// The wanted operation of the object's interface. Asks the object only if its reference does not say enough.
+/// Returns the wanted operation of the object's interface. Calls the object only if its reference does not name the
+/// interface.
 pub(super) fn find(
     types: &Types,
     object: &Ref,
@@ -80,7 +81,7 @@ pub(super) fn find(
     }
     let mut nearest = None;
     let mut look = |id: &str| {
-        // An interface that the IDL does not have is no error: another one may do.
+        // An interface that is missing from the IDL is no error: another one may do.
         let interface = types.interface(id).ok()?;
         let signature = wanted.of(&interface);
         nearest = Some(interface);
@@ -89,7 +90,7 @@ pub(super) fn find(
     if let Some(signature) = look(&object.ior().type_id) {
         return Ok(signature);
     }
-    // The type id may be that of a base, or nothing in a corbaloc.
+    // The type id may name a base interface, and is empty in a corbaloc.
     match object.repository_id() {
         Ok(id) => {
             if let Some(signature) = look(&id) {
@@ -121,10 +122,10 @@ pub(super) fn find(
     })
 }
 
-/// Interfaces that an object is asked about at most, to explain why it has not what is wanted.
+/// Most interfaces to query with `_is_a` when an operation is missing.
 const ASKED: usize = 64;
 
-/// Returns the interface of the object that has most bases, for objects that do not say which one theirs is.
+/// Returns the interface with most bases that the object supports, for objects that do not name theirs.
 fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
     let mut found: Option<Interface> = None;
     for def in types.interfaces().take(ASKED) {
@@ -137,7 +138,7 @@ fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
     Ok(found)
 }
 
-/// Operations that every object has; they need no IDL. `None`: it is none of these.
+/// Returns the operation that every object has, which needs no IDL. `None`: no such name.
 pub(super) fn implicit(
     object: &Ref,
     operation: &str,
@@ -156,7 +157,7 @@ pub(super) fn implicit(
     Some(answer.map_err(unreachable))
 }
 
-/// Whether the object was reached, and only does not answer such questions.
+/// Reports whether the object was reached, but does not answer such queries.
 pub(super) fn is_answer(exception: &SystemException) -> bool {
     matches!(
         exception.kind,
@@ -167,7 +168,7 @@ pub(super) fn is_answer(exception: &SystemException) -> bool {
     )
 }
 
-/// The failure of a question that comes before the call; told as that of the call would be.
+/// Returns the error of a query before the call, in the words of a failed call.
 pub(super) fn unreachable(exception: SystemException) -> Failed {
     answer::told(&exception.into(), &Plain)
 }

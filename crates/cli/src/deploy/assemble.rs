@@ -1,4 +1,4 @@
-//! `oxorb deploy assemble`: a plan from a package and the assemblies in it.
+//! `oxorb deploy assemble`: makes a plan from a package and its assemblies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ pub(crate) struct Args {
     /// Package: an archive (.cpk), or a folder with its descriptors and artifacts
     #[arg(value_name = "PACKAGE", value_hint = clap::ValueHint::AnyPath)]
     from: PathBuf,
-    /// Plan to write; - is standard output
+    /// Plan to write; - writes to standard output
     #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: PathBuf,
-    /// Descriptor within the package to begin with; unless given it is the one that no other refers to
+    /// Top-level descriptor within the package; default: the one that no other refers to
     #[arg(long, value_name = "DESCRIPTOR")]
     package: Option<String>,
     /// Node of all instances that --place does not name

@@ -1,4 +1,4 @@
-//! Changes that redeploying a plan makes, as text and as JSON.
+//! Changes by a redeployment, as text and as JSON.
 
 use std::fmt::{self, Write as _};
 
@@ -6,10 +6,10 @@ use oxorb::Printable;
 use oxorb::deployment::{Changes, PropertyChange};
 use serde_json::{Value, json};
 
-/// Characters of a value that are shown.
+/// Most characters of a value to show.
 const MOST: usize = 60;
 
-/// Returns a line for each change after a line with the plan: `+` is new, `-` is gone, `~` is made anew.
+/// Returns a line for the plan and one for each change: `+` added, `-` removed, `~` recreated.
 pub(super) fn text(plan: &str, changes: &Changes, word: &str) -> String {
     let plan = Printable(plan);
     if changes.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn text(plan: &str, changes: &Changes, word: &str) -> String {
     out
 }
 
-/// Returns the changes for programs; values are whole.
+/// Returns the changes as JSON; values are complete.
 pub(super) fn json(changes: &Changes) -> Value {
     let restarted = changes.restarted.iter();
     let restarted = restarted.map(|(name, why)| json!({"instance": name, "because": why}));

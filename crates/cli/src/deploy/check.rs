@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Domain with the nodes that there are: .cdd or .toml
+    /// Domain with the existing nodes: .cdd or .toml
     #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
     domain: Option<PathBuf>,
     /// IDL of the components; may be repeated
@@ -36,14 +36,15 @@ pub(crate) struct Args {
     idl: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Check a plan whose processes are not started by node managers, but by hand, systemd or Kubernetes: artifacts are not
+    /// Check a plan whose processes are started by hand, systemd or Kubernetes, not by node managers: artifacts are not
     /// needed, and references may be written to files
     #[arg(long)]
     without_managers: bool,
     /// Look for the artifacts of the plan below DIR on this machine, as a node manager with this option would
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "without_managers")]
     artifacts: Option<PathBuf>,
-    /// Choose the priorities, and write the real-time resources with them to FILE, which may be that of --rt; comments are lost
+    /// Choose the priorities, and write the real-time resources with them to FILE, which may be the file of --rt;
+    /// comments are lost
     #[arg(long, value_name = "FILE", requires = "rt", value_hint = clap::ValueHint::FilePath)]
     assign: Option<PathBuf>,
     /// Output format
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Documents of the files that are checked.
+/// Documents of the checked files.
 struct Loaded {
     plan: Plan,
     resources: Option<ServerResources>,
@@ -84,7 +85,7 @@ pub(super) fn run(mut args: Args) -> Done {
     if let Some(folder) = &args.artifacts {
         let artifacts = Artifacts::Below(folder.clone());
         artifacts.check().map_err(because)?;
-        // With references that lead nowhere, what is run from where is not known.
+        // With dangling references, the process of an instance is unknown.
         if loaded.plan.check_references().is_ok() {
             let missing = missing_artifacts(&loaded.plan, &artifacts);
             extend(&mut report, missing.into_iter().map(|error| error.finding));
@@ -98,10 +99,10 @@ pub(super) fn run(mut args: Args) -> Done {
     if report.is_good() { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// Checks documents, and what launching the plan would refuse beyond that.
+/// Checks documents, and also what only launching the plan would refuse.
 pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
     let mut report = oxorb_deploy::check::check(input);
-    // Each reference leads somewhere, or more of it would be said in other words.
+    // Dangling references would only be reported again in other words.
     if input.plan.check_references().is_err() {
         return report;
     }
@@ -110,7 +111,7 @@ pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
     report
 }
 
-/// Adds errors to a report; what is wrong at one place is said once.
+/// Adds errors to a report, at most one for each place.
 fn extend(report: &mut Report, more: impl Iterator<Item = Finding>) {
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error);
     let known: HashSet<(Source, u32, u32)> = errors
@@ -150,7 +151,7 @@ fn load(args: &Args) -> Result<Loaded, Failed> {
     Ok(Loaded { plan, resources: resources.transpose()?, domain: domain.transpose()?, components })
 }
 
-/// Lets the analysis choose priorities, and writes them. Returns the order that served.
+/// Lets the analysis choose priorities, and writes them. Returns the order that was chosen.
 fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Failed> {
     let Some(resources) = &loaded.resources else {
         return Err(because("--assign needs --rt: the times that the instances take"));
@@ -162,7 +163,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     })?;
     let document = Document::from(assigned.resources.clone());
     let text = document.write(format).map_err(|error| files::located(file, &error))?;
-    // Read back, so that findings name places in the file that was written.
+    // Read back, so that findings name places in the written file.
     let limits = oxorb_deploy::Limits::default();
     let written = Document::read(&text, format, &limits).and_then(Document::into_resources);
     loaded.resources = Some(written.map_err(|error| files::located(file, &error))?);
@@ -170,7 +171,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     Ok(assigned.order)
 }
 
-/// The file that a place is in.
+/// Returns the file that contains a place.
 fn file(source: Source, args: &Args) -> &Path {
     match source {
         Source::Plan => &args.plan,
@@ -191,7 +192,7 @@ fn line(finding: &Finding, args: &Args) -> String {
     line
 }
 
-/// All that is printed.
+/// Result of a check, as printed.
 struct Told<'a> {
     args: &'a Args,
     loaded: &'a Loaded,

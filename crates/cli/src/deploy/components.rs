@@ -1,4 +1,4 @@
-//! Types of components from IDL, as the check of a plan needs them.
+//! Component types from IDL, for the check of a plan.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn of(model: &Model) -> Components {
         .collect()
 }
 
-/// Adds ports under a prefix; those of a mirror port turned round.
+/// Adds ports under a prefix; those of a mirror port with their direction reversed.
 fn add(
     model: &Model,
     exports: &[ComponentExport],
@@ -77,7 +77,7 @@ fn add(
                         model,
                         &ports.exports,
                         &format!("{name}_"),
-                        // As generated code has it: a port type within a mirror port is not turned round once more.
+                        // Generated code does not reverse a port type within a mirror port a second time.
                         *mirror,
                         into,
                     );
@@ -103,7 +103,7 @@ fn is_local(model: &Model, kind: &model::PortKind) -> bool {
     )
 }
 
-/// The name of an interface and of all that it is.
+/// Returns the name of an interface and of all its bases.
 fn interface(model: &Model, ty: &Type) -> (String, BTreeSet<String>) {
     let object = || "Object".to_owned();
     let Type::Named(id) = model.resolve(ty) else {
@@ -119,7 +119,7 @@ fn interface(model: &Model, ty: &Type) -> (String, BTreeSet<String>) {
     (def.scoped_name.clone(), all)
 }
 
-/// The name of an event type and of all that it is.
+/// Returns the name of an event type and of all its bases.
 fn event(model: &Model, id: DefId) -> (String, BTreeSet<String>) {
     let mut all = BTreeSet::new();
     let mut todo = vec![id];
@@ -154,7 +154,7 @@ fn basic(model: &Model, ty: &Type) -> Option<Basic> {
             model::Basic::Float => Basic::Float,
             model::Basic::Double => Basic::Double,
             model::Basic::LongDouble => Basic::LongDouble,
-            // Types of IDL 4, for which plans have no kind.
+            // Plans have no kind for these types of IDL 4.
             model::Basic::Int8 | model::Basic::UInt8 => return None,
         },
         _ => return None,

@@ -8,16 +8,16 @@ use oxorb_terminal::output::Done;
 /// Arguments of `oxorb deploy convert`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Document to read; - is standard input
+    /// Document to read; - reads standard input
     #[arg(value_name = "IN", value_hint = clap::ValueHint::FilePath)]
     input: PathBuf,
-    /// Document to write; - is standard output
+    /// Document to write; - writes to standard output
     #[arg(value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     output: PathBuf,
-    /// Format of what is read [default: that of its file name extension]
+    /// Input format [default: that of its file name extension]
     #[arg(long, value_enum)]
     from: Option<Form>,
-    /// Format of what is written [default: that of its file name extension]
+    /// Output format [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
 }

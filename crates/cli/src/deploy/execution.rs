@@ -1,4 +1,4 @@
-//! `oxorb deploy serve`, and how the other commands find an execution manager and the nodes.
+//! `oxorb deploy serve`, and the lookup of an execution manager and of nodes by other commands.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::listening::{Callers, ManagerListening, urls};
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
-/// Port of execution managers that listen over TCP and are not told another one.
+/// Default port of execution managers that listen over TCP.
 const PORT: u16 = 2810;
 
 /// Arguments of `oxorb deploy serve`.
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     pub(super) serving: Serving,
     #[command(flatten)]
     pub(super) nodes: Nodes,
-    /// Output format; JSON is one line when it serves, and one for each incident
+    /// Output format; JSON writes one line when serving starts, and one for each incident
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -39,22 +39,21 @@ pub(super) struct Serving {
     /// Write the reference of the execution manager to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most plans at a time
+    /// Most plans at one time
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans)]
     max_plans: usize,
-    /// Seconds that each call to a node manager may take that starts or stops something
+    /// Time limit in seconds of each call to a node manager that starts or stops something
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs())]
     node_timeout: u64,
-    /// Seconds for which nodes keep a plan without word of the execution manager, and after which a silent
-    /// node counts as lost
+    /// Seconds without a renewal after which nodes stop a plan, and after which a silent node counts as lost
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     lease: u64,
-    /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    /// Restart of processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub(super) restart: RestartPolicy,
 }
 
-/// Managers of nodes, and where they are.
+/// Node managers, and where to find them.
 #[derive(clap::Args)]
 pub(super) struct Nodes {
     /// Manager of a node: IOR:, corbaloc:, corbaname: or file:; may be repeated
@@ -76,7 +75,7 @@ fn node(text: &str) -> Result<(String, String), String> {
 }
 
 impl Nodes {
-    /// Finds managers by these arguments; those of `local` are known already.
+    /// Returns a lookup of managers by these arguments; those of `local` are known already.
     pub(super) fn lookup(
         &self,
         orb: &Orb,
@@ -122,7 +121,7 @@ impl Serving {
         }
     }
 
-    /// Starts an execution manager whose plans end before the ORB does. `ends`: with its last plan, so does the process.
+    /// Starts an execution manager whose plans end before the ORB does. `ends`: the process ends with its last plan.
     pub(super) fn start(
         &self,
         orb: &Orb,
@@ -135,7 +134,7 @@ impl Serving {
             crate::node::incident(format, event);
             if ends && matches!(event, Event::Stopped { .. }) {
                 let orb = ending.clone();
-                // The call that stopped the plan is answered first.
+                // The reply to the call that stopped the plan is sent first.
                 let _ = ending.start_thread(ThreadPurpose::Shutdown, "oxorb-end", move || {
                     let _ = orb.shutdown(true);
                 });
@@ -157,7 +156,7 @@ impl Serving {
     }
 }
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(super) fn run(args: &Args) -> Done {
     let orb = args.serving.orb()?;
     let nodes = args.nodes.lookup(&orb, BTreeMap::new());
@@ -180,7 +179,7 @@ pub(super) fn run(args: &Args) -> Done {
     Ok(())
 }
 
-/// Says who else than this user can call a manager, if others can.
+/// Warns if users other than this one can call a manager.
 pub(super) fn warn(orb: &Orb, may: &str) {
     if let Some(warning) = Callers::of(orb).warning(orb, may) {
         oxorb_terminal::output::warning(&warning);
@@ -190,11 +189,11 @@ pub(super) fn warn(orb: &Orb, may: &str) {
 /// Execution manager to call.
 #[derive(clap::Args)]
 pub(super) struct At {
-    /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef
-    /// ExecutionManager=URL, or else the one at the UNIX socket of this user
+    /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef ExecutionManager=URL, or else the
+    /// one at the UNIX socket of this user
     #[arg(long, value_name = "URL")]
     pub(super) at: Option<String>,
-    /// Seconds that the execution manager may take for each call
+    /// Time limit in seconds of each call to the execution manager
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

@@ -1,4 +1,4 @@
-//! Documents from files, with the file in front of each error.
+//! Documents from files; each error names its file.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ impl From<Form> for Format {
     }
 }
 
-/// Returns the form of a file: as an option says, or else as the ending does.
+/// Returns the format of a file: from the option if given, else from the file name extension.
 pub(super) fn format(
     file: &Path,
     said: Option<Form>,
@@ -45,7 +45,7 @@ pub(super) fn format(
     })
 }
 
-/// Reads a document; `-` is standard input.
+/// Reads a document; `-` reads standard input.
 pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> {
     let format = format(file, said, Some("--from"))?;
     let what = "a document of deployment";
@@ -54,8 +54,8 @@ pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> 
         .map_err(|error| located(file, &error))
 }
 
-/// Takes the real-time resources that a plan names itself, in a file beside it, unless an option says which. A plan that
-/// cannot be read names none: whoever reads it next tells why.
+/// Uses the real-time resources that the plan itself names, in a file next to it, unless an option names others. A plan
+/// that cannot be read names none: its next reader reports the error.
 pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) {
     if rt.is_some() || plan.as_os_str() == "-" {
         return;
@@ -66,7 +66,7 @@ pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) {
     }
 }
 
-/// An error with the file before each of its findings.
+/// Returns an error with the file name before each of its findings.
 pub(super) fn located(file: &Path, error: &Error) -> Failed {
     let lines = error.findings.iter().map(|finding| {
         let place = match finding.place.line {
@@ -81,7 +81,7 @@ pub(super) fn located(file: &Path, error: &Error) -> Failed {
     because(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes a text; `-` is standard output.
+/// Writes a text; `-` writes to standard output.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), Failed> {
     if file.as_os_str() == "-" {
         return oxorb_terminal::output::print(text);

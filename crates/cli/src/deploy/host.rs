@@ -1,4 +1,4 @@
-//! `oxorb deploy host`: the process of a shared library of components.
+//! `oxorb deploy host`: runs a shared library of components as a process.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use oxorb_terminal::output::{Done, Failed, because, print};
 /// Arguments of `oxorb deploy host`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Shared library whose crate has oxorb::deployment::export!
+    /// Shared library of a crate with oxorb::deployment::export!
     #[arg(value_name = "LIBRARY", value_hint = clap::ValueHint::FilePath)]
     library: PathBuf,
-    /// Hash of the interfaces that the library has to have
+    /// Required hash of the library's interfaces
     #[arg(long, value_name = "HASH")]
     interfaces: Option<String>,
-    /// Fact that may differ: compiler or profile; may be repeated
+    /// Property that may differ: compiler or profile; may be repeated
     #[arg(long, value_name = "FACT")]
     accept: Vec<Fact>,
-    /// Print what the library says of itself, and end
+    /// Print the library's description of itself, and end
     #[arg(long)]
     show: bool,
     /// Arguments of the process, as an executable artifact has them
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> Done {
     let arguments: Vec<String> = [name].into_iter().chain(args.arguments.clone()).collect();
     match artifact.run(&arguments).map_err(because)? {
         0 => Ok(()),
-        // The library has said why.
+        // The library has reported the reason.
         _ => Err(Failed::Told),
     }
 }

@@ -25,7 +25,7 @@ use crate::node::{Starting, shown};
 use oxorb_terminal::orb::heed_signals;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json, print_line};
 
-/// The plan, and what is known beside it.
+/// Plan, and its accompanying documents.
 #[derive(clap::Args)]
 struct What {
     /// Deployment plan: .cdp or .toml
@@ -34,10 +34,10 @@ struct What {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Domain with the nodes that there are: .cdd or .toml
+    /// Domain with the existing nodes: .cdd or .toml
     #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
     domain: Option<PathBuf>,
-    /// Launch also what `oxorb deploy check` finds wrong with policies, rates and deadlines
+    /// Launch even if `oxorb deploy check` finds errors in policies, rates or deadlines
     #[arg(long)]
     unchecked: bool,
     /// Output format
@@ -70,10 +70,10 @@ pub(crate) struct RedeployArgs {
     what: What,
     #[command(flatten)]
     at: At,
-    /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    /// Restart of processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY")]
     restart: Option<RestartPolicy>,
-    /// Tell what would change, and change nothing
+    /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -119,7 +119,7 @@ impl What {
         if plan.label.as_deref().unwrap_or_default().is_empty()
             && plan.uuid.as_deref().unwrap_or_default().is_empty()
         {
-            // What people call it is the name of its file.
+            // The default label is the name of the plan's file.
             let stem = self.plan.file_stem().unwrap_or_default();
             plan.label = Some(stem.to_string_lossy().into_owned());
         }
@@ -131,7 +131,7 @@ impl What {
     }
 }
 
-/// Says in a plan what happens to its processes.
+/// Sets the restart policy of a plan's processes.
 fn restart(plan: &mut Plan, policy: RestartPolicy) {
     let name = RestartPolicy::PROPERTY;
     plan.info_property.retain(|property| property.name != name);
@@ -139,7 +139,7 @@ fn restart(plan: &mut Plan, policy: RestartPolicy) {
     plan.info_property.push(Property::of(name, value));
 }
 
-/// Launches a plan: by another execution manager, or as one.
+/// Launches a plan through an execution manager, or as its own.
 pub(super) fn launch(mut args: LaunchArgs) -> Done {
     files::take_rt(&args.what.plan, &mut args.what.rt);
     let args = &args;
@@ -157,7 +157,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     }
     let orb = args.serving.orb()?;
     let artifacts = match args.local {
-        // Where nobody else calls, this command starts what its own plan names, as a shell would.
+        // If only this user can call the manager, the plan's own artifacts may be started, as by a shell.
         true => {
             let is_own = Callers::of(&orb) == Callers::User;
             Some(args.starting.executables(is_own.then_some("."))?)
@@ -166,7 +166,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     };
     let done = run(args, &plan, &orb, artifacts);
     if done.is_err() {
-        // Ends what was started, if it is there still.
+        // Ends the remaining processes.
         orb.shutdown(true)?;
     }
     done
@@ -205,7 +205,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) 
     Ok(())
 }
 
-/// Puts a plan in place of the running one.
+/// Replaces the running plan.
 pub(super) fn redeploy(mut args: RedeployArgs) -> Done {
     files::take_rt(&args.what.plan, &mut args.what.rt);
     let mut plan = args.what.load()?;
@@ -238,7 +238,7 @@ pub(super) fn failed(trouble: Trouble) -> Failed {
     because(trouble)
 }
 
-/// Prints what runs now.
+/// Prints the running processes.
 fn told(
     what: &What,
     plan: &Plan,
@@ -282,7 +282,7 @@ fn told(
             }
             match urls {
                 [] => print_json(&line),
-                // Incidents follow, a line each.
+                // Incidents follow, one per line.
                 _ => print_line(&line),
             }
         }

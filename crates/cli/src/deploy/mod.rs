@@ -1,4 +1,4 @@
-//! `oxorb deploy`: plans of components, known to be right before anything runs, and then launched.
+//! `oxorb deploy`: component plans, proved correct before anything runs, and then launched.
 
 mod assemble;
 mod assembly;
@@ -19,7 +19,7 @@ use oxorb_terminal::output::Done;
 /// Verbs of `oxorb deploy`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Prove that a plan can be deployed, or say what is wrong with it and where
+    /// Prove that a plan can be deployed, or report each error with its place
     #[command(
         after_help = "Always checked: every instance is on a node and has an artifact and an entry point, connections join ports that fit,\n\
         references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
@@ -33,7 +33,7 @@ pub(crate) enum Command {
         oxorb deploy check plan.toml --rt rt.toml --assign assigned.toml    (the analysis chooses the priorities)"
     )]
     Check(check::Args),
-    /// Turn a document of OMG's XML into TOML, or the other way round
+    /// Convert a document of OMG's XML to TOML, or back
     #[command(
         after_help = "Plans (.cdp), domains (.cdd), packages (.cpd, .ccd, .cid, .iad, .pcd, .tpd) and real-time resources (.csr)\n\
         lose nothing but comments and layout either way. What the schema does not have is refused with its place.\n\n\
@@ -78,7 +78,7 @@ pub(crate) enum Command {
         oxorb deploy host libdisplay.so -- --plan plan.toml --node cockpit --process main"
     )]
     Host(host::Args),
-    /// Serve an execution manager, which launches plans over the managers of nodes
+    /// Serve an execution manager, which launches plans through node managers
     #[command(
         after_help = "It listens on a socket that this user alone reaches, where the other commands find it, and over TCP only if told to: at\n\
         corbaloc::HOST:2810/ExecutionManager, as DAnCE's does, which the others take as --at URL. Whoever calls it launches plans on\n\
@@ -98,12 +98,12 @@ pub(crate) enum Command {
         oxorb deploy launch plan.toml --restart on-failure:3:1000 --at corbaloc::host:2810/ExecutionManager"
     )]
     Launch(launch::LaunchArgs),
-    /// Show what runs where, as the processes say now
+    /// Show which processes and instances run on which node
     #[command(
         after_help = "Examples:\n  oxorb deploy status\n  oxorb deploy status 'position display' --format json"
     )]
     Status(status::Args),
-    /// Put another plan in place of the running one of its name, and leave alone what is in both
+    /// Replace the running plan of this name, without touching what both plans share
     #[command(
         after_help = "Instances that are new are installed, those that are gone or differ are removed; others go on running, and\n\
         their connections are made anew where that is needed. What changes is told: + is new, - is gone, ~ is made anew, which\n\
@@ -117,7 +117,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  oxorb deploy stop 'position display'\n  oxorb deploy stop --all"
     )]
     Stop(status::StopArgs),
-    /// Write what another engine runs a plan by
+    /// Write a plan for another engine: systemd or Kubernetes
     #[command(subcommand)]
     Emit(emit::Command),
 }

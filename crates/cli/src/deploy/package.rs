@@ -16,7 +16,7 @@ pub(crate) struct PackArgs {
     /// Folder with descriptors and artifacts
     #[arg(value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     folder: PathBuf,
-    /// Archive to write, which must not be there
+    /// Archive to write; must not exist
     #[arg(value_name = "ARCHIVE", value_hint = clap::ValueHint::FilePath)]
     archive: PathBuf,
 }
@@ -27,12 +27,12 @@ pub(crate) struct UnpackArgs {
     /// Archive to read
     #[arg(value_name = "ARCHIVE", value_hint = clap::ValueHint::FilePath)]
     archive: PathBuf,
-    /// Folder to make
+    /// Folder to create
     #[arg(value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     folder: PathBuf,
 }
 
-/// Packs a folder whose descriptors are good.
+/// Packs a folder with valid descriptors.
 pub(super) fn pack(args: &PackArgs) -> Done {
     let archive = of_folder(&args.folder)?;
     let documents = checked(&archive, &args.folder)?;
@@ -41,20 +41,20 @@ pub(super) fn pack(args: &PackArgs) -> Done {
     told(&args.archive, &archive, documents)
 }
 
-/// Unpacks an archive whose descriptors are good into a new folder.
+/// Unpacks an archive with valid descriptors into a new folder.
 pub(super) fn unpack(args: &UnpackArgs) -> Done {
     let archive = open(&args.archive)?;
     let documents = checked(&archive, &args.archive)?;
     fs::create_dir(&args.folder).map_err(|error| wrong(&args.folder, &error))?;
     if let Err(failed) = place(&archive, &args.folder) {
-        // What is not there whole must not stay.
+        // Incomplete folders are removed.
         let _ = fs::remove_dir_all(&args.folder);
         return Err(failed);
     }
     told(&args.folder, &archive, documents)
 }
 
-/// Reads a package: an archive, or a folder that one can be packed of.
+/// Opens a package: an archive, or a folder that could be packed into one.
 pub(super) fn open(path: &Path) -> Result<Archive, Failed> {
     if path.is_dir() {
         return of_folder(path);
@@ -78,17 +78,17 @@ fn place(archive: &Archive, below: &Path) -> Done {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(|error| wrong(folder, &error))?;
         }
-        // Archives of other makes have no permissions: programs are known by how they begin.
+        // Archives from other tools have no permissions: executables are recognized by their first octets.
         let is_program = content.starts_with(b"\x7fELF") || content.starts_with(b"#!");
         write(&file, content, if is_program { 0o755 } else { 0o644 })?;
     }
     Ok(())
 }
 
-/// Files on their way into an archive.
+/// Files to be written to an archive.
 struct Packing {
     archive: Archive,
-    /// Octets that it may still take.
+    /// Remaining octets.
     left: u64,
 }
 
@@ -135,7 +135,7 @@ impl Packing {
     }
 }
 
-/// Reads all descriptors; returns how many there are.
+/// Reads all descriptors, and returns their number.
 fn checked(archive: &Archive, from: &Path) -> Result<usize, Failed> {
     let documents = archive.documents(&Limits::default());
     let documents = documents.map_err(|error| located(from, &error))?;
@@ -163,7 +163,7 @@ fn wrong(path: &Path, error: &std::io::Error) -> Failed {
     because(format!("{}: {error}", path.display()))
 }
 
-/// Reads a file of at most so many octets.
+/// Reads a file of at most `most` octets.
 fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     use std::io::Read as _;
 
@@ -181,13 +181,13 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     }
 }
 
-/// Writes a file that is not there.
+/// Writes a file that must not exist.
 fn write(path: &Path, content: &[u8], mode: u32) -> Done {
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);
     let mut file = file.map_err(|error| wrong(path, &error))?;
     file.write_all(content).map_err(|error| {
-        // What is not there whole must not stay.
+        // Incomplete files are removed.
         let _ = fs::remove_file(path);
         wrong(path, &error)
     })

@@ -14,7 +14,7 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, pr
 /// Arguments of `oxorb deploy status`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Plans by name: UUID, or else label; all unless given
+    /// Plans by name: UUID, or else label; default: all
     #[arg(value_name = "NAME")]
     plans: Vec<String>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct StopArgs {
     at: At,
 }
 
-/// Shows what runs where.
+/// Shows which processes and instances run on which node.
 pub(super) fn run(args: &Args) -> Done {
     let (orb, plans) = args.at.plans()?;
     let wanted = match args.plans.as_slice() {

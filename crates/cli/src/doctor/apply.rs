@@ -1,6 +1,7 @@
-//! Cures that are made for a while, and taken back.
+//! Cures applied temporarily, and reverted afterwards.
 //!
-//! What was is written to a record before anything is changed, so that a doctor that is killed can be undone by another.
+//! The state before the changes is written to a record first, so that another doctor can undo the changes of a killed
+//! one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,34 +14,34 @@ use super::finding::Verdict;
 use super::host::Host;
 use oxorb_terminal::output::{Failed, because};
 
-/// Times that the host is looked at: a change may bring about what another one changes.
+/// Passes over the host: one change may give rise to another.
 const ROUNDS: usize = 3;
 
-/// Octets of a record that are read, at most.
+/// Most octets of a record to read.
 const MOST: u64 = 16 << 20;
 
-/// A step that was made, or is about to be.
+/// Step that was made or is about to be made.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Made {
     change: Change,
     before: String,
 }
 
-/// File that says what was before.
+/// Record file of the previous state.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Record {
     made: Vec<Made>,
 }
 
-/// A change, or a finding, that stays as it is.
+/// Change or finding that stays as it is.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Left {
-    /// Finding, or step.
+    /// Finding or step.
     pub(super) what: String,
     pub(super) why: String,
 }
 
-/// Changes that were applied.
+/// Applied changes.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Applied {
     pub(super) made: Vec<String>,
@@ -48,17 +49,17 @@ pub(super) struct Applied {
     pub(super) record: PathBuf,
 }
 
-/// Changes that were taken back.
+/// Reverted changes.
 #[derive(Debug, Default, serde::Serialize)]
 pub(super) struct Undone {
     pub(super) undone: Vec<String>,
     pub(super) left: Vec<Left>,
 }
 
-/// Makes what it may of the cures of all findings.
+/// Applies the permitted changes of all findings.
 ///
 /// # Errors
-/// The record of another doctor is there, or cannot be written: nothing is changed then.
+/// The record of another doctor exists, or the record cannot be written; nothing is changed then.
 pub(super) fn apply(host: &Host, record: &Path) -> Result<Applied, Failed> {
     begin(record)?;
     let mut kept = Record::default();
@@ -89,7 +90,7 @@ pub(super) fn apply(host: &Host, record: &Path) -> Result<Applied, Failed> {
     Ok(applied)
 }
 
-/// Makes one step, after it is written down. Returns false where it is as it should be.
+/// Records one step, then makes it. Returns false if the host is already as wanted.
 fn step(host: &Host, record: &Path, kept: &mut Record, change: Change) -> io::Result<bool> {
     let before = change.now(host)?;
     if change.is_made(&before) {
@@ -116,10 +117,10 @@ fn step(host: &Host, record: &Path, kept: &mut Record, change: Change) -> io::Re
     }
 }
 
-/// Takes back what a record says was changed, the last first. What somebody else changed meanwhile stays.
+/// Reverts the recorded changes, last first. Settings that something else changed meanwhile are left alone.
 ///
 /// # Errors
-/// There is no record, or it cannot be read.
+/// The record does not exist or cannot be read.
 pub(super) fn undo(host: &Host, record: &Path) -> Result<Undone, Failed> {
     let mut kept = load(record)?;
     let mut undone = Undone::default();
@@ -139,7 +140,7 @@ pub(super) fn undo(host: &Host, record: &Path) -> Result<Undone, Failed> {
                     remain.push(made);
                 }
             },
-            // Threads and devices go.
+            // Threads and devices may have gone.
             Err(error) if is_gone(&error) => {}
             Err(error) => {
                 undone.left.push(Left { what, why: error.to_string() });
@@ -162,10 +163,10 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH)
 }
 
-/// Makes an empty record, unless there is one.
+/// Creates an empty record, unless one exists.
 fn begin(record: &Path) -> Result<(), Failed> {
     if let Some(folder) = record.parent() {
-        // One of its own, where that is said.
+        // Opening the record reports the failure.
         let _ = fs::create_dir_all(folder);
     }
     let made = OpenOptions::new().write(true).create_new(true).open(record);
@@ -184,7 +185,7 @@ fn begin(record: &Path) -> Result<(), Failed> {
         .map_err(|error| because(format!("{}: {error}", record.display())))
 }
 
-/// Replaces the record, so that there is a whole one at any time.
+/// Replaces the record atomically: a complete one exists at any time.
 fn save(record: &Path, kept: &Record) -> io::Result<()> {
     let beside = record.with_extension("new");
     let mut file = File::create(&beside)?;

@@ -1,4 +1,4 @@
-//! Steps that change a host, and are taken back.
+//! Reversible steps that change a host.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -14,11 +14,11 @@ use super::host::Host;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub(super) enum Change {
-    /// Text for a file of the kernel.
+    /// Text to write to a file of the kernel.
     Write { path: String, value: String },
-    /// SCHED_FIFO at a priority, for a thread of the kernel.
+    /// SCHED_FIFO at a priority, for a kernel thread.
     Schedule { thread: i32, priority: i32 },
-    /// A queueing discipline for a network device that has the one it came with.
+    /// Queueing discipline for a network device that still has its default one.
     Queue { device: String, discipline: String },
 }
 
@@ -27,10 +27,10 @@ impl Change {
         Change::Write { path: path.into(), value: value.into() }
     }
 
-    /// Returns what the step changes, as it is now.
+    /// Returns the present state of what the step changes.
     ///
     /// # Errors
-    /// When the host does not tell: nothing may be changed then.
+    /// The host does not report it: nothing may be changed then.
     pub(super) fn now(&self, host: &Host) -> io::Result<String> {
         match self {
             Change::Write { path, .. } => {
@@ -59,7 +59,7 @@ impl Change {
     /// Makes the step.
     ///
     /// # Errors
-    /// What the system says.
+    /// Failure of the system call or file operation.
     pub(super) fn make(&self, host: &Host) -> io::Result<()> {
         match self {
             Change::Write { path, value } => write(&host.path(safe(path)?), value),
@@ -75,7 +75,7 @@ impl Change {
         }
     }
 
-    /// Whether `now` is what the step makes of it.
+    /// Reports whether `now` is the state that the step produces.
     pub(super) fn is_made(&self, now: &str) -> bool {
         match self {
             Change::Write { value, .. } => now == value,
@@ -84,10 +84,10 @@ impl Change {
         }
     }
 
-    /// Takes the step back: makes it what it was before.
+    /// Reverts the step to the state before.
     ///
     /// # Errors
-    /// What the system says.
+    /// Failure of the system call or file operation.
     pub(super) fn take_back(&self, host: &Host, before: &str) -> io::Result<()> {
         match self {
             Change::Write { path, .. } => write(&host.path(safe(path)?), before),
@@ -96,7 +96,7 @@ impl Change {
                 let schedule = parse(before).ok_or(io::ErrorKind::InvalidData)?;
                 schedule::set(*thread, schedule)
             }
-            // The one that the device came with comes back by itself.
+            // Deleting a discipline restores the device's default one.
             Change::Queue { device, .. } => {
                 live(host)?;
                 tc(&["qdisc", "del", "dev", device, "root"])
@@ -117,7 +117,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Returns the setting that a text of the kernel says is chosen: the word in brackets, where there are several.
+/// Returns the selected setting in a text of the kernel: the word in brackets if there are several.
 fn chosen(text: &str) -> &str {
     let between = |open, close| {
         let (_, rest) = text.split_once(open)?;

@@ -1,4 +1,4 @@
-//! The clock that calls are timed by.
+//! Clock source of the timing of calls.
 
 use super::change::Change;
 use super::finding::Finding;

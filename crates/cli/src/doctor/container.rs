@@ -1,9 +1,9 @@
-//! Walls around this process: containers, capabilities, filters of system calls.
+//! Confinement of this process: containers, capabilities, filters of system calls.
 
 use super::finding::{Finding, NEEDS_OWNER};
 use super::host::Host;
 
-/// Capabilities that lanes use, by their numbers, and what for.
+/// Capabilities that lanes use: number, name, and purpose.
 const USED: [(u32, &str, &str); 3] = [
     (23, "SYS_NICE", "priorities and reserved time"),
     (14, "IPC_LOCK", "locked memory"),
@@ -48,9 +48,9 @@ fn container(host: &Host) -> Finding {
     let environment = host.text("proc/1/environ").unwrap_or_default();
     let named = environment.split('\0').find_map(|one| one.strip_prefix("container="));
     let groups = host.text("proc/1/cgroup").unwrap_or_default();
-    // Threads of the kernel are children of the second process.
+    // Kernel threads are children of the second process.
     let sees_kernel = host.text("proc/2/comm").is_some_and(|name| name == "kthreadd");
-    // Images leave such files in virtual machines, too.
+    // Images may leave such files in virtual machines, too.
     let left = |path: &str| !sees_kernel && host.has(path);
     let kind = match named {
         Some(name) if !name.is_empty() => Some(name.to_owned()),
@@ -86,7 +86,7 @@ fn container(host: &Host) -> Finding {
     }
 }
 
-/// Filter of system calls.
+/// Returns the finding on the filter of system calls.
 fn filter(host: &Host) -> Option<Finding> {
     const NAME: &str = "filter of system calls";
     let status = host.text("proc/self/status")?;

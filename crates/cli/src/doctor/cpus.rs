@@ -1,4 +1,4 @@
-//! Processors: who else runs there, and how fast they wake up.
+//! Processors: their other users, and their wake-up latency.
 
 use super::change::Change;
 use super::finding::{Finding, NEEDS_START};
@@ -6,7 +6,7 @@ use super::host::{Host, listed};
 
 const FOLDER: &str = "sys/devices/system/cpu";
 
-/// Microseconds to come back from idleness that are no harm.
+/// Harmless exit latency of an idle state, in microseconds.
 const SHALLOW: i64 = 10;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
@@ -51,7 +51,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
     }
 }
 
-/// Interrupts that may come to isolated processors.
+/// Returns the finding on interrupts of isolated processors.
 fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
     const NAME: &str = "interrupts";
     if isolated.is_empty() {
@@ -116,7 +116,7 @@ fn governor(host: &Host) -> Finding {
     }
 }
 
-/// States of the isolated processors, or of all if none is.
+/// Returns the finding on idle states of the isolated processors, or of all if none is isolated.
 fn idleness(host: &Host, isolated: &[usize]) -> Finding {
     const NAME: &str = "idle states";
     let online = host.processors(&format!("{FOLDER}/online"));
@@ -148,7 +148,7 @@ fn idleness(host: &Host, isolated: &[usize]) -> Finding {
     }
 }
 
-/// Switches off the states from which a processor comes back late.
+/// Returns the changes that disable idle states with long exit latencies.
 fn deep(host: &Host, processors: &[usize]) -> Vec<Change> {
     let states = |processor: &usize| {
         let folder = format!("{FOLDER}/cpu{processor}/cpuidle");
@@ -163,7 +163,7 @@ fn deep(host: &Host, processors: &[usize]) -> Vec<Change> {
     processors.iter().flat_map(states).collect()
 }
 
-/// Threads of one core.
+/// Returns the finding on sibling threads of one core.
 fn siblings(host: &Host) -> Option<Finding> {
     const NAME: &str = "shared cores";
     match host.number(&format!("{FOLDER}/smt/active"))? {

@@ -1,14 +1,14 @@
-//! Findings: what was looked at, and how it stands.
+//! Findings: what was checked, and its verdict.
 
 use super::change::Change;
 
-/// Judgement of a finding.
+/// Verdict of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
     Good,
     Improve,
-    /// The host does not tell.
+    /// State that the host does not report.
     Unknown,
 }
 
@@ -17,22 +17,22 @@ pub(super) enum Verdict {
 pub(super) struct Finding {
     pub(super) name: &'static str,
     pub(super) verdict: Verdict,
-    /// State of the host.
+    /// Present state of the host.
     pub(super) seen: String,
     /// Effect of that state on latency.
     pub(super) means: &'static str,
-    /// Commands and settings that change it.
+    /// Commands and settings that improve the state.
     pub(super) cures: Vec<String>,
-    /// Steps that `--apply` makes and takes back; none where a person has to.
+    /// Steps that `--apply` makes and reverts; empty if only a person can.
     pub(super) changes: Vec<Change>,
-    /// Reason why `--apply` leaves it, where there is no step.
+    /// Reason why `--apply` makes no step.
     pub(super) left: &'static str,
 }
 
-/// Why `--apply` leaves what the command line of the kernel says.
+/// Reason why `--apply` leaves settings of the kernel's command line.
 pub(super) const NEEDS_START: &str = "needs another kernel, or another start of this one";
 
-/// Why `--apply` leaves what is decided where the process begins.
+/// Reason why `--apply` leaves settings that are made where the process is started.
 pub(super) const NEEDS_OWNER: &str =
     "is decided by whoever starts the process: its user, its unit or its container";
 
@@ -73,13 +73,13 @@ impl Finding {
         Finding { verdict: Verdict::Unknown, ..Finding::improve(name, seen, means, cures) }
     }
 
-    /// Adds what `--apply` does.
+    /// Adds the steps of `--apply`.
     pub(super) fn by(mut self, changes: impl IntoIterator<Item = Change>) -> Self {
         self.changes.extend(changes);
         self
     }
 
-    /// Says why `--apply` does nothing.
+    /// Sets the reason why `--apply` makes no step.
     pub(super) fn left(mut self, why: &'static str) -> Self {
         self.left = why;
         self

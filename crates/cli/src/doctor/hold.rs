@@ -1,4 +1,4 @@
-//! The end of what a doctor does for a while: a signal, or a program that ends.
+//! End of temporary changes: a signal, or the end of a program.
 
 use std::io;
 use std::process::{Child, Command};
@@ -11,18 +11,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use oxorb_terminal::output::{Done, Failed, because};
 
-/// Time between two looks.
+/// Poll interval.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Time that a program has to end after a signal.
+/// Time for a program to end after a signal.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Whether somebody asks for the end.
+/// Request to end, set by signals.
 #[derive(Clone)]
 pub(super) struct Ends(Arc<AtomicBool>);
 
 impl Ends {
-    /// Makes SIGINT, SIGTERM and SIGHUP ask for the end from now on.
+    /// Makes SIGINT, SIGTERM and SIGHUP set the request from now on.
     pub(super) fn at_signals() -> Result<Ends, Failed> {
         let ends = Ends(Arc::new(AtomicBool::new(false)));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -32,19 +32,19 @@ impl Ends {
         Ok(ends)
     }
 
-    /// Whether the end was asked for.
+    /// Reports whether the end was requested.
     pub(super) fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Waits for that.
+    /// Waits until the end is requested.
     pub(super) fn wait(&self) {
         while !self.came() {
             std::thread::sleep(TICK);
         }
     }
 
-    /// Waits for that, for at most this time.
+    /// Waits until the end is requested, for at most `time`.
     pub(super) fn wait_for(&self, time: Duration) {
         let end = Instant::now() + time;
         while !self.came() && Instant::now() < end {
@@ -53,7 +53,7 @@ impl Ends {
     }
 }
 
-/// Runs a program until it ends. At a signal it is told to end, too, and killed if it takes too long.
+/// Runs a program until it ends. Passes a signal on to the program, and kills it if it does not end in time.
 pub(super) fn run(ends: &Ends, program: &str, arguments: &[String]) -> Done {
     let started = Command::new(program).args(arguments).spawn();
     let mut child = started.map_err(|error| because(format!("{program}: {error}")))?;

@@ -1,20 +1,20 @@
-//! The files in which a host tells of itself.
+//! Files in which a host reports its state.
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Octets of a file that are read, at most: those of the system are shorter.
+/// Most octets of a file to read: files of the system are shorter.
 const MOST: u64 = 1 << 20;
 
-/// Entries of a directory that are looked at, at most.
+/// Most entries of a directory to read.
 const ENTRIES: usize = 8192;
 
-/// A host, or a copy of what it tells.
+/// Host, or a copy of its files.
 pub(super) struct Host {
     root: PathBuf,
-    /// Names of findings that are wanted; all where there is none.
+    /// Names of the wanted findings; empty for all.
     only: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Host {
         Host { root, only: Vec::new() }
     }
 
-    /// Looks at findings of these names only; at all where there is none.
+    /// Restricts the check to findings of these names; empty for all.
     pub(super) fn only(mut self, names: &[String]) -> Self {
         self.only = names.iter().map(|name| name.trim().to_owned()).collect();
         self
@@ -33,7 +33,7 @@ impl Host {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
     }
 
-    /// Returns a name that is wanted and not among those found.
+    /// Returns a wanted name that is not among those found.
     pub(super) fn unknown_name<'n>(
         &self,
         found: impl Iterator<Item = &'n str> + Clone,
@@ -42,18 +42,18 @@ impl Host {
         self.only.iter().find(known).map(String::as_str)
     }
 
-    /// Whether it is the host on which this runs.
+    /// Reports whether it is the host of this process.
     pub(super) fn is_this(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// Returns the place of a file.
+    /// Returns the location of a file.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Returns the queueing disciplines of all network devices: as `tc` says here, or as the file `tc-qdisc.json` of a copy
-    /// does (`tc -j qdisc show`). `None`: neither tells.
+    /// Returns the queueing disciplines of all network devices: from `tc` on this host, or from the file
+    /// `tc-qdisc.json` of a copy (`tc -j qdisc show`). `None`: neither is available.
     pub(super) fn queues(&self) -> Option<Vec<Queue>> {
         let text = match self.is_this() {
             true => {
@@ -69,7 +69,7 @@ impl Host {
         serde_json::from_str(&text).ok()
     }
 
-    /// Returns the text of a file without the white space around it. `None`: it is not there, or may not be read.
+    /// Returns the text of a file, trimmed. `None`: the file is missing or not readable.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let mut text = String::new();
         let file = File::open(self.root.join(path)).ok()?;
@@ -85,7 +85,7 @@ impl Host {
         self.root.join(path).exists()
     }
 
-    /// Returns the names in a directory, in order.
+    /// Returns the names in a directory, sorted.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(path)).into_iter().flatten();
         let names = entries.flatten().map(|entry| entry.file_name());
@@ -95,7 +95,7 @@ impl Host {
         names
     }
 
-    /// Returns a soft limit of this process, by its name in `/proc/self/limits`. `Some(None)`: there is none.
+    /// Returns a soft limit of this process, by its name in `/proc/self/limits`. `Some(None)`: unlimited.
     pub(super) fn limit(&self, name: &str) -> Option<Option<u64>> {
         let limits = self.text("proc/self/limits")?;
         let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
@@ -105,7 +105,7 @@ impl Host {
         }
     }
 
-    /// Whether this process has a capability, by its number.
+    /// Reports whether this process has a capability, by its number.
     pub(super) fn is_capable(&self, capability: u32) -> bool {
         let status = self.text("proc/self/status").unwrap_or_default();
         let mut lines = status.lines();
@@ -114,13 +114,13 @@ impl Host {
         set.is_some_and(|set| set >> capability & 1 == 1)
     }
 
-    /// Returns a list of processors, as `0,2-3`, as numbers.
+    /// Returns a list of processors, such as `0,2-3`, as numbers.
     pub(super) fn processors(&self, path: &str) -> Option<Vec<usize>> {
         listed(&self.text(path)?)
     }
 }
 
-/// A queueing discipline of a network device.
+/// Queueing discipline of a network device.
 #[derive(Clone, Debug, serde::Deserialize)]
 pub(super) struct Queue {
     pub(super) kind: String,
@@ -131,10 +131,10 @@ pub(super) struct Queue {
     pub(super) root: bool,
 }
 
-/// Processors that a list may name, at most: those that Linux may have.
+/// Most processors in a list: the most that Linux supports.
 const PROCESSORS: usize = 8192;
 
-/// Reads a list of processors.
+/// Parses a list of processors.
 pub(super) fn listed(list: &str) -> Option<Vec<usize>> {
     let mut processors = Vec::new();
     for part in list.split(',').filter(|part| !part.is_empty()) {

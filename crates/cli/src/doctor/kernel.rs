@@ -1,4 +1,4 @@
-//! The time until the kernel lets an urgent thread run.
+//! Scheduling latency of the kernel for urgent threads.
 
 use super::change::Change;
 use super::finding::{Finding, NEEDS_START};
@@ -11,8 +11,8 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     findings
 }
 
-/// Whether the kernel has servers for ordinary processes that starve, instead of stopping real-time threads for them:
-/// since Linux 6.12.
+/// Reports whether the kernel has deadline servers for starving ordinary processes, in place of throttling real-time
+/// threads: since Linux 6.12.
 fn has_servers(host: &Host) -> bool {
     release(host).is_some_and(|release| release >= (6, 12))
 }
@@ -23,7 +23,7 @@ fn release(host: &Host) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// File that says how much of the kernel can be interrupted, where that is chosen while it runs.
+/// File with the preemption model, if it can be chosen at run time.
 const DYNAMIC: &str = "sys/kernel/debug/sched/preempt";
 
 fn preemption(host: &Host) -> Finding {
@@ -37,7 +37,7 @@ fn preemption(host: &Host) -> Finding {
     }
     let line = host.text("proc/cmdline").unwrap_or_default();
     let asked = line.split_whitespace().find_map(|word| word.strip_prefix("preempt="));
-    // What holds now stands in brackets, where it can be read.
+    // The present value is in brackets, if the file is readable.
     let told = host.text(DYNAMIC).unwrap_or_default();
     let holds = told.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     let chosen = holds.map(|(word, _)| word).or(asked);
@@ -72,7 +72,8 @@ fn preemption(host: &Host) -> Finding {
     }
 }
 
-/// `None`: a kernel with servers limits real-time threads only by their control group, where it has such limits.
+/// Returns the finding on throttling. `None`: a kernel with servers limits real-time threads only by their control
+/// group, and there is no such limit.
 fn throttling(host: &Host) -> Option<Finding> {
     const NAME: &str = "throttling";
     if has_servers(host) && !host.has("sys/fs/cgroup/cpu/cpu.rt_runtime_us") {
@@ -93,7 +94,7 @@ fn throttling(host: &Host) -> Option<Finding> {
     })
 }
 
-/// Servers of the kernel for ordinary processes that starve: since Linux 6.12.
+/// Returns the finding on the kernel's servers for starving ordinary processes: since Linux 6.12.
 fn starving(host: &Host) -> Option<Finding> {
     const NAME: &str = "starving processes";
     const MEANS: &str = "Where real-time threads keep a processor busy, ordinary processes get 50 ms of each second before anybody else.";

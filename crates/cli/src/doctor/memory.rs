@@ -1,4 +1,4 @@
-//! Memory that comes late.
+//! Memory latency.
 
 use super::change::Change;
 use super::finding::{Finding, NEEDS_OWNER};
@@ -7,7 +7,7 @@ use super::host::Host;
 /// Octets of locked memory that an ORB with some lanes and shared memory needs.
 const LOCKED: u64 = 64 << 20;
 
-/// The capability to lock any memory.
+/// Capability to lock any amount of memory.
 const CAP_IPC_LOCK: u32 = 14;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
@@ -18,7 +18,7 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     findings
 }
 
-/// Work of the kernel that moves pages, or takes them away for a moment to see who uses them.
+/// Kernel work that moves pages, or unmaps them briefly to detect their users.
 const MOVERS: [(&str, &str, &str, &str); 3] = [
     (
         "locked pages that move",

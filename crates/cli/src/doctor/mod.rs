@@ -1,4 +1,4 @@
-//! `oxorb doctor`: what this host can guarantee to threads of real-time priority, and what to change.
+//! `oxorb doctor`: reports what this host can guarantee to threads of real-time priority, and what to change.
 
 mod apply;
 mod change;
@@ -36,33 +36,33 @@ use oxorb_terminal::output::{
     oxorb doctor --apply --measure --seconds 30"
 )]
 pub(crate) struct Args {
-    /// Fail if anything is to be improved
+    /// Fail if anything needs improvement
     #[arg(long)]
     check: bool,
-    /// Directory in which proc and sys of the host lie
+    /// Directory that contains the host's proc and sys
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     root: PathBuf,
-    /// Look at findings of these names only
+    /// Report findings of these names only
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
     #[command(flatten)]
     measure: measure::MeasureArgs,
-    /// Make what may be made of the cures, and take it back at the end: of COMMAND, of --measure, or at a signal
+    /// Apply the cures that can be reverted, and revert them at the end of COMMAND or --measure, or at a signal
     #[arg(long)]
     apply: bool,
-    /// Leave the changes of --apply in place, for --undo
+    /// Leave the changes of --apply in place, to be reverted by --undo
     #[arg(long, requires = "apply")]
     keep: bool,
-    /// Take back what a doctor has changed that was killed, or was to --keep it
+    /// Revert the changes of a doctor that was killed or had --keep
     #[arg(long, conflicts_with_all = ["apply", "check", "measure", "answer"])]
     undo: bool,
-    /// File that says what was before the changes; else run/oxorb-doctor.json below the root
+    /// Record of the state before the changes; default: run/oxorb-doctor.json below the root
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Program to be run while the changes of --apply are in place, with its arguments
+    /// Program to run while the changes of --apply are in place, with its arguments
     #[arg(last = true, requires = "apply", value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -70,13 +70,13 @@ pub(crate) struct Args {
 #[derive(serde::Serialize)]
 struct Report {
     findings: Vec<Finding>,
-    /// Numbers of findings by verdict.
+    /// Number of findings with each verdict.
     good: usize,
     improve: usize,
     unknown: usize,
 }
 
-/// Does what the arguments say.
+/// Runs the checks that the arguments select.
 pub(crate) fn run(args: Args) -> Done {
     if let Some(endpoint) = &args.measure.answer {
         return measure::answer(endpoint);
@@ -123,9 +123,9 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Makes the changes, does what is to be done meanwhile, and takes them back whatever becomes of that.
+/// Applies the changes, does the requested work, and reverts the changes whatever its result.
 fn while_applied(args: &Args, host: &Host, record: &std::path::Path) -> Done {
-    // From here on a signal asks for the end, and does not make it.
+    // From here on, a signal requests the end instead of ending the process.
     let ends = Ends::at_signals()?;
     let before = match args.measure.is_asked() {
         true => Some(args.measure.run(&ends, args.format)?),

@@ -1,4 +1,4 @@
-//! The way of packets to and from a lane.
+//! Packet path between network devices and lanes.
 
 use super::change::Change;
 use super::finding::{Finding, NEEDS_OWNER};
@@ -6,13 +6,13 @@ use super::host::{Host, Queue};
 
 const DEVICES: &str = "sys/class/net";
 
-/// Queueing disciplines that send packets of higher SO_PRIORITY first, or each at its time.
+/// Queueing disciplines that send packets of higher SO_PRIORITY first, or each packet at its own time.
 const BY_PRIORITY: [&str; 7] = ["pfifo_fast", "prio", "mqprio", "ets", "taprio", "etf", "skbprio"];
 
-/// The capability to poll for longer than `net.core.busy_read` says.
+/// Capability to busy-poll for longer than `net.core.busy_read`.
 const CAP_NET_ADMIN: u32 = 12;
 
-/// Native priority that `--apply` gives threads of devices: that of threads for interrupts.
+/// Native priority that `--apply` gives threads of devices: that of interrupt threads.
 const PRIORITY: i32 = 50;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     findings
 }
 
-/// Looks at who takes packets from the devices.
+/// Returns the finding on threads that take packets from the devices.
 fn polling(host: &Host, devices: &[&String]) -> Finding {
     const NAME: &str = "arriving packets";
     let unthreaded =
@@ -53,7 +53,7 @@ fn polling(host: &Host, devices: &[&String]) -> Finding {
     }
 }
 
-/// Threads that take packets of these devices, and their priority; 0: none of real time.
+/// Returns the NAPI threads of these devices, and their priorities; 0: not real-time.
 fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
     let thread = |id: String| {
         let number: i32 = id.parse().ok()?;
@@ -63,7 +63,7 @@ fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
         if !devices.iter().any(|it| *it == device) {
             return None;
         }
-        // Fields 40 and 41 of the file, the first behind the name's bracket being the third.
+        // Fields 40 and 41 of the file; the first one after the name's bracket is the third.
         let stat = host.text(&format!("proc/{id}/stat"))?;
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_whitespace().skip(37);
@@ -90,7 +90,7 @@ fn threads(host: &Host, devices: &[&String]) -> Option<Finding> {
     })
 }
 
-/// Whether reads of a lane may look for packets in the device.
+/// Returns the finding on busy polling by reads of a lane.
 fn busy(host: &Host) -> Finding {
     const NAME: &str = "busy polling";
     const MEANS: &str = "Reads of lanes with busy_poll wait for the device's interrupt and a switch to their thread instead.";
@@ -113,7 +113,7 @@ fn busy(host: &Host) -> Finding {
     }
 }
 
-/// Time that devices keep packets to themselves, to save interrupts.
+/// Returns the finding on interrupt moderation: the time for which devices hold packets back.
 fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
     const NAME: &str = "packets kept back";
     let path = |device: &str| format!("{DEVICES}/{device}/gro_flush_timeout");
@@ -142,7 +142,7 @@ fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
     })
 }
 
-/// Looks at the order in which packets leave.
+/// Returns the finding on queueing disciplines: the order in which packets leave.
 fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
     const NAME: &str = "leaving packets";
     const MEANS: &str = "Packets of urgent calls wait behind those of others where the link is slower than the host.";
@@ -184,7 +184,7 @@ fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
             format!("{device} has {kind}")
         })
         .collect();
-    // Those that somebody set up are not for a doctor to replace.
+    // A discipline that an administrator configured is not replaced.
     let delivered =
         slow.iter().filter(|device| root(device).is_some_and(|queue| queue.handle == "0:"));
     let changes = delivered.map(|device| Change::Queue {

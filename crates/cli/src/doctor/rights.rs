@@ -1,10 +1,10 @@
-//! Rights of this user towards the kernel.
+//! Kernel privileges and limits of this user.
 
 use super::change::Change;
 use super::finding::{Finding, NEEDS_OWNER};
 use super::host::Host;
 
-/// The capability to set any priority.
+/// Capability to set any priority.
 const CAP_SYS_NICE: u32 = 23;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
@@ -16,8 +16,8 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     findings
 }
 
-/// Returns the control group of the second version and all above it, as paths below `sys/fs/cgroup`. In a namespace of its
-/// own the group is the root that it sees.
+/// Returns the version 2 control group and all its ancestors, as paths below `sys/fs/cgroup`. In a cgroup namespace,
+/// the group is the visible root.
 fn groups(host: &Host) -> Option<Vec<String>> {
     let groups = host.text("proc/self/cgroup")?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -34,7 +34,7 @@ fn groups(host: &Host) -> Option<Vec<String>> {
     Some(paths)
 }
 
-/// Memory beyond which threads of the control group are slowed down or ended.
+/// Returns the finding on memory limits, beyond which threads of the control group are slowed down or killed.
 fn memory(host: &Host) -> Option<Finding> {
     const NAME: &str = "memory of the control group";
     let paths = groups(host)?;
@@ -60,7 +60,7 @@ fn memory(host: &Host) -> Option<Finding> {
     })
 }
 
-/// Processors that the control group may use.
+/// Returns the finding on the processors of the control group.
 fn processors(host: &Host) -> Option<Finding> {
     const NAME: &str = "processors of the control group";
     let paths = groups(host)?;
@@ -109,13 +109,13 @@ fn priority(host: &Host) -> Finding {
     }
 }
 
-/// Processor time of the control group.
+/// Returns the finding on the processor time of the control group.
 fn quota(host: &Host) -> Option<Finding> {
     const NAME: &str = "processor time of the control group";
     let limits = groups(host)?.into_iter();
     let limits = limits.filter_map(|group| host.text(&format!("sys/fs/cgroup{group}/cpu.max")));
     let limits: Vec<String> = limits.collect();
-    // Any of those above may be the one that counts.
+    // The limit of any ancestor may apply.
     let most = limits.iter().find(|it| !it.starts_with("max"));
     match most.or(limits.first())?.split_once(' ') {
         Some(("max", _)) => Some(Finding::good(NAME, "any")),
@@ -135,7 +135,7 @@ fn quota(host: &Host) -> Option<Finding> {
     }
 }
 
-/// Real-time threads in control groups of the first version.
+/// Returns the finding on real-time threads in version 1 control groups.
 fn group(host: &Host) -> Option<Finding> {
     const NAME: &str = "real-time threads of the control group";
     let groups = host.text("proc/self/cgroup")?;

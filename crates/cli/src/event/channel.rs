@@ -1,4 +1,4 @@
-//! Finding a channel, and connecting to it.
+//! Lookup of a channel, and connections to it.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -13,19 +13,19 @@ use oxorb_event::{Filter, INITIAL_NAME, asks_for, in_order, publishes};
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Failed, because};
 
-/// Options of the channel.
+/// Options that select the channel.
 #[derive(Clone, clap::Args)]
 pub(super) struct At {
-    /// Event channel: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef EventService=URL, or else what
-    /// the Naming Service has under the name EventService
+    /// Event channel: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef EventService=URL, or else the object
+    /// bound as EventService in the Naming Service
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Milliseconds that a connection or a call may take, from 1
+    /// Time limit of a connection or a call in milliseconds, from 1
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
 
-/// A channel, and the ORB that calls it.
+/// Channel, and the ORB that calls it.
 pub(super) struct Channel {
     orb: Orb,
     object: EventChannelRef,
@@ -45,7 +45,7 @@ impl At {
         Ok(Channel { orb, object })
     }
 
-    /// Finds the channel anew, which may have another address now.
+    /// Looks the channel up again: its address may have changed.
     pub(super) fn find_again(&self, before: &Channel) -> Result<Channel, Failed> {
         let object = self.find(&before.orb).map_err(because)?;
         Ok(Channel { orb: before.orb.clone(), object })
@@ -106,7 +106,7 @@ impl Channel {
         let proxy = consumers.ok_or_else(nil)?.obtain_push_supplier();
         let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
         if let Err(why) = proxy.connect_push_consumer(Some(consumer), &qos) {
-            // The channel may have done it without an answer in time: another attempt would bring events twice.
+            // The channel may have connected it without answering in time: another attempt would deliver events twice.
             let _ = proxy.disconnect_push_supplier();
             return Err(self.failed(why));
         }
@@ -118,7 +118,7 @@ impl Channel {
     }
 }
 
-/// Returns what disconnects when the process is asked to end: SIGINT, SIGTERM.
+/// Returns a receiver that disconnects when the process is asked to end (SIGINT, SIGTERM).
 pub(super) fn end_of_process() -> Result<Receiver<()>, Failed> {
     let orb = Orb::builder().build()?;
     orb.shutdown_on_signal()?;
@@ -134,7 +134,7 @@ fn nil() -> Failed {
     because("the event channel answered with a nil reference: it serves no consumers or suppliers")
 }
 
-/// Returns an event that stands for a type and a source.
+/// Returns an event with only a type and a source.
 pub(crate) fn event_of(kind: i32, source: i32) -> Event {
     let header = EventHeader { r#type: kind, source, ..EventHeader::default() };
     Event { header, ..Event::default() }

@@ -1,4 +1,4 @@
-//! The channels of `oxorb event serve`, and what becomes of one that a client destroys.
+//! Channels of `oxorb event serve`, and their destruction by clients.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -7,25 +7,25 @@ use clap::ValueEnum;
 use oxorb_event::Served;
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
-/// Longest time for which peers are told that the server ends. Half of what containers have before they are killed.
+/// Longest time for notifying peers that the server ends: half of the time that containers get before they are killed.
 const ENDING: Duration = Duration::from_secs(5);
 
 /// Answer to a client that calls `destroy` of a channel.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum WhenDestroyed {
-    /// Withdraw the channel's name; a server that has nothing else to serve ends with status 1
+    /// Withdraw the channel's name; a server with nothing else to serve ends with status 1
     #[default]
     End,
     /// Serve a new channel under the same name and reference
     Renew,
 }
 
-/// Channels that are served, by name: without those that clients destroyed.
+/// Served channels by name, without those that clients destroyed.
 #[derive(Default)]
 pub(super) struct Channels(Mutex<Vec<(String, Served)>>);
 
 impl Channels {
-    /// Adds a channel, or puts it in the place of the one of its name.
+    /// Adds a channel; replaces the one of the same name.
     pub(super) fn put(&self, name: &str, served: Served) {
         let mut all = self.lock();
         match all.iter_mut().find(|(of, _)| of == name) {
@@ -34,19 +34,19 @@ impl Channels {
         }
     }
 
-    /// Takes a channel out.
+    /// Removes and returns a channel.
     pub(super) fn take(&self, name: &str) -> Option<Served> {
         let mut all = self.lock();
         let at = all.iter().position(|(of, _)| of == name)?;
         Some(all.remove(at).1)
     }
 
-    /// Returns all of them, in the order of the command line.
+    /// Returns all channels, in the order of the command line.
     pub(super) fn all(&self) -> Vec<(String, Served)> {
         self.lock().clone()
     }
 
-    /// Destroys all channels side by side. Those that take longer than [`ENDING`] are left as they are.
+    /// Destroys all channels in parallel. Abandons those that take longer than [`ENDING`].
     pub(super) fn destroy(&self) {
         let end = Instant::now() + ENDING;
         let (done, each) = channel();
@@ -54,7 +54,7 @@ impl Channels {
         let count = all.len();
         for (_, served) in all {
             let done = done.clone();
-            // Without a thread its connections are closed all the same.
+            // If the thread cannot be started, the connections are closed anyway.
             let _ = std::thread::Builder::new().spawn(move || {
                 served.channel().destroy();
                 let _ = done.send(());

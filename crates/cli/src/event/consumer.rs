@@ -1,4 +1,4 @@
-//! A consumer in this process: events that came, in a queue of bounded size.
+//! Consumer in this process: queues received events, up to a bound.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,66 +24,65 @@ use oxorb_terminal::output::{Done, Failed, Format, because};
 pub(super) struct Wanted {
     #[command(flatten)]
     at: At,
-    /// Events wanted, as `type==17 && source!=3`; all of them unless given
+    /// Events wanted, as `type==17 && source!=3`; default: all
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
-    /// Address to receive events at. Unless given: this machine alone for a channel on it, and all addresses for others
+    /// Address to receive events at. Default: loopback for a channel on this machine, all addresses for others
     #[arg(long, value_name = "ADDRESS")]
     host: Option<String>,
-    /// Port to receive events at, from 0 to 65535. 0: the system chooses
+    /// Port to receive events at, from 0 to 65535; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Most events that wait to be written, from 1; further ones are counted as missed
+    /// Most events that wait to be written, from 1; further events are counted as missed
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
     /// Seconds without an event after which the channel is asked whether it still has this consumer; 0: never
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     ping: Duration,
-    /// Look for a channel that is lost, and connect again, for so many seconds; 0: until it is back. Unless
-    /// given, the loss of
+    /// Seconds for which a lost channel is searched for and connected again; 0: without limit. By default, the loss of
     /// the channel ends the command with status 1
     #[arg(long, value_name = "S", value_parser = seconds)]
     reconnect: Option<Duration>,
-    /// Tell gaps in the numbers of `oxorb event pub --number`, and end with status 1 if there were any
+    /// Report gaps in the numbers of `oxorb event pub --number`, and end with status 1 if there were any
     #[arg(long)]
     gaps: bool,
-    /// End after so many events, with status 0
+    /// End after this number of events, with status 0
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
-    /// End after so many seconds, with status 0
+    /// End after this number of seconds, with status 0
     #[arg(long, value_name = "S", value_parser = seconds)]
     duration: Option<Duration>,
 }
 
-/// A connected consumer.
+/// Connected consumer.
 pub(super) struct Consumer {
     presence: Presence,
     events: Receiver<Message>,
     missed: Arc<AtomicU64>,
-    /// Whether the channel said that it ends.
+    /// Whether the channel announced its end.
     ended: Arc<AtomicBool>,
     /// Whether the process was asked to end.
     stopped: Arc<AtomicBool>,
-    /// `None`: numbers are not looked at.
+    /// Tracker of gaps; `None` if numbers are ignored.
     gaps: Option<Gaps>,
     format: Format,
     left: Option<u64>,
     end: Option<Instant>,
-    /// Serves the consumer until it is dropped.
+    /// ORB that serves the consumer until dropped.
     orb: Orb,
 }
 
-/// An event with the time of its arrival.
+/// Event with the time of its arrival.
 pub(super) struct Arrived {
     pub(super) event: Event,
     /// Nanoseconds since 1970.
     pub(super) at: u64,
-    /// Time since it was created; `None` if it does not say.
+    /// Time from creation to arrival; `None` if the event has no creation time.
     pub(super) age: Option<Duration>,
 }
 
 impl Wanted {
-    /// Connects the consumer. It ends on SIGINT and SIGTERM, too. `format`: of what it tells of gaps and the connection.
+    /// Connects the consumer, which SIGINT and SIGTERM also end. `format`: of reports on gaps and the connection.
     pub(super) fn connect(&self, types: &ValueTypes, format: Format) -> Result<Consumer, Failed> {
         let filter = match &self.filter {
             None => Filter::ALL,
@@ -130,7 +129,7 @@ impl Wanted {
         })
     }
 
-    /// Returns the address to listen at.
+    /// Returns the address to listen on.
     fn address(&self, channel: &Channel) -> String {
         match &self.host {
             Some(host) if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
@@ -142,7 +141,7 @@ impl Wanted {
 }
 
 impl Channel {
-    /// Whether all addresses of the channel are of this machine alone.
+    /// Reports whether only this machine reaches the channel's addresses.
     fn is_local(&self) -> bool {
         let ior = self.object().reference().ior();
         let mut hosts = ior.iiop_profiles().map(|profile| profile.host.clone());
@@ -162,8 +161,8 @@ impl Consumer {
         self.presence.channel.url()
     }
 
-    /// Returns the next event, waiting for it at most so long: `Ok(None)` when the time is over, an error when no more
-    /// events are wanted or come. Tells gaps, and what becomes of the connection.
+    /// Returns the next event, after waiting for at most `most`: `Ok(None)` at the time-out, an error when no more
+    /// events are wanted or will come. Reports gaps and changes of the connection.
     pub(super) fn next(&mut self, most: Duration) -> Result<Option<Arrived>, Over> {
         if self.left == Some(0) {
             return Err(Over(Ok(())));
@@ -173,7 +172,7 @@ impl Consumer {
             return Err(Over(Ok(())));
         }
         let wait = match self.stopped.load(Ordering::Acquire) {
-            // What came before is still wanted.
+            // Events that arrived before are still wanted.
             true => Duration::ZERO,
             false => left.unwrap_or(most).min(most).min(self.presence.pause()),
         };
@@ -200,15 +199,15 @@ impl Consumer {
         Ok(None)
     }
 
-    /// Returns the number of events that came while the queue was full.
+    /// Returns the number of events that arrived while the queue was full.
     pub(super) fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }
 
-    /// Disconnects.
+    /// Disconnects the consumer.
     ///
     /// # Errors
-    /// Numbered events did not come, where that is looked for.
+    /// Numbered events are missing, if gaps are reported.
     pub(super) fn end(self) -> Done {
         self.presence.end();
         let _ = self.orb.shutdown(true);
@@ -224,17 +223,17 @@ impl Consumer {
 /// Shortest wait for an event.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// End of the events, none of which come or are wanted any more; with the error if that is one.
+/// End of the events: none will come, or none are wanted; holds the error, if any.
 pub(super) struct Over(pub(super) Done);
 
-/// Messages of the ORB's threads, and of the one that waits for signals.
+/// Messages of the ORB's threads and the signal thread to the reader.
 pub(super) enum Message {
     Event(Box<Arrived>),
-    /// Something else changed.
+    /// Change of another state.
     Look,
 }
 
-/// Returns what is set on SIGINT and SIGTERM, which wake the reader, too.
+/// Returns a flag that SIGINT and SIGTERM set; they also wake the reader.
 fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
     let stopped = Arc::<AtomicBool>::default();
     let (end, set) = (end_of_process()?, stopped.clone());
@@ -242,13 +241,13 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
         // Nothing is ever sent: an error is the end.
         let _ = end.recv();
         set.store(true, Ordering::Release);
-        // A full queue wakes by itself.
+        // A full queue wakes the reader anyway.
         let _ = wake.try_send(Message::Look);
     });
     Ok(stopped)
 }
 
-/// Reads a number of seconds.
+/// Parses a number of seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())

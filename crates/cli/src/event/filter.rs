@@ -1,13 +1,13 @@
-//! Types and sources of events, by number or by name, and filters of them.
+//! Types and sources of events, by number or name, and filters on them.
 
 use oxorb_event::{Filter, NameCollision, Names};
 
-/// Reads a type of events: a number from 1, or a name.
+/// Parses an event type: a number from 1, or a name.
 pub(super) fn type_number(text: &str) -> Result<i32, String> {
     number_or(text, |name| Names::default().event_type(name))
 }
 
-/// Reads a source of events: a number from 1, or a name.
+/// Parses an event source: a number from 1, or a name.
 pub(super) fn source_number(text: &str) -> Result<i32, String> {
     number_or(text, |name| Names::default().source(name))
 }
@@ -26,7 +26,7 @@ fn number_or(
     }
 }
 
-/// Reads a filter: the text of [`Filter`], in which names may stand in quotation marks instead of numbers.
+/// Parses a filter: the text of a [`Filter`], which may have quoted names in place of numbers.
 pub(super) fn parse(text: &str) -> Result<Filter, String> {
     let mut numbered = String::new();
     for (at, part) in text.split('"').enumerate() {

@@ -1,4 +1,4 @@
-//! Gaps in the numbers of `oxorb event pub --number`: events that were lost between there and here.
+//! Gaps in the numbers of `oxorb event pub --number`: events lost on the way.
 
 use std::collections::HashMap;
 
@@ -7,37 +7,37 @@ use serde_json::json;
 
 use oxorb_terminal::output::{BAD, Done, Format, print_line};
 
-/// Most types and sources whose numbers are followed.
+/// Most pairs of type and source to track.
 const FOLLOWED: usize = 65_536;
 
-/// Numbers of each type and source, and what is missing among them.
+/// Next numbers of each type and source, and the number of missing events.
 #[derive(Default)]
 pub(super) struct Gaps {
     next: HashMap<(i32, i32), u64>,
     lost: u64,
 }
 
-/// Numbers that are out of line.
+/// Numbers out of sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
-    /// Events between two that came did not come.
+    /// Events missing between two that arrived.
     Lost {
-        /// The first number.
+        /// First missing number.
         first: u64,
         /// Number of events.
         events: u64,
     },
-    /// The publisher began anew, or an event came late or twice.
+    /// Publisher restarted, or event late or duplicate.
     Back {
-        /// The number that was due.
+        /// Expected number.
         due: u64,
-        /// The number that came.
+        /// Number that arrived.
         came: u64,
     },
 }
 
 impl Gaps {
-    /// Notes an event; events without a number are none of its business.
+    /// Records an event; ignores events without a number.
     pub(super) fn take(&mut self, event: &Event) -> Option<Gap> {
         let number = event.data.any_value.get::<u64>().ok().flatten()?;
         let key = (event.header.r#type, event.header.source);
@@ -56,13 +56,13 @@ impl Gaps {
         }
     }
 
-    /// Returns the number of events that did not come.
+    /// Returns the number of missing events.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
 }
 
-/// Says that numbers are out of line.
+/// Reports numbers out of sequence.
 pub(super) fn told_gap(format: Format, event: &Event, gap: Gap) -> Done {
     let (kind, source) = (event.header.r#type, event.header.source);
     match (format, gap) {

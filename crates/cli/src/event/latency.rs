@@ -1,4 +1,4 @@
-//! Times of the deliveries of one consumer, as its server counts them.
+//! Delivery times of one consumer, as counted by its server.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::statistics::idl::EventLatency;
 use oxorb_terminal::statistics::Time;
 
-/// Times by their bounds, which rise.
+/// Counts of delivery times by upper bound, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latency {
     max_ns: u64,
@@ -20,7 +20,7 @@ impl Latency {
         Latency { max_ns: told.max_ns, times: times.map(|one| (one.most_ns, one.events)).collect() }
     }
 
-    /// Returns the times that came after those of a look before. The longest is then known as well as the others are.
+    /// Returns the times since an earlier snapshot. The longest is then known only to the resolution of the bounds.
     pub(super) fn since(&self, before: Option<&Latency>) -> Latency {
         let Some(before) = before.filter(|before| !before.times.is_empty()) else {
             return self.clone();
@@ -57,7 +57,7 @@ impl Latency {
         bound.map_or(0, |(bound, _)| *bound).min(self.max_ns)
     }
 
-    /// Returns the percentiles; null where nothing was measured.
+    /// Returns the percentiles; null if nothing was measured.
     pub(super) fn json(&self) -> Value {
         match self.events() {
             0 => Value::Null,

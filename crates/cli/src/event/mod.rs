@@ -1,6 +1,6 @@
-//! `oxorb event`: channels of events, and what is done with them from outside.
+//! `oxorb event`: serves, uses and watches event channels.
 
-/// Returns the end of the help of a verb: its own text, and what all have.
+/// Returns the end of a verb's help: its own text, and the part that all verbs share.
 macro_rules! manual {
     ($text:literal) => {
         concat!(
@@ -44,14 +44,14 @@ pub(crate) enum Command {
     /// Push events
     #[command(name = "pub")]
     Publish(publish::Args),
-    /// Print events as they come, and how long they took
+    /// Print events as they arrive, or their latencies
     #[command(name = "sub")]
     Subscribe(subscribe::Args),
     /// List the suppliers and consumers of a server's channels
     Ls(stat::ListArgs),
-    /// Show what goes through channels, live
+    /// Show the traffic of channels, live
     Stat(stat::WatchArgs),
-    /// Record events in an MCAP file, which existing viewers open
+    /// Record events in an MCAP file, a format of existing viewers
     Record(record::Args),
     /// Push the events of a recording again
     Replay(replay::Args),

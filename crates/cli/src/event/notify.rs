@@ -1,4 +1,4 @@
-//! The Notification Service of `oxorb event serve`, and its store.
+//! Notification Service of `oxorb event serve`, and its store.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::listening::urls;
 use oxorb_terminal::output::{Done, Failed, Format, because, print_line};
 
-/// File of the store within its directory.
+/// File name of the store within its directory.
 const FILE: &str = "notification.redb";
 
-/// Time between two looks for failures of the store.
+/// Time between two checks for failures of the store.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A running Notification Service with the channel that the command line names.
+/// Running Notification Service with the channel named on the command line.
 pub(super) struct Notify {
     pub(super) name: String,
     pub(super) channel: EventChannelRef,
@@ -28,8 +28,8 @@ pub(super) struct Notify {
 }
 
 impl Notify {
-    /// Starts the service. With a directory for its store it makes what the store holds anew, and the channel is persistent
-    /// unless it was made before with other properties.
+    /// Starts the service. With a directory for its store, restores the contents of the store and makes the channel
+    /// persistent, unless the store has it with other properties.
     pub(super) fn start(
         orb: &Orb,
         name: &str,
@@ -60,12 +60,12 @@ impl Notify {
         (self.name.clone(), self.service.clone())
     }
 
-    /// Writes lines about events that did not pass to their consumers, by `log`.
+    /// Logs events that were not delivered to their consumers, by `log`.
     pub(super) fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         self.service.log(log);
     }
 
-    /// Reports from a thread of its own what goes wrong with the store, of which clients only hear PERSIST_STORE.
+    /// Reports failures of the store from a dedicated thread; clients only receive PERSIST_STORE.
     pub(super) fn watch(&self, orb: &Orb, format: Format) -> Done {
         if self.store.is_none() {
             return Ok(());
@@ -108,7 +108,7 @@ impl fmt::Display for Notify {
     }
 }
 
-/// Properties of a channel that loses nothing that it accepted.
+/// Returns properties of a channel that loses no accepted event.
 fn persistent() -> Vec<Property> {
     let names = ["ConnectionReliability", "EventReliability"];
     let property = |name: &str| Property { name: name.to_owned(), value: Any::new(1_i16) };

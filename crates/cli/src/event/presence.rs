@@ -1,4 +1,4 @@
-//! Whether a channel still has a consumer, and connecting to it again.
+//! Supervision of a consumer's connection to a channel, and reconnection.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print_line};
 /// Time between two attempts to connect again.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A consumer's connection to a channel, which may be lost and made again.
+/// Connection of a consumer to a channel, which is restored after a loss.
 pub(super) struct Presence {
     pub(super) at: At,
     pub(super) channel: Channel,
@@ -24,9 +24,9 @@ pub(super) struct Presence {
     pub(super) consumer: PushConsumerRef,
     pub(super) takers: Takers,
     pub(super) state: State,
-    /// Time without an event after which the channel is asked; `None`: never.
+    /// Time without an event after which the channel is queried; `None`: never.
     pub(super) ping: Option<Duration>,
-    /// Time for which a lost channel is looked for; `None`: its loss is an error.
+    /// Time for which a lost channel is searched for; `None`: its loss is an error.
     pub(super) reconnect: Option<Reconnect>,
     pub(super) format: Format,
 }
@@ -34,7 +34,7 @@ pub(super) struct Presence {
 /// Policy of a consumer whose channel is lost.
 #[derive(Clone, Copy)]
 pub(super) enum Reconnect {
-    /// Look for the channel without end.
+    /// Search for the channel without limit.
     Always,
     /// Give up after this time.
     Within(Duration),
@@ -42,27 +42,25 @@ pub(super) enum Reconnect {
 
 /// State of the connection.
 pub(super) enum State {
-    /// The channel has the consumer; it was heard of last at this moment.
+    /// Connected; the moment is that of the last sign of life.
     Connected(ProxyPushSupplierRef, Instant),
-    /// Channel that has not answered, or has no such consumer any more, since this moment. The connection
-    /// before may still be there.
+    /// Channel that has not answered or no longer knows the consumer since this moment, with the reason. The previous
+    /// connection may still exist.
     Lost(Instant, String, Option<ProxyPushSupplierRef>),
 }
 
 impl Presence {
-    /// Notes that an event came.
+    /// Records that an event arrived.
     pub(super) fn heard(&mut self) {
         if let State::Connected(_, heard) = &mut self.state {
             *heard = Instant::now();
         }
     }
 
-    /// Looks whether the channel has the consumer, and connects again where that is wanted. Takes the time of
-    /// a few calls at
-    /// most.
+    /// Checks that the channel knows the consumer, and reconnects if configured. Takes a few calls at most.
     ///
     /// # Errors
-    /// The channel is lost, and is not looked for any longer.
+    /// The channel is lost, and is no longer searched for.
     pub(super) fn look(&mut self) -> Done {
         match &self.state {
             State::Connected(proxy, heard) => {
@@ -87,10 +85,10 @@ impl Presence {
         }
     }
 
-    /// Notes the end of the connection.
+    /// Records the loss of the connection.
     ///
     /// # Errors
-    /// The channel is not looked for.
+    /// The loss is an error by configuration.
     pub(super) fn lost(&mut self, why: &str) -> Done {
         let before = match &self.state {
             State::Connected(proxy, _) => Some(proxy.clone()),
@@ -100,7 +98,8 @@ impl Presence {
         let Some(_) = self.reconnect else {
             return Err(self.gone(why, "--reconnect 0 looks for it until it is back"));
         };
-        // What the channel wrote to it may be on its way over connections that its ORB gave up, and come in any order.
+        // Events that the channel has already written may still arrive over connections that its ORB dropped, in any
+        // order.
         self.takers.deactivate(&self.consumer);
         match self.format {
             Format::Json => print_line(&json!({"event": "lost", "why": why})),
@@ -139,7 +138,7 @@ impl Presence {
         }
     }
 
-    /// Connects another object. The connection before may still be there after a partition.
+    /// Connects another object. The previous connection may still exist after a partition.
     fn connect_again(
         &mut self,
         before: Option<&ProxyPushSupplierRef>,
@@ -165,7 +164,7 @@ impl Presence {
         because(format!("the event channel {} is lost: {why}\n{next}", self.channel.url()))
     }
 
-    /// Returns the pause before the next look.
+    /// Returns the pause before the next check.
     pub(super) fn pause(&self) -> Duration {
         match (&self.state, self.ping) {
             (State::Lost(..), _) => PAUSE,
@@ -174,7 +173,7 @@ impl Presence {
         }
     }
 
-    /// Disconnects. The channel may be gone already.
+    /// Disconnects. The channel may have gone already.
     pub(super) fn end(&self) {
         if let State::Connected(proxy, _) = &self.state {
             let _ = proxy.disconnect_push_supplier();

@@ -33,29 +33,29 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 pub(crate) struct Args {
     #[command(flatten)]
     at: At,
-    /// Values, one for each event; @FILE reads one from a file, - reads one from each line of standard input. None: events
-    /// without a value
+    /// Values, one for each event; @FILE reads one from a file, - reads one from each line of standard input. Without
+    /// any, one event without a value is pushed
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
-    /// Type of the events, as a number from 1, of which applications have those from 16, or as a name
+    /// Type of the events, as a number from 1 (applications use those from 16) or a name
     #[arg(long = "type", value_name = "TYPE", value_parser = filter::type_number)]
     kind: i32,
-    /// Source of the events, as a number from 1 or as a name
+    /// Source of the events, as a number from 1 or a name
     #[arg(long, value_name = "SOURCE", default_value = "1", value_parser = filter::source_number)]
     source: i32,
-    /// Gateways that the events pass at most; 0 or less: none
+    /// Most gateways that the events pass; 0 or less: none
     #[arg(long, value_name = "N", default_value_t = 1)]
     ttl: i32,
     #[command(flatten)]
     types: TypeArgs,
-    /// Events a second, above 0, beginning again after the last value; without --count until the process is ended
+    /// Events per second, above 0, restarting after the last value; without --count until the process ends
     #[arg(long, value_name = "HZ", value_parser = rate)]
     rate: Option<Duration>,
-    /// Events in all, beginning again after the last value; without --rate as fast as the channel takes them
+    /// Total number of events, restarting after the last value; without --rate as fast as the channel accepts them
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
-    /// Number the events: the value of the first is 0 as an unsigned long long, and each has one more. `oxorb event sub
-    /// --gaps` tells which did not come
+    /// Number the events: the value is an unsigned long long that counts from 0. Missing numbers are reported by `oxorb
+    /// event sub --gaps`
     #[arg(long, conflicts_with = "values")]
     number: bool,
     /// Output format
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> Done {
     };
     let start = Instant::now();
     let done = push_all(args, &types, &mut supplier, &end);
-    // The answer says that all events before it were taken.
+    // The reply confirms that the channel has accepted all events before it.
     let gone = supplier.proxy.disconnect_push_consumer();
     done?;
     gone.map_err(|why| channel.failed(why))?;
@@ -197,7 +197,7 @@ impl<'e> Pace<'e> {
         Pace { period: args.rate, next: Instant::now(), end }
     }
 
-    /// Waits until the next event is due. `false`: the process shall end.
+    /// Waits until the next event is due. `false`: the process is to end.
     fn wait(&mut self) -> bool {
         let due = self.next;
         self.next += self.period.unwrap_or_default();
@@ -205,13 +205,13 @@ impl<'e> Pace<'e> {
     }
 }
 
-/// Waits until a moment. `false`: the process shall end.
+/// Waits until a moment. `false`: the process is to end.
 pub(super) fn sleep_until(due: Instant, end: &Receiver<()>) -> bool {
     let left = due.saturating_duration_since(Instant::now());
     matches!(end.recv_timeout(left), Err(RecvTimeoutError::Timeout))
 }
 
-/// Reads a rate as the time between two events.
+/// Parses a rate, and returns the time between two events.
 fn rate(text: &str) -> Result<Duration, String> {
     let rate: f64 = text.parse().map_err(|_| "expected a number of events a second".to_owned())?;
     match rate > 0.0 {

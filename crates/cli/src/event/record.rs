@@ -1,4 +1,4 @@
-//! `oxorb event record`: events into an MCAP file.
+//! `oxorb event record`: records events in an MCAP file.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -29,14 +29,14 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     oxorb event record run.mcap --idl plant.idl --as plant::Level --payload")
 )]
 pub(crate) struct Args {
-    /// File to write; must not exist yet unless --force is given
+    /// File to write; must not exist unless --force is given
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
     types: TypeArgs,
-    /// Write over a file that exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     /// Output format
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Time between two writes of what was recorded.
+/// Time between two flushes.
 const FLUSH: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: &Args) -> Done {
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> Done {
     let ended = consumer.end();
     let Recording { events, skipped, .. } = &recording;
     let (events, skipped, topics) = (*events, skipped.clone(), recording.recorder.topics());
-    // Whatever ended it: the indexes are written, and the first error is the one to tell.
+    // The indexes are written in any case; the first error is the one to report.
     let finished = recording.finish();
     if finished.is_ok() {
         told(args, events, topics, missed, skipped.as_ref())?;
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> Done {
     done.and(finished).and(ended)
 }
 
-/// Records until the end of the consumer.
+/// Records until the consumer ends.
 fn record_all(recording: &mut Recording, consumer: &mut Consumer, types: &ValueTypes) -> Done {
     let mut next_flush = Instant::now() + FLUSH;
     loop {
@@ -113,15 +113,15 @@ fn told(args: &Args, events: u64, topics: usize, missed: u64, skipped: Option<&S
     }
 }
 
-/// Events that have no place in the file.
+/// Events that the file cannot hold.
 #[derive(Clone)]
 struct Skipped {
     events: u64,
-    /// Reason of the first.
+    /// Reason for the first.
     first: String,
 }
 
-/// The file that is written.
+/// File being written.
 struct Recording {
     file: String,
     recorder: Recorder<BufWriter<File>>,
@@ -151,7 +151,7 @@ impl Recording {
         })
     }
 
-    /// Writes an event, or counts it if it has no place in the file.
+    /// Writes an event, or counts it if the file cannot hold it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -181,7 +181,7 @@ impl Recording {
         skipped.events += 1;
     }
 
-    /// Returns the number of a topic, or the reason for which the format has none for it.
+    /// Returns the number of a topic, or the reason why the format cannot have it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -212,7 +212,7 @@ mod tests {
     use super::super::channel::event_of;
     use super::*;
 
-    /// The format counts topics with 16 bits.
+    /// The format numbers topics with 16 bits.
     #[test]
     fn events_beyond_what_the_format_holds_are_counted_and_the_file_is_whole() {
         let path = std::env::temp_dir().join(format!("oxorb-record-{}.mcap", std::process::id()));

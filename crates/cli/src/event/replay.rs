@@ -1,4 +1,4 @@
-//! `oxorb event replay`: events of a recording, pushed again.
+//! `oxorb event replay`: pushes the events of a recording again.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -28,12 +28,12 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService")
 )]
 pub(crate) struct Args {
-    /// MCAP file of `oxorb event record`
+    /// MCAP file written by `oxorb event record`
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     at: At,
-    /// Speed, as a multiple of that of the recording; 0: as fast as the channel takes the events
+    /// Speed relative to the recording; 0: as fast as the channel accepts events
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
     /// Push the next event after each line of standard input (Enter)
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Done {
     let mut playback = Playback::new(BufReader::new(file)).map_err(|error| within(&error))?;
     let channel = args.at.connect()?;
     let end = end_of_process()?;
-    // Any type and source: the file is not read twice.
+    // Any type and source, to avoid a second pass over the file.
     let proxy = channel.supply(&[(0, 0)])?;
     let mut replayed = Replayed::default();
     let done = push_all(args, &mut playback, (&channel, &proxy), &end, &mut replayed);
@@ -70,15 +70,15 @@ pub(super) fn run(args: &Args) -> Done {
 #[derive(Default)]
 struct Replayed {
     events: u64,
-    /// Messages of other topics.
+    /// Messages of topics that hold no events.
     skipped: u64,
-    /// Messages that are not what their topic says.
+    /// Messages that do not match their topic.
     unreadable: u64,
-    /// Place and fault of the first of them.
+    /// Position and error of the first of them.
     first_unreadable: Option<String>,
 }
 
-/// Reason to end early.
+/// Reason to stop early.
 enum Stopped {
     File(String),
     Channel(Failed),
@@ -139,7 +139,7 @@ fn push_all(
     }
 }
 
-/// Shows the event that comes next, and waits for a line. `false`: there is none.
+/// Shows the next event, and waits for a line. `false`: standard input has ended.
 fn step(
     args: &Args,
     header: &oxorb_event::rtec_event_comm::EventHeader,

@@ -10,23 +10,23 @@ use oxorb_scheduler::rtec_scheduler::SchedulerRef;
 
 use oxorb_terminal::output::{Failed, because};
 
-/// Options about schedules.
+/// Scheduling options.
 #[derive(clap::Args)]
 pub(super) struct Scheduled {
-    /// Scheduling service (IOR:, corbaloc:, corbaname: or file:). Each channel registers the dependencies of consumers on
+    /// Scheduling service (IOR:, corbaloc:, corbaname: or file:). Each channel registers its consumers' dependencies on
     /// suppliers there, and delivers to a consumer in the lane of its operation
     #[arg(long, value_name = "URL")]
     scheduler: Option<String>,
-    /// Deliver by a lane for each queue of the computed schedule, with its thread priority, instead of --threads. Takes the
-    /// right to real-time priorities
+    /// Replace --threads by a lane for each queue of the computed schedule, at its thread priority. Requires the
+    /// privilege for real-time priorities
     #[arg(long, requires = "scheduler")]
     scheduled_lanes: bool,
-    /// Enforce the period that a supplier's operation has in the scheduling service: answer to events beyond it
+    /// Enforce the period of a supplier's operation in the scheduling service: treatment of events beyond it
     #[arg(long, value_enum, requires = "scheduler")]
     beyond_rate: Option<BeyondRate>,
 }
 
-/// Answer to events beyond a rate.
+/// Treatment of events beyond a rate.
 #[derive(Clone, Copy, ValueEnum)]
 enum BeyondRate {
     /// Deliver and count the event
@@ -37,14 +37,14 @@ enum BeyondRate {
     Delay,
 }
 
-/// Scheduling service of `--scheduler`, with its options.
+/// Scheduling service given by `--scheduler`, with its options.
 pub(super) struct Service<'a> {
     scheduler: SchedulerRef,
     options: &'a Scheduled,
 }
 
 impl Scheduled {
-    /// Connects to the scheduling service, if one is named.
+    /// Connects to the scheduling service, if one is given.
     pub(super) fn service(&self, orb: &Orb) -> Result<Option<Service<'_>>, Failed> {
         let Some(url) = &self.scheduler else {
             return Ok(None);
@@ -72,7 +72,7 @@ impl Service<'_> {
         Ok(Some(plan))
     }
 
-    /// Makes a channel use the service. `call`: longest time of a call.
+    /// Makes a channel use the service. `call`: time limit of a call.
     pub(super) fn apply(&self, channel: &EventChannel, call: Duration) {
         channel.schedule_with(self.scheduler.clone());
         if let Some(beyond) = self.options.beyond_rate {

@@ -1,24 +1,24 @@
-//! Types as IDL that viewers of recordings read: modules, structs, unions, enums and typedefs.
+//! Types as the IDL that viewers of recordings read: modules, structs, unions, enums and typedefs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use oxorb_dynamic::{Label, Shape, TcKind, TypeCode, TypeRef};
 
-/// Name of the struct around a value that is not a struct itself. Its CDR is that of the value.
+/// Name of the struct around a value that is no struct itself. Its CDR equals that of the value.
 const WRAPPED: &str = "Value";
 
-/// A type as IDL.
+/// Type as IDL.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct InIdl {
     /// Scoped name of the struct.
     pub(super) name: String,
-    /// Declaration of the type, after those of all types it is made of.
+    /// Declaration of the type, after those of all its member types.
     pub(super) text: String,
 }
 
-/// Returns the declaration of a type. `None` for one that recordings cannot hold as viewers read them: with references,
-/// values, anys, wide text, fixed-point or long double numbers, or members without names.
+/// Returns the declaration of a type. `None` if viewers cannot read it in recordings: with references, valuetypes,
+/// anys, wide text, fixed-point or long double numbers, or unnamed members.
 pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
     let mut writer = Writer::default();
     let ty = ty.as_ref();
@@ -33,7 +33,7 @@ pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
     Some(InIdl { name: name.trim_start_matches("::").to_owned(), text: writer.text })
 }
 
-/// Types in types that are followed; a type code that is nested deeper is not written.
+/// Most levels of nested types; deeper type codes are not written.
 const DEPTH: usize = 64;
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Returns the words for a type before a name and the dimensions after it, once it is declared.
+    /// Returns the words for a type before a name and the dimensions after it; declares the type first.
     fn declarator(&mut self, ty: TypeRef<'_>) -> Option<(String, String)> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -73,7 +73,7 @@ impl Writer {
             Shape::String { bound: Some(bound) } => format!("string<{bound}>"),
             Shape::Sequence { element, bound } => {
                 let (of, dimensions) = self.declarator(element)?;
-                // A sequence of arrays needs a name for the array, which an alias has; the alias was written out.
+                // A sequence of arrays needs a name for the array type: that of an alias, which was expanded.
                 if !dimensions.is_empty() {
                     return None;
                 }
@@ -91,7 +91,7 @@ impl Writer {
         Some((words, String::new()))
     }
 
-    /// Returns the full name of a type that has one, once it is declared.
+    /// Returns the full name of a named type; declares the type first.
     fn mention(&mut self, ty: TypeRef<'_>) -> Option<String> {
         let scoped = scoped(ty)?;
         let full = format!("::{}", scoped.join("::"));
@@ -172,7 +172,7 @@ fn label(discriminator: TypeRef<'_>, value: i128) -> Option<String> {
     }
 }
 
-/// Returns the scoped name of a type: that of its repository id where this is one of IDL, which has the prefix before it.
+/// Returns the scoped name of a type: from its repository id if that is an IDL one without its prefix.
 fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
     let name = identifier(ty.name()?)?;
     let id = ty.id().and_then(|id| id.strip_prefix("IDL:"));
@@ -180,7 +180,7 @@ fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
     let Some(path) = path.filter(|path| path.rsplit('/').next() == Some(name)) else {
         return Some(vec![name.to_owned()]);
     };
-    // A prefix is a part with a point.
+    // A prefix is a part with a dot.
     let parts = path.split('/').filter(|part| !part.contains('.'));
     parts.map(|part| identifier(part).map(str::to_owned)).collect()
 }

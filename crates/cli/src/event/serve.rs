@@ -44,21 +44,19 @@ pub(crate) struct Args {
     /// Names of the channels
     #[arg(value_name = "NAME", default_values_t = [INITIAL_NAME.to_owned()])]
     names: Vec<String>,
-    /// Serve the OMG's Event and Notification Services, too: a channel of both under NAME, and the factory of
-    /// channels under
-    /// NotificationService
+    /// Serve the OMG's Event and Notification Services, too: a channel of both under NAME, and the factory of channels
+    /// under NotificationService
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "NotifyChannel")]
     notify: Option<String>,
-    /// Directory in which the Notification Service keeps channels, connections and events that are
-    /// persistent, as the channel
-    /// NAME is then; made unless it is there. kill -9 loses nothing that was accepted. Needs a --port other than 0 for its
-    /// references to be good after a restart
+    /// Directory in which the Notification Service keeps its persistent channels, connections and events, channel NAME
+    /// among them; created if missing. kill -9 loses no accepted event. References survive a restart only with a --port
+    /// other than 0
     #[arg(long, value_name = "DIR", requires = "notify")]
     store: Option<PathBuf>,
-    /// Rules by which the filters of the Notification Service are read
+    /// Syntax of the Notification Service's filters
     #[arg(long, value_enum, default_value_t, requires = "notify")]
     filters: Filters,
-    /// Port to listen on; references outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references outlive the process if it is always the same; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -69,32 +67,31 @@ pub(crate) struct Args {
     /// Write the reference of the first channel to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most consumers of each channel, connected or about to be; the answer beyond is IMP_LIMIT
+    /// Most consumers of each channel, connected or connecting; further ones get IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().consumers)]
     max_consumers: usize,
-    /// Most suppliers of each channel, connected or about to be; the answer beyond is IMP_LIMIT
+    /// Most suppliers of each channel, connected or connecting; further ones get IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().suppliers)]
     max_suppliers: usize,
-    /// Percent of consumers, suppliers and observers, and of the Notification Service's channels, admins, proxies, filters and
-    /// waiting pulls, that one client may have: all that connects from one address, or as one user. From 1 to 100
+    /// Share, in percent, of consumers, suppliers and observers, and of the Notification Service's channels, admins,
+    /// proxies, filters and waiting pulls, that one client (address or user) may have, from 1 to 100
     #[arg(long, value_name = "PERCENT", default_value_t = Limits::default().client_share, value_parser = clap::value_parser!(u8).range(1..=100))]
     client_share: u8,
-    /// Most octets of payload in one push; a larger one is dropped and counted as refused
+    /// Most octets of payload in one push; larger pushes are dropped and counted as refused
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().octets)]
     max_octets: usize,
-    /// Milliseconds that a call to a consumer may take, from 1
+    /// Time limit of a call to a consumer in milliseconds, from 1
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     call_timeout: u64,
-    /// Seconds between two rounds of asking consumers and suppliers whether they exist; 0: none is asked
+    /// Seconds between two rounds of pings to consumers and suppliers; 0: no pings
     #[arg(long, value_name = "S", default_value_t = 5)]
     ping: u64,
-    /// Seconds without an event after which a supplier that connected with nil is disconnected: it cannot be
-    /// pinged; 0: never
+    /// Seconds without an event after which a supplier that connected with nil, and so cannot be pinged, is
+    /// disconnected; 0: never
     #[arg(long, value_name = "S", default_value_t = 0)]
     supplier_idle: u64,
-    /// Threads that deliver from a queue for each consumer, so that no consumer delays another; 0: the thread
-    /// of each supplier
-    /// delivers, without queues. From 0 to 64
+    /// Threads that deliver from a queue for each consumer, so that no consumer delays another, from 0 to 64; 0: the
+    /// supplier's thread delivers, without queues
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
     threads: u16,
     /// Most events that wait for a consumer, from 1 to 1000000
@@ -103,26 +100,26 @@ pub(crate) struct Args {
     /// Policy of a full queue; drops are counted
     #[arg(long, value_enum, default_value_t)]
     when_full: Full,
-    /// Milliseconds that a supplier waits for room in a queue before the policy applies
+    /// Milliseconds that a supplier waits for space in a queue before the policy applies
     #[arg(long, value_name = "MS", default_value_t = 0)]
     wait: u64,
     #[command(flatten)]
     scheduled: Scheduled,
-    /// Let a consumer or supplier that connects again take the place of the connection before
+    /// Let a consumer or supplier that connects again replace its previous connection
     #[arg(long)]
     reconnect: bool,
-    /// Answer to a client that destroys a channel
+    /// Treatment of channels that clients destroy
     #[arg(long, value_enum, default_value_t)]
     when_destroyed: WhenDestroyed,
     /// Write the times of receipt and delivery into the header of each event
     #[arg(long)]
     timestamps: bool,
-    /// Do not measure how long each consumer's events take, which `oxorb event stat` shows: saves two
-    /// readings of the clock for
-    /// each event, and 5 KiB for each consumer
+    /// Do not measure the delivery times that `oxorb event stat` shows: saves two clock reads for each event, and 5 KiB
+    /// for each consumer
     #[arg(long)]
     no_latency: bool,
-    /// Output format; JSON is one line when it serves, and one for each peer that is let go or channel that is destroyed
+    /// Output format; JSON writes one line when serving starts, and one for each peer that is disconnected or channel
+    /// that is destroyed
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -130,14 +127,14 @@ pub(crate) struct Args {
 /// Policy of a full queue.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Full {
-    /// Drop the event that has waited longest
+    /// Drop the oldest event
     #[default]
     DropOldest,
-    /// Drop the event that comes
+    /// Drop the new event
     DropNewest,
     /// Drop the least urgent event
     DropLeastUrgent,
-    /// Keep only the latest event of each source, even while there is room
+    /// Keep only the latest event of each source, even if the queue has space
     KeepLatest,
 }
 
@@ -152,13 +149,13 @@ impl From<Full> for WhenFull {
     }
 }
 
-/// Rules by which constraints are read.
+/// Syntax of filter constraints.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Filters {
-    /// As the specification has them
+    /// Syntax of the specification
     #[default]
     Standard,
-    /// TAO's, its deviations included
+    /// TAO's syntax, including its deviations
     Tao,
 }
 
@@ -171,10 +168,10 @@ impl From<Filters> for Dialect {
     }
 }
 
-/// Serves until the process is ended, or clients have destroyed what it serves.
+/// Serves until the process ends, or clients have destroyed all channels.
 pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
-    // Events in any characters pass to each consumer that lists UTF-8; -ORBPreferUtf8 0 goes over it.
+    // Events in any character set reach each consumer that lists UTF-8; -ORBPreferUtf8 0 overrides this.
     let orb = with_args(builder.listen_late().prefer_utf8(true)).build()?;
     let channels = Arc::<Channels>::default();
     let service = args.scheduled.service(&orb)?;
@@ -207,7 +204,7 @@ pub(super) fn run(args: &Args) -> Done {
     std::thread::spawn(move || {
         // Nothing is ever sent: an error is the end.
         let _ = end.recv();
-        // Suppliers and consumers learn that it ends, and how, before the connections are closed.
+        // Suppliers and consumers are notified of the end before the connections are closed.
         all.destroy();
         let _ = ending.shutdown(true);
     });
@@ -247,11 +244,11 @@ pub(super) fn run(args: &Args) -> Done {
     Ok(())
 }
 
-/// The server ends because of its clients.
+/// Message for a server that ends because its clients destroyed all channels.
 const ALL_DESTROYED: &str = "clients destroyed every channel, so that nothing is served any more; \
     --when-destroyed renew serves a new one in the place of each";
 
-/// Takes away all by which clients find a channel that is gone.
+/// Removes every name and reference by which clients find a destroyed channel.
 fn withdraw(format: Format, orb: &Orb, name: &str, served: &Served, names: Option<&Names>) {
     orb.forget_initial_reference(name);
     orb.root_poa().unbind_name(name);
@@ -300,7 +297,7 @@ impl Args {
         Ok(EventChannel::queued(self.options(), plan, queue)?)
     }
 
-    /// Starts the Notification Service, if it is wanted: its channel, and the name of that.
+    /// Starts the Notification Service if requested.
     fn serve_notify(&self, orb: &Orb) -> Result<Option<Notify>, Failed> {
         let Some(name) = &self.notify else {
             return Ok(None);
@@ -398,7 +395,7 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&No
     }
 }
 
-/// Says what happened to a channel, or to a consumer or supplier of it.
+/// Reports an event of a channel, or of one of its consumers or suppliers.
 fn say(format: Format, channel: &str, what: &str) {
     match format {
         Format::Text => anstream::eprintln!("{channel}: {}", Printable(what)),

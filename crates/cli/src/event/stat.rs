@@ -1,4 +1,4 @@
-//! `oxorb event ls` and `oxorb event stat`: who is connected to the channels of a server, and what goes through them.
+//! `oxorb event ls` and `oxorb event stat`: connections to the channels of a server, and their traffic.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -51,13 +51,13 @@ pub(crate) struct ListArgs {
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     at: At,
-    /// Seconds between two looks, from 0.01
+    /// Seconds between two reports, from 0.01
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     interval: Duration,
-    /// Number of looks; 0: until the server ends or you do
+    /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     count: u64,
-    /// Output format; JSON is one line for each look
+    /// Output format; JSON writes one line for each report
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -101,14 +101,14 @@ pub(super) fn watch(args: &WatchArgs) -> Done {
     }
 }
 
-/// The object that tells.
+/// Object that reports statistics.
 struct Server {
     object: EventStatisticsRef,
     url: String,
 }
 
 impl Server {
-    /// Returns the object at the endpoint of a channel.
+    /// Returns the statistics object at the endpoint of a channel.
     fn beside(channel: &Channel) -> Result<Server, Failed> {
         let ior = channel.object().reference().ior();
         let profile = ior.iiop_profiles().next();
@@ -128,7 +128,7 @@ impl Server {
             ))
         };
         let notifications = match self.object.notifications() {
-            // An earlier version.
+            // An earlier version of the server.
             Err(why) if why.kind == SystemExceptionKind::BadOperation => Vec::new(),
             answer => answer.map_err(silent)?,
         };
@@ -142,10 +142,10 @@ struct States {
     notifications: Vec<NotificationState>,
 }
 
-/// Number that stands for all consumers of the Notification Service, whose name no channel has.
+/// Number that stands for all consumers of the Notification Service; no channel has a name for them.
 const NOTIFICATIONS: u64 = 0;
 
-/// Counters at one moment, by channel, side and number of the connection.
+/// Snapshot of the counters, by channel, side and connection number.
 struct Look {
     at: Instant,
     events: HashMap<(String, bool, u64), u64>,
@@ -174,7 +174,7 @@ impl Look {
     }
 }
 
-/// Difference of two looks.
+/// Difference between two snapshots.
 struct Rates<'l> {
     before: &'l Look,
     seconds: f64,
@@ -187,7 +187,7 @@ impl Rates<'_> {
         events.saturating_sub(before) as f64 / self.seconds
     }
 
-    /// Returns the times of one consumer since the look before.
+    /// Returns the times of one consumer since the previous snapshot.
     fn latency(&self, channel: &str, one: &EventConsumer) -> Latency {
         let key = (channel.to_owned(), one.number);
         Latency::of(&one.latency).since(self.before.latencies.get(&key))
@@ -275,7 +275,7 @@ fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> 
     states.iter().map(channel).collect()
 }
 
-/// Returns the times of a consumer: since the look before, or else since it connected.
+/// Returns the times of a consumer: since the previous snapshot, or else since it connected.
 fn latency(state: &EventChannelState, one: &EventConsumer, rates: Option<&Rates<'_>>) -> Latency {
     match rates {
         Some(rates) => rates.latency(&state.name, one),

@@ -1,4 +1,4 @@
-//! State of the channels of a server as an object: `idl/oxorb/events.idl`.
+//! Statistics of the channels of a server as an object: `idl/oxorb/events.idl`.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use idl::{
     NotificationState,
 };
 
-/// Key of the object at every endpoint of the server.
+/// Object key of the statistics at every endpoint of the server.
 pub(super) const OBJECT: &str = "OxorbEvents";
 
-/// The servant. Costs a call the lock that connecting takes, once for each channel.
+/// Servant of the statistics. A call takes the lock of connection changes once for each channel.
 pub(super) struct Statistics {
     pub(super) channels: Arc<Channels>,
-    /// Name of the channel of the Notification Service, and the service.
+    /// Name of the Notification Service's channel, and the service.
     pub(super) notify: Option<(String, NotifyService)>,
 }
 
@@ -76,7 +76,7 @@ fn consumer(one: &ConsumerStatistics) -> EventConsumer {
         is_suspended: one.is_suspended,
         matched: one.matched,
         delivered: one.delivered,
-        // Counters of other threads, read one after the other.
+        // Other threads change the counters between the reads.
         waiting: one.matched.saturating_sub(one.delivered + dropped),
         drops: dropped_by.map(|(cause, events)| drops(cause, events)).collect(),
         latency: one.latency.as_ref().map(latency).unwrap_or_default(),

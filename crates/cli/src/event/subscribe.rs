@@ -1,4 +1,4 @@
-//! `oxorb event sub`: prints events as they come, or how long they took.
+//! `oxorb event sub`: prints events as they arrive, or their latencies.
 
 use std::time::{Duration, Instant};
 
@@ -29,15 +29,15 @@ pub(crate) struct Args {
     wanted: Wanted,
     #[command(flatten)]
     types: TypeArgs,
-    /// Print how long events took, each second and at the end, instead of the events
+    /// Print latencies, each second and at the end, instead of events
     #[arg(long)]
     latency: bool,
-    /// Output format; JSON is one line for each event
+    /// Output format; JSON writes one line for each event
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Longest wait for an event before looking at the clock.
+/// Longest wait for an event before the clock is read.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Args) -> Done {
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> Done {
     done.and(ended)
 }
 
-/// Says how many events came while the queue was full.
+/// Reports the number of events that arrived while the queue was full.
 pub(super) fn told_missed(format: Format, missed: u64) -> Done {
     match format {
         Format::Text => anstream::eprintln!(
@@ -99,11 +99,11 @@ struct Line {
     r#type: i32,
     source: i32,
     ttl: i32,
-    /// Nanoseconds from its creation to its arrival.
+    /// Time from creation to arrival in nanoseconds.
     age_ns: Option<u64>,
     payload_octets: usize,
     value: Value,
-    /// Reason for which the value cannot be shown.
+    /// Reason why the value cannot be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<String>,
 }

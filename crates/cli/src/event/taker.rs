@@ -1,4 +1,5 @@
-//! The objects that a channel pushes to: one for each connection, so that what comes late over an earlier one is known.
+//! Objects that a channel pushes to: one for each connection, so that late events of an earlier connection are
+//! recognized.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,17 +12,17 @@ use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use super::consumer::{Arrived, Message};
 use oxorb_terminal::output::Failed;
 
-/// Servant of a consumer: where events go, and what is told beside them.
+/// Servant of a consumer: destination of events and notifications.
 #[derive(Clone)]
 pub(super) struct Told {
     pub(super) to: SyncSender<Message>,
     pub(super) missed: Arc<AtomicU64>,
     pub(super) ended: Arc<AtomicBool>,
-    /// Set: no more events are wanted. What is in the queue then is the rest.
+    /// Set once no more events are wanted; those in the queue are the last.
     pub(super) stopped: Arc<AtomicBool>,
 }
 
-/// Makes the objects.
+/// Factory of the objects.
 pub(super) struct Takers {
     orb: Orb,
     told: Told,
@@ -32,18 +33,18 @@ impl Takers {
         Self { orb, told }
     }
 
-    /// Makes the object of another connection.
+    /// Activates the object of another connection.
     pub(super) fn activate(&self) -> Result<PushConsumerRef, Failed> {
         Ok(self.orb.root_poa().activate(self.told.clone())?)
     }
 
-    /// Ends the object of a connection that is not used any more.
+    /// Deactivates the object of an unused connection.
     pub(super) fn deactivate(&self, consumer: &PushConsumerRef) {
         let _ = self.orb.root_poa().deactivate(consumer);
     }
 }
 
-/// Never waits for whoever writes the events.
+/// Never waits for the thread that writes the events.
 impl PushConsumer for Told {
     fn push(&self, data: &[Event]) {
         let at = super::time::now_ns();

@@ -1,22 +1,22 @@
-//! Times of events: 100 ns since 15 October 1582 (`TimeBase::TimeT`).
+//! Times of events in units of 100 ns since 15 October 1582 (`TimeBase::TimeT`).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Units of 100 ns from 15 October 1582 to 1 January 1970.
 const TO_1970: u64 = 0x01B2_1DD2_1381_4000;
 
-/// Returns the time now, for headers of events.
+/// Returns the present time, for headers of events.
 pub(super) fn now() -> u64 {
     TO_1970 + now_ns() / 100
 }
 
-/// Returns the time now in nanoseconds since 1970.
+/// Returns the present time in nanoseconds since 1970.
 pub(super) fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)
 }
 
-/// Returns a time of a header in nanoseconds since 1970; `None` for one that was not set, or lies before.
+/// Returns a header's time in nanoseconds since 1970; `None` if it is not set or earlier than 1970.
 pub(super) fn since_1970(time: u64) -> Option<u64> {
     time.checked_sub(TO_1970)?.checked_mul(100)
 }

@@ -1,8 +1,8 @@
-//! Events as messages of a recording, and back.
+//! Conversion between events and messages of a recording.
 //!
-//! Each pair of type and source has a topic, `/TYPE/SOURCE`. A value that viewers can read is recorded as CDR with its IDL;
-//! all other events whole, as `OxORB::RecordedEvent`. Metadata of the topic holds what CDR does not: type and source of the
-//! events, the place of the value, and the type code as hexadecimal digits.
+//! Each pair of type and source has a topic, `/TYPE/SOURCE`. A value that viewers can read is recorded as CDR with its
+//! IDL; all other events are recorded whole, as `OxORB::RecordedEvent`. Metadata of the topic holds what the CDR lacks:
+//! type and source of the events, the member that holds the value, and the type code in hexadecimal.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const SOURCE: &str = "oxorb.source";
 const PLACE: &str = "oxorb.place";
 const TYPE_CODE: &str = "oxorb.typecode";
 
-/// Places of what a message holds.
+/// Members of an event that a message may hold.
 const ANY: &str = "any";
 const PAYLOAD: &str = "payload";
 const WHOLE: &str = "event";
@@ -30,7 +30,7 @@ const WHOLE_NAME: &str = "OxORB::RecordedEvent";
 const WHOLE_IDL: &str = "module OxORB {\n    // any_value: type and value as an encapsulation of CDR; empty without a value.\n    \
     struct RecordedEvent {\n        long ttl;\n        sequence<octet> payload;\n        sequence<octet> any_value;\n    };\n};\n";
 
-/// Returns the topic and the CDR of an event. One whose value cannot be written as a value is recorded whole.
+/// Returns the topic and the CDR of an event. An event whose value viewers cannot read is recorded whole.
 pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Vec<u8>), String> {
     let any = event.data.any_value.type_code();
     let (place, ty) = match types.of_payload() {
@@ -72,7 +72,7 @@ fn as_value(
     Some((topic, encode(&value, ty).ok()?))
 }
 
-/// Returns the event of a message; `None` for a topic that is not of events.
+/// Returns the event of a message; `None` if its topic holds no events.
 pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, String> {
     let number = |key: &str| topic.metadata.get(key)?.parse::<i32>().ok();
     let (Some(kind), Some(source)) = (number(TYPE), number(SOURCE)) else {
@@ -111,7 +111,7 @@ pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, S
     Ok(Some(event))
 }
 
-/// Returns the header of CDR as it is encoded here.
+/// Returns the CDR header for this machine's byte order.
 pub(super) fn native_header() -> [u8; 4] {
     cdr_header(ByteOrder::NATIVE == ByteOrder::Little)
 }

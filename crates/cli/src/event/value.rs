@@ -1,4 +1,4 @@
-//! Values that events carry, of any IDL type, as JSON and as octets.
+//! Event values of any IDL type, as JSON and as octets.
 
 use oxorb::cdr::{Decoder, Dialect, Encoder};
 use oxorb::{Any, ByteOrder, Orb};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::types::{IdlArgs, Known, Source};
 use oxorb_terminal::output::{Failed, because};
 
-/// Options of the type of values.
+/// Options for the type of values.
 #[derive(clap::Args)]
 pub(super) struct TypeArgs {
     #[command(flatten)]
@@ -21,16 +21,16 @@ pub(super) struct TypeArgs {
     /// Type of the values: scoped name or repository id in the IDL of --idl
     #[arg(long = "as", value_name = "TYPE", requires = "files")]
     name: Option<String>,
-    /// Values are the payload, as an encapsulation of CDR without its type, instead of the any of the event: as publishers
-    /// and subscribers of oxorb-event have them
+    /// Values are in the payload, as an untyped CDR encapsulation, instead of in the any of the event: the format of
+    /// publishers and subscribers of oxorb-event
     #[arg(long, requires = "name")]
     payload: bool,
 }
 
-/// Types of values, as the options say.
+/// Types of values, according to the options.
 pub(super) struct ValueTypes {
     source: Source,
-    /// Type of each value; `None`: each says its own.
+    /// Type of each value; `None` if each value names its own.
     ty: Option<TypeCode>,
     payload: bool,
 }
@@ -51,7 +51,7 @@ impl TypeArgs {
 }
 
 impl Default for ValueTypes {
-    /// Returns no types: each value names its own.
+    /// Returns a value without types: each event value names its own.
     fn default() -> Self {
         ValueTypes {
             source: Source::Idl(Box::new(Types::new(Model::default()))),
@@ -61,11 +61,11 @@ impl Default for ValueTypes {
     }
 }
 
-/// The rules of CDR in payloads: text in UTF-8, which viewers of recordings expect.
+/// CDR rules of payloads: text in UTF-8, which viewers of recordings expect.
 const DIALECT: Dialect = Dialect { chars: oxorb::CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 impl ValueTypes {
-    /// Lets an ORB know the valuetypes.
+    /// Registers the valuetypes with an ORB.
     pub(super) fn register(&self, orb: &Orb) {
         self.source.register_values(orb);
     }
@@ -89,12 +89,12 @@ impl ValueTypes {
         Ok(data)
     }
 
-    /// Returns the type of the payload of events; `None` if it is not known.
+    /// Returns the type of event payloads; `None` if unknown.
     pub(super) fn of_payload(&self) -> Option<&TypeCode> {
         self.ty.as_ref().filter(|_| self.payload)
     }
 
-    /// Returns the value of an event, if it has one that can be read.
+    /// Returns the value of an event, if it has a readable one.
     pub(super) fn value(&self, data: &EventData) -> Result<Option<Dynamic>, String> {
         if let Some(ty) = self.of_payload() {
             return of_payload(&data.payload, ty).map(Some);
@@ -124,7 +124,7 @@ impl Serialize for InJson<'_> {
     }
 }
 
-/// Returns a value as a payload: an encapsulation of CDR, as `oxorb_event::Publisher` writes it.
+/// Returns a value as a payload: a CDR encapsulation, as `oxorb_event::Publisher` writes it.
 pub(super) fn to_payload(value: &Dynamic, ty: &TypeCode) -> Result<Vec<u8>, String> {
     let mut failed = None;
     let octets = Encoder::encapsulated(ByteOrder::NATIVE, DIALECT, |encoder| {
@@ -153,7 +153,7 @@ pub(super) fn encode(value: &Dynamic, ty: &TypeCode) -> Result<Vec<u8>, String> 
     Ok(encoder.finish().to_vec())
 }
 
-/// Returns the value of CDR.
+/// Decodes a value from CDR.
 pub(super) fn decode(octets: &[u8], ty: &TypeCode, order: ByteOrder) -> Result<Dynamic, String> {
     let mut decoder = Decoder::new(octets, order, DIALECT);
     Dynamic::decode(ty, &mut decoder).map_err(|error| error.to_string())

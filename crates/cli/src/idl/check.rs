@@ -1,4 +1,4 @@
-//! `oxorb idl check`: what is wrong with IDL.
+//! `oxorb idl check`: reports errors in IDL.
 
 use super::source::{Source, tell};
 use oxorb_terminal::output::{Done, Failed, Format, print};

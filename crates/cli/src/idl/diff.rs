@@ -1,4 +1,4 @@
-//! `oxorb idl diff`: what changed between two IDL files.
+//! `oxorb idl diff`: compares two versions of IDL.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Failed, Format, STRONG, print, pr
         Example:\n  git show main:idl/bank.idl > /tmp/old.idl && oxorb idl diff /tmp/old.idl idl/bank.idl"
 )]
 pub(crate) struct Args {
-    /// The IDL that peers know
+    /// IDL that peers were built with
     old: PathBuf,
-    /// The IDL as it is now
+    /// Present IDL
     new: PathBuf,
     #[command(flatten)]
     reading: Reading,

@@ -1,4 +1,4 @@
-//! `oxorb idl fmt`: IDL in one style.
+//! `oxorb idl fmt`: formats IDL.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ pub(crate) struct Args {
     /// IDL files; - is standard input, formatted to standard output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write nothing; fail if a file is not in this style
+    /// Write nothing; fail if a file is not formatted
     #[arg(long)]
     check: bool,
     /// Spaces per level
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
     indent: u8,
-    /// Longest line in characters, where a break is possible
+    /// Longest line in characters, where it can be broken
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(20..=1000))]
     width: u16,
 }
 
-/// Goes through all files, whatever is wrong with one.
+/// Formats all files, even if one of them fails.
 pub(super) fn run(args: &Args) -> Done {
     let style = Options { indent: usize::from(args.indent), width: usize::from(args.width) };
     let mut wrong = Vec::new();
@@ -73,16 +73,16 @@ fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Lines that formatting would change, as `diff` shows them: at most [`Difference::LINES`].
+/// Lines that formatting would change, in the style of `diff`: at most [`Difference::LINES`].
 struct Difference<'t> {
     text: &'t str,
     formatted: &'t str,
 }
 
 impl Difference<'_> {
-    /// Most lines that are shown.
+    /// Most lines to show.
     const LINES: usize = 40;
-    /// Lines ahead in which a common line is searched.
+    /// Lines ahead in which to search for a common line.
     const AHEAD: usize = 40;
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Difference<'_> {
     }
 }
 
-/// Returns the numbers of lines, as small as can be, behind which both go on with the same line.
+/// Returns the smallest numbers of lines to skip, after which both texts continue with the same line.
 fn resume(old: &[&str], new: &[&str], ahead: usize) -> (usize, usize) {
     let pairs = (1..=ahead).flat_map(|sum| (0..=sum).map(move |gone| (gone, sum - gone)));
     let mut fitting = pairs.filter(|(gone, came)| *gone <= old.len() && *came <= new.len());
@@ -127,11 +127,11 @@ fn resume(old: &[&str], new: &[&str], ahead: usize) -> (usize, usize) {
     found.unwrap_or((old.len().min(ahead), new.len().min(ahead)))
 }
 
-/// Encoding of the text of a file, as the compiler reads it.
+/// Encoding of the text of a file, as the compiler detects it.
 #[derive(Clone, Copy)]
 enum Coding {
     Utf8,
-    /// ISO 8859-1, the encoding of IDL before UTF-8 was common.
+    /// ISO 8859-1, the usual encoding of IDL before UTF-8.
     Latin1,
 }
 
@@ -153,7 +153,7 @@ impl Coding {
     fn encode(self, text: &str) -> Vec<u8> {
         match self {
             Coding::Utf8 => text.as_bytes().to_vec(),
-            // Nothing but white space was added, so each character is one of those that were read.
+            // Only white space was added, so each character is one of the original.
             Coding::Latin1 => text.chars().map(|c| c as u8).collect(),
         }
     }

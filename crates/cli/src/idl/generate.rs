@@ -1,4 +1,4 @@
-//! `oxorb idl gen`: from IDL to Rust.
+//! `oxorb idl gen`: generates Rust from IDL.
 
 use std::path::PathBuf;
 
@@ -22,41 +22,42 @@ pub(crate) struct Args {
     /// Folder for the Rust files, one for each IDL file
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// Marshalling of values: by code of its own for each type, which is fast, or by tables and one
-    /// interpreter for all types, which is small. The octets are the same
+    /// Marshalling of values: by separate code for each type, which is fast, or by tables and one interpreter for all
+    /// types, which is small. The octets are the same
     #[arg(long, value_enum, default_value_t)]
     marshalling: Kind,
-    /// Interpret the module, interface or type NAME (bank::Account) with all in it, and the types that only it uses;
+    /// Interpret the module, interface or type NAME (bank::Account) with its contents, and the types that only it uses;
     /// `@interpreted` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     interpret: Vec<String>,
-    /// The operation NAME of a valuetype (bank::Purse::spend) may change the value; `@mutating` in the IDL does the same
+    /// Let the operation NAME of a valuetype (bank::Purse::spend) change the value; `@mutating` in the IDL does the
+    /// same
     #[arg(long, value_name = "NAME")]
     mutating: Vec<String>,
-    /// Make a trait for servants of NAME (an interface, or all in a module) that answer later, from any thread, too;
-    /// `@amh` in the IDL does the same
+    /// Generate a trait for servants of NAME (an interface, or all interfaces of a module) that reply later, from any
+    /// thread; `@amh` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     amh: Vec<String>,
-    /// Make a further trait for servants of NAME (an interface, or all in a module) that belong to one thread, and need be
-    /// neither `Send` nor `Sync`; `@confined` in the IDL does the same
+    /// Generate an additional trait for servants of NAME (an interface, or all interfaces of a module) that belong to
+    /// one thread, and need be neither `Send` nor `Sync`; `@confined` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     confined: Vec<String>,
-    /// Make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
-    /// does the same
+    /// Generate reply handlers and `sendc_` methods for NAME (an interface, or all interfaces of a module); `@ami` in
+    /// the IDL does the same
     #[arg(long, value_name = "NAME")]
     ami: Vec<String>,
     /// Let servants of the oneway operations NAME (an operation, or all of an interface or module) return a result, so
     /// that they can raise system exceptions; `@fallible` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     fallible_oneways: Vec<String>,
-    /// Make traits for the executors of components and homes, and what joins them to a container; the crate needs the
-    /// feature `components` of `oxorb`
+    /// Generate traits for the executors of components and homes, and the code that joins them to a container; the
+    /// crate needs the feature `components` of `oxorb`
     #[arg(long)]
     executors: bool,
-    /// Search by which skeletons find operations: perfect, binary or linear
+    /// Search algorithm by which skeletons find operations: perfect, binary or linear
     #[arg(long, value_name = "HOW", default_value_t)]
     operation_lookup: OperationLookup,
-    /// Write nothing; fail if a file is not what would be written
+    /// Write nothing; fail if a file differs from the generated one
     #[arg(long)]
     check: bool,
 }

@@ -14,15 +14,15 @@ use oxorb_terminal::output::Done;
 /// Verbs of `oxorb idl`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Say what is wrong with IDL files
+    /// Report errors in IDL files
     Check(check::Args),
-    /// Turn IDL files into Rust
+    /// Generate Rust from IDL files
     Gen(generate::Args),
-    /// Print what IDL files mean: names resolved, constants evaluated, templates instantiated
+    /// Print the meaning of IDL files: names resolved, constants evaluated, templates instantiated
     Show(show::Args),
-    /// Give IDL files one style: only white space changes
+    /// Format IDL files; only white space changes
     Fmt(fmt::Args),
-    /// Say what changed between two IDL files, and whom that breaks
+    /// Report the differences between two IDL files, and what they break
     Diff(diff::Args),
 }
 

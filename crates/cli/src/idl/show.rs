@@ -1,4 +1,4 @@
-//! `oxorb idl show`: what IDL means.
+//! `oxorb idl show`: prints the meaning of IDL.
 
 use oxorb_idlgen::{Bounds, Sizes};
 use serde_json::json;
@@ -17,13 +17,14 @@ use oxorb_terminal::output::{Done, Format, print, print_json};
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Print components, homes and event types as the interfaces and valuetypes that they stand for
+    /// Print components, homes and event types as their equivalent interfaces and valuetypes
     #[arg(long)]
     equivalent: bool,
-    /// Print what interfaces imply as well: for asynchronous calls with callbacks, reply handlers and `sendc_` operations
+    /// Print the operations and types that interfaces imply, too: for asynchronous calls with callbacks, reply handlers
+    /// and `sendc_` operations
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["equivalent", "sizes"])]
     implied: Option<Implied>,
-    /// Print how many octets the arguments, results and exceptions of each operation take
+    /// Print the number of octets of the arguments, results and exceptions of each operation
     #[arg(long, conflicts_with = "equivalent")]
     sizes: bool,
     /// Output format
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args) -> Done {
     }
 }
 
-/// Octets; `max` is null where nothing bounds it, `reply` and `exceptions` are where there are none.
+/// Octets; `max` is null for unbounded sizes, `reply` and `exceptions` are null if absent.
 fn sizes_json(sizes: &Sizes) -> serde_json::Value {
     let octets = |bounds: Bounds| json!({ "min": bounds.min, "max": bounds.max });
     let rows = sizes.rows.iter().map(|row| {

@@ -1,4 +1,4 @@
-//! IDL files and the way to read them, for the verbs and other commands.
+//! IDL files and options for reading them, for the verbs and other commands.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use oxorb_idl::{Lenient, Options, Report};
 
 use oxorb_terminal::output::Failed;
 
-/// IDL files, and how to read them.
+/// IDL files, and options for reading them.
 #[derive(clap::Args)]
 pub(super) struct Source {
     /// IDL files; - is standard input
@@ -20,16 +20,16 @@ pub(super) struct Source {
 /// Options for reading IDL.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
-    /// Look for included files in DIR, too
+    /// Search DIR for included files, too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(super) include: Vec<PathBuf>,
     /// Define a macro
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
     pub(super) define: Vec<String>,
-    /// Let a departure from the specification pass as a warning; may be repeated
+    /// Accept a departure from the specification with a warning; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = oxorb_idl::Lenient::NAMES)]
     lenient: Vec<String>,
-    /// Take <orb.idl> and <Components.idl> from the folders of -I instead of those that OxORB brings along
+    /// Take <orb.idl> and <Components.idl> from the folders of -I instead of those built into OxORB
     #[arg(long)]
     pub(super) no_builtins: bool,
 }
@@ -39,7 +39,7 @@ impl Source {
         self.files.iter().map(|file| readable(file)).collect()
     }
 
-    /// Returns the model of the files; prints what is wrong with them.
+    /// Returns the model of the files; prints diagnostics.
     pub(super) fn model(&self) -> Result<Model, Failed> {
         self.reading.model(&self.files())
     }
@@ -64,7 +64,7 @@ impl Reading {
         lenient
     }
 
-    /// Returns the model of files; prints what is wrong with them.
+    /// Returns the model of files; prints diagnostics.
     pub(crate) fn model<P: AsRef<Path>>(&self, files: &[P]) -> Result<Model, Failed> {
         match oxorb_idl::compile(files, &self.options()) {
             Ok(compiled) => Ok(compiled.model),
@@ -76,12 +76,12 @@ impl Reading {
     }
 }
 
-/// Prints what the front end has to say, with the lines in question.
+/// Prints the diagnostics of the front end, with the lines that they refer to.
 pub(crate) fn tell(report: &Report) {
     anstream::eprint!("{}", report.text(true));
 }
 
-/// A file that can be opened where the user may have written `-`.
+/// Returns a path that can be opened for a file that the user may have given as `-`.
 pub(super) fn readable(file: &Path) -> &Path {
     match file.as_os_str() == "-" {
         true => Path::new("/dev/stdin"),

@@ -1,4 +1,4 @@
-//! `oxorb ifr ls` and `show`: what is in the repository.
+//! `oxorb ifr ls` and `show`: print the contents of the repository.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ pub(super) fn list(name: Option<&str>, place: &Place, format: Format) -> Done {
     print(text)
 }
 
-/// Finds the entries in an entry and in those, with the depth of each.
+/// Finds all entries below an entry, with the depth of each.
 fn below(repository: &Repository, id: EntryId, depth: usize, found: &mut Vec<(usize, EntryId)>) {
     for id in repository.contents(id, DefinitionKind::DkAll, true) {
         found.push((depth, id));
@@ -45,7 +45,7 @@ fn below(repository: &Repository, id: EntryId, depth: usize, found: &mut Vec<(us
     }
 }
 
-/// The entry with a repository id or scoped name.
+/// Returns the entry with a repository id or scoped name.
 fn find(repository: &Repository, name: &str) -> Result<EntryId, Failed> {
     let found = repository.lookup_id(name);
     let found = found.or_else(|| repository.lookup(Repository::ROOT, name));
@@ -86,7 +86,7 @@ fn summary(entry: &Entry) -> serde_json::Value {
     })
 }
 
-/// An entry much as IDL declares it.
+/// Returns an entry much as IDL declares it.
 fn line(repository: &Repository, entry: &Entry) -> String {
     let name = entry.name();
     let ty = |id: EntryId| called(repository.entry(id));
@@ -135,7 +135,7 @@ fn line(repository: &Repository, entry: &Entry) -> String {
     }
 }
 
-/// Returns the name of a type at a place where it is used.
+/// Returns the name of a type for use in a declaration.
 fn called(entry: &Entry) -> String {
     match &entry.named {
         Some(named) => named.absolute_name.clone(),

@@ -14,7 +14,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print};
 /// Verbs of `oxorb ifr`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Put IDL files into the repository, or in the place of what was loaded from them before
+    /// Load IDL files into the repository; replaces their previous contents
     #[command(
         after_help = "Where two files declare the same name, the one loaded last counts.\n\n\
         Example:\n  oxorb ifr load -I idl idl/bank.idl && oxorb ifr ls bank && oxorb ifr serve"
@@ -28,18 +28,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Take IDL files out of the repository
+    /// Remove IDL files from the repository
     Unload {
-        /// IDL files, as they were loaded
+        /// IDL files, under the names they were loaded by
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
         place: Place,
     },
-    /// List what is in the repository
+    /// List the contents of the repository
     #[command(visible_alias = "list")]
     Ls {
-        /// Module, interface or type to show alone: repository id or scoped name
+        /// Repository id or scoped name of the only module, interface or type to show
         name: Option<String>,
         #[command(flatten)]
         place: Place,
@@ -72,16 +72,16 @@ pub(crate) enum Command {
         /// Write the reference to FILE, too
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
-        /// Milliseconds between looks at whether something was loaded or unloaded; 0 never looks
+        /// Milliseconds between checks for changes by load or unload; 0: never
         #[arg(long, default_value_t = 1000, value_name = "MS")]
         watch: u64,
     },
 }
 
-/// Place where the repository is kept.
+/// Location of the repository.
 #[derive(clap::Args)]
 pub(crate) struct Place {
-    /// File the repository is kept in
+    /// File that stores the repository
     #[arg(long, value_name = "FILE", default_value = "oxorb-ifr.redb")]
     store: PathBuf,
 }
@@ -145,7 +145,7 @@ impl Place {
     }
 }
 
-/// Words an error of the front end with the lines in question.
+/// Converts an error of the front end to one that shows the lines it refers to.
 fn told(error: oxorb_ifr::Error) -> Failed {
     match error {
         oxorb_ifr::Error::Idl(failed) => {

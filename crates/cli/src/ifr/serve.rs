@@ -1,4 +1,4 @@
-//! `oxorb ifr serve`: the repository as CORBA objects, read anew when IDL was loaded.
+//! `oxorb ifr serve`: serves the repository as CORBA objects, and reloads it after changes.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) fn serve(
     ior_file: Option<PathBuf>,
     watch: u64,
 ) -> Done {
-    // The store is closed while the repository is served, so that IDL can be loaded meanwhile.
+    // The store is closed while the repository is served, so that other commands can load IDL.
     let mut seen = Stamp::of(&place.store);
     let repository = place.repository()?;
     let count = repository.entries().count();
@@ -31,7 +31,7 @@ pub(super) fn serve(
     }
     let urls = urls(root.reference(), INITIAL_NAME).join(" ");
     print(format_args!("serving {count} objects at {urls}\n"))?;
-    // Nothing changes a repository over the wire.
+    // Clients cannot change the repository.
     Access::of(&orb, true).print()?;
     if watch > 0 {
         let store = place.store.clone();
@@ -42,9 +42,9 @@ pub(super) fn serve(
                 if now.is_none() || now == seen {
                     continue;
                 }
-                // Taken before it is read: what is loaded while it is read is seen next time.
+                // Set before reading: changes made during the read are detected next time.
                 seen = now;
-                // On an error, what was served is served on. Whether anybody reads this does not matter either.
+                // After an error, the previous contents stay in service. A closed output does not matter either.
                 let _ = match reload(&store, &served) {
                     Ok(count) => writeln!(anstream::stdout(), "serving {count} objects"),
                     Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),

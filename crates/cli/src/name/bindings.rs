@@ -11,31 +11,31 @@ use serde_json::{Value, json};
 
 use oxorb_terminal::output::{Done, because};
 
-/// A binding with the name by which it was reached.
+/// Binding with the name by which it was reached.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) name: Name,
     pub(super) is_context: bool,
 }
 
-/// Most bindings to take from name servers, which may never end.
+/// Limit on the bindings read from name servers, whose listings may be endless.
 #[derive(clap::Args)]
 pub(crate) struct Most {
-    /// Most names to ask for; others are left out, and the command says so
+    /// Most names to read; further names are omitted with a warning
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
 }
 
-/// Octets of names that are taken besides: 64 MiB.
+/// Most octets of names to read: 64 MiB.
 const NAMES: usize = 64 << 20;
 
-/// Remaining budget of bindings taken from name servers. Threads share it.
+/// Remaining budget of bindings read from name servers, shared by threads.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,
     names: AtomicUsize,
     octets: AtomicUsize,
-    /// Why names are left out.
+    /// Reason why names are omitted.
     stopped: OnceLock<String>,
 }
 
@@ -52,7 +52,7 @@ impl Most {
 }
 
 impl Budget {
-    /// Takes one name, or notes that none may be taken any more.
+    /// Takes one name from the budget, or records that it is used up.
     fn take(&self, octets: usize) -> bool {
         let less = |left: &AtomicUsize, by: usize| {
             let taken = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(by));
@@ -74,10 +74,10 @@ impl Budget {
         self.stopped.get_or_init(why);
     }
 
-    /// Reports that names are left out.
+    /// Reports omitted names.
     ///
     /// # Errors
-    /// Why they are.
+    /// The reason of the omission.
     pub(super) fn end(&self) -> Done {
         let taken = self.limit - self.names.load(Relaxed);
         match self.stopped.get() {
@@ -89,7 +89,7 @@ impl Budget {
     }
 }
 
-/// All bindings of a context that the budget allows, in the order of their names; `below` is the name of the context.
+/// Returns all bindings of a context within the budget, sorted by name; `below` is the name of the context.
 pub(super) fn bindings(
     context: &Names,
     below: Option<&Name>,
@@ -100,7 +100,7 @@ pub(super) fn bindings(
         let entry = match entry {
             Ok(entry) => entry,
             Err(exception) if found.is_empty() => return Err(exception),
-            // Those that came are worth something.
+            // The bindings read so far are kept.
             Err(exception) => {
                 budget.stop(|| format!("asking for the next ones: {exception}"));
                 break;
@@ -115,13 +115,13 @@ pub(super) fn bindings(
         };
         found.extend(name.map(|name| Found { name, is_context: entry.is_context }));
     }
-    // Servers have orders of their own, or none.
+    // Servers list bindings in different orders, or none.
     found.sort_by_cached_key(|found| found.name.to_string());
     Ok(found)
 }
 
 impl Found {
-    /// The last component alone.
+    /// Returns the last component alone.
     pub(super) fn last(&self) -> String {
         let last = self.name.components().last();
         last.map_or_else(String::new, |last| oxorb_naming::stringify(std::slice::from_ref(last)))
@@ -142,7 +142,7 @@ impl Found {
     }
 }
 
-/// The object of a name; `None` if it is bound to nil.
+/// Returns the object of a name; `None` if it is bound to nil.
 pub(super) fn object(names: &Names, name: &Name) -> Result<Option<ObjectRef>, NamingError> {
     match names.resolve::<ObjectRef>(name) {
         Ok(object) => Ok(Some(object)),
@@ -175,30 +175,30 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-/// Adds what is known of an object to the JSON of its binding.
+/// Adds the known facts about an object to the JSON of its binding.
 pub(super) fn describe(object: Option<&ObjectRef>, to: &mut Value) {
     to["ior"] = json!(object.map(|object| object.to_ior()));
     to["type_id"] = json!(object.map(|object| &object.reference().ior().type_id));
     to["corbaloc"] = json!(object.and_then(|object| object.to_corbaloc()));
 }
 
-/// Whether an object is there.
+/// State of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     /// Object that answers.
     Alive,
-    /// Object that is gone: its server answers, and says so.
+    /// Object that no longer exists, according to its server.
     Gone,
-    /// Object of which nobody answers; why.
+    /// Object that cannot be reached, with the reason.
     Unreachable(String),
-    /// The name is bound to no object.
+    /// Name that is bound to no object.
     Nil,
-    /// Object of which this ORB cannot tell; why.
+    /// Object whose state this ORB cannot find out, with the reason.
     Unknown(String),
 }
 
 impl Health {
-    /// Asks the object.
+    /// Queries the object.
     pub(super) fn of(object: &ObjectRef) -> Health {
         match object.non_existent() {
             Ok(false) => Health::Alive,
@@ -207,7 +207,7 @@ impl Health {
         }
     }
 
-    /// Returns what a call that raised an exception tells of its object.
+    /// Returns the state of an object whose call raised an exception.
     pub(super) fn after(exception: SystemException) -> Health {
         let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
         let attempts = failure.map_or_else(Vec::new, |failure| failure.attempts);
@@ -223,16 +223,16 @@ impl Health {
                 None if exception.kind == SystemExceptionKind::Timeout => {
                     Health::Unreachable("no answer in time".to_owned())
                 }
-                // A server that answers this is there.
+                // A server that sends this reply exists.
                 None if exception.kind == SystemExceptionKind::Transient => Health::Alive,
                 None => Health::Unreachable(exception.to_string()),
             },
-            // Whatever it complains about, it answers.
+            // Any other exception is a reply, too.
             _ => Health::Alive,
         }
     }
 
-    /// The same, of what a naming context raised.
+    /// Returns the state of a naming context that raised an exception.
     pub(super) fn after_naming(error: &NamingError) -> Health {
         match &error.problem {
             Problem::System(exception) => Health::after(*exception),

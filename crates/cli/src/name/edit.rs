@@ -15,18 +15,18 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
     oxorb name bind bank/teller.object corbaloc::10.0.0.7:4711/Teller --parents\n  \
     oxorb name bind sites/north --context corbaloc::north.example:2809/NameService")]
 pub(crate) struct BindArgs {
-    /// The name, as id.kind/id.kind
+    /// Name, as id.kind/id.kind
     #[arg(value_parser = super::name_argument)]
     name: Name,
     /// Reference to bind: IOR:, corbaloc:, corbaname: or file:. It is not called
     reference: String,
-    /// Bind it as a context, so that names lead through it
+    /// Bind the reference as a context, so that names lead through it
     #[arg(long)]
     context: bool,
-    /// Take the name away from what has it
+    /// Replace an existing binding of the name
     #[arg(long)]
     rebind: bool,
-    /// Make the contexts on the way
+    /// Make the contexts that the name leads through
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
@@ -59,10 +59,10 @@ pub(super) fn bind(args: BindArgs) -> Done {
 /// Arguments of `oxorb name unbind`.
 #[derive(clap::Args)]
 pub(crate) struct UnbindArgs {
-    /// The name
+    /// Name to unbind
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Destroy the context, too, if it is one; it must be empty
+    /// Destroy the bound context, too; it must be empty
     #[arg(long)]
     destroy: bool,
     #[command(flatten)]
@@ -111,10 +111,10 @@ fn destroy(names: &Names, name: &Name) -> Done {
 /// Arguments of `oxorb name mkcontext`.
 #[derive(clap::Args)]
 pub(crate) struct MakeArgs {
-    /// The name
+    /// Name of the context
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Make the contexts on the way, and be content if it is there
+    /// Make the contexts that the name leads through, and succeed if the context exists
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
@@ -141,10 +141,10 @@ pub(super) fn make(args: MakeArgs) -> Done {
     oxorb name resolve bank/teller.object\n  oxorb ior show \"$(oxorb name resolve bank/teller.object)\""
 )]
 pub(crate) struct ResolveArgs {
-    /// The name
+    /// Name to resolve
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Print corbaloc: instead of IOR:
+    /// Print a corbaloc: URL instead of an IOR:
     #[arg(long)]
     corbaloc: bool,
     #[command(flatten)]

@@ -15,10 +15,10 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json
 #[command(after_help = "Works with any ORB's name server.\n\nExamples:\n  oxorb name ls\n  \
     oxorb name ls bank/branches --long --at corbaloc::10.0.0.7:2809/NameService")]
 pub(crate) struct Args {
-    /// Name of the context; the server's root unless given
+    /// Name of the context; default: the server's root
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Show type and address of each object, too; asks the server once for each
+    /// Show type and address of each object, too; one call for each
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(super) fn run(args: Args) -> Done {
                         None => write!(text, "  {FAINT}nil{FAINT:#}"),
                     };
                 }
-                // Unbound meanwhile, or on a server that is away: the others shall be shown.
+                // The name was unbound meanwhile, or its server does not answer: the other names are still shown.
                 Err(error) => {
                     row["error"] = json!(error.to_string());
                     let _ = write!(text, "  {BAD}{}{BAD:#}", Printable(&error.to_string()));

@@ -1,4 +1,4 @@
-//! `oxorb name`: serve names, look into any ORB's name server, and tidy up there.
+//! `oxorb name`: serves names, and inspects and cleans up any ORB's name server.
 
 mod bindings;
 mod edit;
@@ -19,24 +19,24 @@ use oxorb_terminal::output::{Done, Failed, because};
 /// Verbs of `oxorb name`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Serve names, kept in a file that outlives crashes
+    /// Serve names, stored in a file that survives crashes
     Serve(serve::Args),
-    /// List what is bound in a context
+    /// List the bindings of a context
     Ls(list::Args),
-    /// Show what is bound, with all contexts below
+    /// Show the bindings of a context and of all contexts below it
     Tree(tree::Args),
-    /// Give an object or a context a name
+    /// Bind an object or a context to a name
     Bind(edit::BindArgs),
-    /// Take a name away
+    /// Remove the binding of a name
     Unbind(edit::UnbindArgs),
     /// Make a context
     #[command(visible_alias = "mkdir")]
     Mkcontext(edit::MakeArgs),
-    /// Destroy an empty context and take its name away
+    /// Destroy an empty context and remove its binding
     Rmdir(edit::RemoveArgs),
     /// Print the reference that a name is bound to
     Resolve(edit::ResolveArgs),
-    /// Find names of objects that are gone, and remove them
+    /// Find names of objects that no longer exist, and remove them
     Prune(prune::Args),
 }
 
@@ -55,20 +55,20 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-/// Name server to ask, and the time to wait for it.
+/// Name server to call, and the time limit.
 #[derive(clap::Args)]
 pub(crate) struct At {
-    /// Naming context to begin at: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef NameService=URL,
-    /// or else corbaloc::localhost:2809/NameService
+    /// Naming context to begin at: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef NameService=URL, or else
+    /// corbaloc::localhost:2809/NameService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Milliseconds that the command may wait for name servers; for prune, each connection and each call
+    /// Time limit in milliseconds for calls to name servers; for prune, of each connection and each call
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
 
 impl At {
-    /// An ORB whose calls all end within the time-out, and the names below the context.
+    /// Returns an ORB whose calls share the time limit, and the names below the context.
     fn connect(&self) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;
         let end = SystemTime::now() + Duration::from_millis(self.timeout);
@@ -94,12 +94,12 @@ impl At {
         Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout)
     }
 
-    /// The context of a name, or the one to begin at.
+    /// Returns the context of a name, or the one to begin at.
     fn context(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
         self.connect().and_then(|found| below(found, name))
     }
 
-    /// [`context`](Self::context) with an ORB whose calls each may take the time-out.
+    /// Returns [`context`](Self::context) with an ORB whose calls each have the whole time limit.
     fn each(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;
         self.names(orb).and_then(|found| below(found, name))
@@ -116,7 +116,7 @@ fn below((orb, names): (Orb, Names), name: Option<&Name>) -> Result<(Orb, Names)
     }
 }
 
-/// The name server that the ORB was told of, or else the one of this machine.
+/// Returns the name server of the ORB's initial references, or else the one of this machine.
 pub(crate) fn usual(orb: &Orb) -> Result<Names, oxorb::ResolveError> {
     match Names::of(orb) {
         Err(oxorb::ResolveError::UnknownName { .. }) => {
@@ -127,7 +127,7 @@ pub(crate) fn usual(orb: &Orb) -> Result<Names, oxorb::ResolveError> {
     }
 }
 
-/// A name as it is typed. Who gives a URL instead is told where it belongs.
+/// Parses a name; a URL in its place is rejected with a hint to the right option.
 fn name_argument(text: &str) -> Result<Name, String> {
     let url = ["corbaname:", "corbaloc:", "IOR:"];
     text.parse().map_err(|invalid| match url.iter().any(|scheme| text.starts_with(scheme)) {

@@ -1,7 +1,7 @@
-//! `oxorb name prune`: names of objects that are gone.
+//! `oxorb name prune`: finds and removes names of objects that no longer exist.
 //!
-//! Workers take contexts and objects from one list: a context is listed and what is in it put on the list, an object is
-//! asked whether it is there. A server that does not answer keeps one worker waiting, not all.
+//! Workers take contexts and objects from one list. A context is listed and its bindings are added to the list; an
+//! object is queried for its existence. A server that does not answer delays only one worker.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
@@ -29,23 +29,23 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, pr
     oxorb name prune\n  oxorb name prune detectors --yes --timeout 500 --format json"
 )]
 pub(crate) struct Args {
-    /// Name of the context to begin at; the server's root unless given
+    /// Name of the context to begin at; default: the server's root
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Remove without asking
+    /// Remove names without confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Leave names alone of which nobody knows whether the object comes back
+    /// Keep names of objects that may come back
     #[arg(long)]
     gone_only: bool,
-    /// Number of objects to ask at a time
+    /// Most objects to query at one time
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
     at: At,
-    /// Output format; JSON asks nothing
+    /// Output format; JSON never asks for confirmation
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -120,7 +120,7 @@ pub(super) fn run(args: Args) -> Done {
     }
 }
 
-/// A name that was looked at.
+/// Name that was checked.
 struct Checked {
     name: Name,
     object: Option<ObjectRef>,
@@ -128,7 +128,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Takes the name away, unless it is bound to something else by now.
+    /// Removes the binding, unless the name is bound to something else by now.
     fn remove(&self, names: &Names) -> Result<(), String> {
         let now = object(names, &self.name).map_err(|error| error.to_string())?;
         let ior = |object: &Option<ObjectRef>| object.as_ref().map(|object| object.to_ior());
@@ -139,10 +139,10 @@ impl Checked {
     }
 }
 
-/// Contexts to look at, and those that were looked at.
+/// Contexts still to be listed, and those that were.
 struct Survey {
     root: Names,
-    /// Names that may still be taken.
+    /// Remaining budget of names.
     budget: Budget,
     state: Mutex<State>,
     changed: Condvar,
@@ -150,14 +150,14 @@ struct Survey {
 
 struct State {
     waiting: VecDeque<Task>,
-    /// Tasks under way, which may add others.
+    /// Running tasks, which may add others.
     running: usize,
-    /// Contexts that were listed.
+    /// Contexts already listed.
     seen: HashSet<String>,
     checked: Vec<Checked>,
 }
 
-/// A name to look at; `None` is the context to begin at.
+/// Name to check; `None` is the context to begin at.
 struct Task {
     name: Option<Name>,
     is_context: bool,
@@ -180,7 +180,7 @@ impl Survey {
         (state.checked, self.budget)
     }
 
-    /// Looks at one after the other until there are none, and nobody is left to add one.
+    /// Checks one name after another until the list is empty and no running task can add to it.
     fn work(&self, progress: &Progress) {
         let mut state = self.state.lock();
         loop {
@@ -202,7 +202,7 @@ impl Survey {
         }
     }
 
-    /// Returns the tasks that a task leads to, and what there is to say of its name.
+    /// Returns the follow-up tasks of a task, and the result for its name.
     fn look(&self, task: Task) -> (Vec<Task>, Option<Checked>) {
         let Some(name) = task.name else {
             let (found, _) = self.list(&self.root, None);
@@ -219,7 +219,7 @@ impl Survey {
                 (Some(object), health, Vec::new())
             }
             Ok(None) => (None, Health::Nil, Vec::new()),
-            // It led here a moment ago; that it does not any more is no reason to remove anything.
+            // The binding was present a moment ago; its absence now is no reason to remove it.
             Err(error) => match Health::after_naming(&error) {
                 Health::Alive | Health::Gone => return (Vec::new(), None),
                 _ => (None, Health::Unknown(error.to_string()), Vec::new()),
@@ -229,7 +229,7 @@ impl Survey {
         (found, Some(checked))
     }
 
-    /// Lists a context, unless it was looked at before.
+    /// Lists a context, unless it was listed before.
     fn list(&self, context: &Names, name: Option<&Name>) -> (Vec<Task>, Health) {
         let root = context.root();
         let identity = root.to_corbaloc().unwrap_or_else(|| root.to_ior());
@@ -270,7 +270,7 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
     text
 }
 
-/// Asks, if there is somebody to answer.
+/// Asks for confirmation, if there is a terminal.
 fn confirmed(count: usize, format: Format) -> Result<bool, oxorb_terminal::output::Failed> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if format == Format::Json || !there {
@@ -283,7 +283,7 @@ fn confirmed(count: usize, format: Format) -> Result<bool, oxorb_terminal::outpu
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Line on a terminal that says how far the survey is.
+/// Progress line on a terminal.
 struct Progress(bool);
 
 impl Progress {

@@ -22,22 +22,22 @@ use oxorb_terminal::output::{Done, Format, print, print_line};
     oxorb name serve --in-memory --port 0 --ior-file /tmp/ns.ior"
 )]
 pub(crate) struct Args {
-    /// File the names are kept in; made unless it is there
+    /// File that stores the names; created if missing
     #[arg(long, value_name = "FILE", default_value = "oxorb-names.redb")]
     store: PathBuf,
-    /// Keep the names in memory instead: they end with the process
+    /// Keep the names in memory instead; they are lost when the process ends
     #[arg(long, conflicts_with = "store")]
     in_memory: bool,
-    /// Port to listen on; references to contexts outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references to contexts outlive the process if it is always the same; 0 lets the system choose
     #[arg(long, default_value_t = PORT)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Refuse every change of names
+    /// Refuse every change of names by clients
     #[arg(long)]
     read_only: bool,
-    /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a
-    /// UNIX socket, or uid:NUMBER for those of a user, separated by commas; any or none
+    /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a UNIX socket,
+    /// or uid:NUMBER for sockets of a user, separated by commas; any or none
     #[arg(long, value_name = "SERVERS", default_value = "none")]
     federate: Federation,
     /// Write the reference of the root context to FILE, too
@@ -58,28 +58,28 @@ pub(crate) struct Args {
     /// Most octets of a reference that is bound
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().reference_octets)]
     max_reference: usize,
-    /// Most binding iterators open at once; another one closes the one that was idle for longest
+    /// Most binding iterators open at one time; another one closes the longest idle one
     #[arg(long, value_name = "N", default_value_t = Limits::default().iterators)]
     max_iterators: usize,
     /// Seconds after which an idle binding iterator is closed
     #[arg(long, value_name = "S", default_value_t = Limits::default().iterator_idle.as_secs())]
     iterator_idle: u64,
-    /// Output format; JSON is one line when it serves, and one for each failure of the store
+    /// Output format; JSON writes one line when serving starts, and one for each failure of the store
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Time between looks whether the store failed.
+/// Time between two checks for failures of the store.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(super) fn run(args: Args) -> Done {
     let store = match args.in_memory {
         true => Store::in_memory()?,
         false => Store::open(&args.store)?,
     };
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
-    // Clients that come back before the names are there shall find nobody yet, instead of no such object.
+    // Until the names are loaded, clients must fail to connect, not receive OBJECT_NOT_EXIST.
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
     let rules = Rules { read_only: args.read_only, federation: args.federate.clone() };
@@ -121,7 +121,7 @@ pub(super) fn run(args: Args) -> Done {
     Ok(())
 }
 
-/// Says on standard error, or as JSON, what clients only know as PERSIST_STORE.
+/// Reports failures on standard error or as JSON; clients only receive PERSIST_STORE.
 fn watch(service: &NameService, format: Format) {
     loop {
         std::thread::sleep(LOOK);

@@ -19,10 +19,10 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json
     contain each other. Works with any ORB's name server."
 )]
 pub(crate) struct Args {
-    /// Name of the context to begin at; the server's root unless given
+    /// Name of the context to begin at; default: the server's root
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Depth to go to, in contexts
+    /// Most levels of contexts to show
     #[arg(long, default_value_t = 32, value_name = "N")]
     depth: usize,
     #[command(flatten)]
@@ -52,18 +52,19 @@ pub(super) fn run(args: Args) -> Done {
 }
 
 struct Walk {
-    /// Contexts, and the names under which they were shown first.
+    /// Contexts, with the names under which they were first shown.
     seen: HashMap<String, String>,
     depth: usize,
     budget: Budget,
     text: String,
 }
 
-/// Contexts within contexts that are followed at most: each takes some of the stack.
+/// Most levels of nested contexts to follow: each takes stack space.
 const DEEPEST: usize = 256;
 
 impl Walk {
-    /// Prints the bindings of a context; `last` tells for it and each context around it whether it is the last one there.
+    /// Prints the bindings of a context; `last` states for the context and each one around it whether it is the last of
+    /// its siblings.
     fn below(
         &mut self,
         context: &Names,
@@ -95,7 +96,7 @@ impl Walk {
         Ok(rows)
     }
 
-    /// Ends the line of a context and shows what is in it, or why not.
+    /// Completes the line of a context and shows its bindings, or why they cannot be shown.
     fn context(&mut self, around: &Names, found: &Found, last: &mut Vec<bool>, row: &mut Value) {
         let note = |text: &mut String, row: &mut Value, key: &str, note: String| {
             let style = if key == "error" { BAD } else { FAINT };
@@ -135,7 +136,7 @@ impl Walk {
     }
 }
 
-/// Returns a text that two references to one context share, unless its server has several addresses and shows
+/// Returns a text that is equal for two references to one context, unless its server has several addresses and returns
 /// another one each time.
 fn identity(context: &Names) -> String {
     let object: ObjectRef = context.root().unchecked_narrow();

@@ -1,4 +1,4 @@
-//! Models in AADL as operations: `oxorb_sched::import::aadl` says what is read.
+//! Operations from AADL models: `oxorb_sched::import::aadl` documents the supported subset.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::set::Asked;
 use super::system::Node;
 use oxorb_terminal::output::{Failed, because};
 
-/// Reads files that belong together. One processor makes a set, several make nodes.
+/// Reads files that form one model. One processor makes a set, several make nodes.
 pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed> {
     let mut texts = Vec::new();
     for file in files {
@@ -68,7 +68,7 @@ pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed
     Ok(())
 }
 
-/// Returns the scheduling that a processor asks for, with full preemption as AADL has it.
+/// Returns the scheduling that a processor declares, with full preemption as in AADL.
 fn asked(processor: &Processor) -> Asked {
     Asked {
         strategy: processor.protocol.map(|protocol| match protocol {

@@ -20,35 +20,35 @@ use oxorb_terminal::output::{
 /// Options of `oxorb sched analyse`.
 #[derive(clap::Args)]
 pub(crate) struct What {
-    /// Say how much longer each operation might take, and how much shorter its period might be
+    /// Report by how much each operation may take longer, and by how much its period may be shorter
     #[arg(long)]
     pub(super) sensitivity: bool,
-    /// Spread operations over so many processors, each of which is then analysed alone; says how many are used
+    /// Spread operations over this number of processors, each analysed alone; reports how many are used
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cores: Option<u16>,
-    /// Choice of processor with --cores, the heaviest operation first: first, best (the fullest on which it
-    /// fits) or worst (the emptiest); else worst, first and best are tried
+    /// Placement of operations with --cores, heaviest first: first (processor with space), best (the fullest with
+    /// space) or worst (the emptiest); default: worst, then first, then best
     #[arg(long, value_name = "NAME", requires = "cores")]
     pub(super) fit: Option<Fit>,
-    /// All processors of --cores take operations from one queue; the tests are sufficient and not exact
+    /// Let all processors of --cores serve one queue; the tests are then sufficient but not exact
     #[arg(long, requires = "cores", conflicts_with = "fit")]
     pub(super) global: bool,
-    /// Say how likely a job is late at most, by the declared distributions of execution times
+    /// Report an upper bound on the probability of a late job, from the declared distributions of execution times
     #[arg(long)]
     pub(super) chance: bool,
-    /// Analyse each file by itself, and not all files together; fails if one of them is not safe
+    /// Analyse each file separately instead of all files together; fails if one of them is not safe
     #[arg(long)]
     each: bool,
 }
 
 impl What {
-    /// Whether it is more than verdicts.
+    /// Reports whether it asks for more than verdicts.
     fn is_about_one_processor(&self) -> bool {
         self.sensitivity || self.cores.is_some() || self.chance
     }
 }
 
-/// Findings of an analysis, in both forms.
+/// Findings of an analysis, as text and as JSON.
 pub(super) struct Found {
     pub(super) json: Value,
     pub(super) text: String,
@@ -67,7 +67,7 @@ pub(super) fn run(source: &Source, what: &What, format: Format) -> Done {
     if found.safe { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// Analyses one file after the other; what is wrong with one does not keep the others from being analysed.
+/// Analyses one file after the other; an error in one does not stop the others.
 fn each(source: &Source, what: &What, format: Format) -> Done {
     let mut documents = Vec::new();
     let mut safe = 0;
@@ -83,7 +83,7 @@ fn each(source: &Source, what: &What, format: Format) -> Done {
                 let told = format!("{BAD}error{BAD:#}: {}\n", oxorb::Printable(&why));
                 (json!({"safe": false, "error": why}), told)
             }
-            // The message of the IDL compiler.
+            // The IDL compiler has printed the message.
             Err(Failed::Told) => (json!({"safe": false, "error": "wrong IDL"}), String::new()),
         };
         match format {
@@ -105,7 +105,7 @@ fn each(source: &Source, what: &What, format: Format) -> Done {
     }
 }
 
-/// Analyses what was read.
+/// Analyses the loaded operations.
 fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed> {
     if !loaded.system.is_empty() {
         return match what.is_about_one_processor() || source.how.optimal {
@@ -160,13 +160,13 @@ fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed>
     Ok(Found { json, text, safe })
 }
 
-/// Objections to a schedule that hold before any deadline is checked.
+/// Objections to a schedule that precede any deadline test.
 pub(super) struct Findings {
-    /// Lines for people.
+    /// Lines to print.
     pub(super) told: Vec<String>,
-    /// Number of these that are errors of the operations.
+    /// Number of lines that are errors of the operations.
     pub(super) errors: usize,
-    /// Reason why the schedule is worthless on one processor.
+    /// Reasons why the schedule is invalid on one processor.
     problems: Vec<String>,
 }
 
@@ -180,13 +180,13 @@ impl Findings {
         }
     }
 
-    /// Reports whether verdicts are about all operations, and the schedule can be had.
+    /// Reports whether verdicts cover all operations, and a schedule exists.
     fn sound(&self) -> bool {
         self.errors == 0 && self.problems.is_empty()
     }
 }
 
-/// The verdict on the whole set as one line.
+/// Returns the verdict on the whole set as one line.
 fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: bool) -> String {
     let tasks = &schedule.tasks.tasks;
     let open = |verdict: &&Verdict| verdict.outcome != Outcome::Meets;
@@ -287,7 +287,7 @@ fn verdicts_with<'a>(
     out
 }
 
-/// Chains of events with their bounds from end to end.
+/// Returns chains of events with their end-to-end bounds, as text.
 fn chains(set: &TaskSet, chains: &[End]) -> String {
     let mut out = String::new();
     for End { steps, firsts, response } in chains {
@@ -309,7 +309,7 @@ fn chains(set: &TaskSet, chains: &[End]) -> String {
     out
 }
 
-/// Receivers of events without a bound from end to end, with the reason.
+/// Returns receivers of events without an end-to-end bound, with the reason, as text.
 fn unchained(set: &TaskSet, without: &[Unchained]) -> String {
     let mut out = String::new();
     for Unchained { task, why } in without {

@@ -9,7 +9,7 @@ use oxorb_sched::repository::Characteristics;
 use super::load::Loaded;
 use oxorb_terminal::output::{Failed, because};
 
-/// Reads the operations that are annotated, and attributes that are only read, under their scoped names.
+/// Reads annotated operations and read-only attributes, under their scoped names.
 pub(super) fn read(
     files: &[&PathBuf],
     include: &[PathBuf],
@@ -53,7 +53,7 @@ pub(super) fn read(
                     let why = "an attribute that can be set is two operations; declare _get_ and _set_ of it in TOML";
                     return Err(wrong(why.into()));
                 }
-                // As it is called on the wire.
+                // Name of the request on the wire.
                 name = format!("{}::_get_{}", def.scoped_name, attribute.name);
             }
             loaded.add(&name, place, said)?;
@@ -66,7 +66,7 @@ fn rt(annotations: &[Annotation]) -> Option<&Annotation> {
     annotations.iter().find(|one| one.name == "rt")
 }
 
-/// Refuses what would be without effect.
+/// Rejects an annotation without effect.
 fn nothing_said(
     annotations: &[Annotation],
     what: &str,

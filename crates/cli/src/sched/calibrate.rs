@@ -1,5 +1,5 @@
-//! `oxorb sched calibrate`: runs the application, measures what its operations take and who calls whom, and feeds
-//! that back.
+//! `oxorb sched calibrate`: runs the application, measures execution times and calls between operations, and writes
+//! both into the task set.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,44 +20,43 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Address that the application listens at; else it is told to listen on a port of this machine, through
-    /// OXORB_LISTENENDPOINTS
+    /// Address of the application; default: a port of this machine, passed to it in OXORB_LISTENENDPOINTS
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Time to measure
+    /// Duration of the measurement in seconds
     #[arg(short, long, value_name = "S", default_value_t = 10.0)]
     seconds: f64,
-    /// Factor from the longest time that was measured to the worst-case time
+    /// Factor from the longest measured time to the worst-case time
     #[arg(long, value_name = "FACTOR", default_value_t = 1.2)]
     margin: f64,
-    /// Write the task set with what was measured to FILE; may be the one that was read
+    /// Write the task set with the measured times to FILE, which may be the input file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Format of the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The application with its arguments, started with OXORB_SCHEDULE in its environment; left out: one that runs and
-    /// measures already is asked
+    /// Application with its arguments, started with OXORB_SCHEDULE in its environment; if omitted, an application that
+    /// is already running and measuring is queried
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 impl Found {
-    /// Calls in each run of the operation, where it made so many in all its runs; those of a run that was cut off at the
-    /// beginning or the end of measuring are rounded away.
+    /// Returns the calls in each run of the operation, given all calls in all its runs; runs cut off at the beginning
+    /// or the end of the measurement are rounded away.
     pub(super) fn times_of(&self, calls: u64) -> u64 {
         let runs = self.measured.cpu.count.max(1);
         (calls + runs / 2) / runs
     }
 }
 
-/// Most time that the application may take to answer for the first time.
+/// Time limit for the application's first answer.
 const START: Duration = Duration::from_secs(30);
 
 /// Findings about one operation.
 pub(super) struct Found {
     pub(super) operation: String,
-    /// Nanoseconds.
+    /// Worst-case time in nanoseconds.
     pub(super) worst_case: u64,
     pub(super) typical: u64,
     measured: OperationMeasurement,
@@ -191,7 +190,7 @@ fn wait_for(server: &Server, mut application: Option<&mut Application>) -> Done 
     }
 }
 
-/// The table in a file of its own, as long as it is needed.
+/// Table in a temporary file.
 struct Table(PathBuf);
 
 impl Table {
@@ -210,7 +209,7 @@ impl Drop for Table {
     }
 }
 
-/// The application; asked to end when it was measured.
+/// Running application; asked to end after the measurement.
 struct Application(Child);
 
 impl Application {

@@ -1,4 +1,4 @@
-//! `oxorb sched analyse --cores`: operations assigned to processors, or processors with one queue.
+//! `oxorb sched analyse --cores`: operations assigned to processors, or processors that share one queue.
 
 use std::fmt::Write as _;
 
@@ -13,8 +13,7 @@ use super::analyse::{Findings, Found, What, mark, verdicts};
 use super::load::Loaded;
 use oxorb_terminal::output::{Failed, STRONG, because};
 
-/// Assigns operations to processors so that the load is shared, or else, where that leaves no room for one, so that there
-/// is room.
+/// Assigns operations to processors so that the load is balanced, or else so that every operation fits.
 fn spread(set: &TaskSet, cores: usize, fits: &[Fit]) -> Result<(Partition, Fit), NoRoom> {
     let mut refused = None;
     for &fit in fits {
@@ -26,7 +25,7 @@ fn spread(set: &TaskSet, cores: usize, fits: &[Fit]) -> Result<(Partition, Fit),
     Err(refused.expect("there are ways"))
 }
 
-/// Says which of the processors with room an operation goes to.
+/// Returns a phrase for the processor that an operation is assigned to.
 fn goes_to(fit: Fit) -> &'static str {
     match fit {
         Fit::First => "first",
@@ -43,7 +42,7 @@ pub(super) fn found(
     what: &What,
 ) -> Result<Found, Failed> {
     if findings.errors > 0 {
-        // Problems are about one processor; errors are about operations.
+        // Problems concern one processor; errors concern operations.
         return Err(because(findings.told.join("\n")));
     }
     if what.sensitivity || what.chance {

@@ -1,4 +1,4 @@
-//! `oxorb sched emit`: the table of static priorities as source.
+//! `oxorb sched emit`: the table of static priorities as source code.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) enum Language {
     Rust,
     /// A header for C++17
     Cpp,
-    /// JSON for programs that read it at start
+    /// JSON for programs that load it at start
     Json,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     if let Some(found) = schedule.anomalies.iter().find(|found| is_wrong(found)) {
         return Err(because(loaded.told(found)));
     }
-    // A table of what does not hold is worse than none, and so is one without a place for each handle.
+    // An unproved table is worse than none, and so is one that lacks a handle.
     schedule.check()?;
     let infos = loaded.repository.infos().iter();
     if let Some(left_out) =
@@ -40,7 +40,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     }
     let enforceable = DispatchTable::from(&schedule).enforceable();
     enforceable.map_err(|error| because(error.to_string()))?;
-    // Where steps on other nodes release jobs, only `analyse` of all nodes proves deadlines.
+    // If steps on other nodes release jobs, only the analysis of all nodes proves deadlines.
     if !unproved && !loaded.is_fed {
         prove(&loaded, &schedule)?;
     }
@@ -179,7 +179,7 @@ fn cpp(schedule: &Schedule) -> String {
     out
 }
 
-/// A literal of C++. The rest of UTF-8 stands for itself.
+/// Returns a C++ literal. UTF-8 outside ASCII is kept.
 fn cpp_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -194,7 +194,7 @@ fn cpp_text(text: &str) -> String {
     out + "\""
 }
 
-/// The table as JSON; `measure`: a server that reads it measures.
+/// Returns the table as JSON; with `measure`, a server that loads it measures.
 pub(super) fn document(schedule: &Schedule, measure: bool) -> Result<String, Failed> {
     let operations = schedule.assignments.iter().map(|row| {
         json!({

@@ -1,6 +1,5 @@
-//! Tables of files beyond operations and who calls whom: servers and their requests, critical sections, and how
-//! execution times
-//! are spread.
+//! Tables of files beyond operations and calls: servers and their requests, critical sections, and distributions of
+//! execution times.
 
 use std::collections::HashMap;
 
@@ -14,15 +13,15 @@ use oxorb_sched::{Repository, Schedule, Task};
 use super::system::Named;
 use oxorb_terminal::output::{Failed, because};
 
-/// Execution times of an operation, as far as a file tells how often it takes how long.
+/// Distribution of an operation's execution times, as far as the file declares it.
 pub(super) enum Times {
-    /// Share of the executions that take no longer than the typical time.
+    /// Fraction of the executions that take at most the typical time.
     Share(f64),
     /// Times with their probabilities.
     Points(Vec<(Nanos, f64)>),
 }
 
-/// Server of a file.
+/// Server declared in a file.
 pub(super) struct ServerSaid {
     pub(super) name: Named,
     pub(super) server: Server,
@@ -35,14 +34,14 @@ pub(super) struct Request {
     pub(super) said: Characteristics,
 }
 
-/// Critical section, until all operations are known.
+/// Critical section, to be resolved once all operations are known.
 pub(super) struct Lock {
     pub(super) operation: Named,
     pub(super) resource: String,
     pub(super) longest: Nanos,
 }
 
-/// All of it.
+/// Extra tables of all files.
 #[derive(Default)]
 pub(super) struct Extra {
     pub(super) servers: Vec<ServerSaid>,
@@ -52,7 +51,7 @@ pub(super) struct Extra {
 }
 
 impl Extra {
-    /// Adds critical sections and checks what requests wait in, once all operations are known.
+    /// Adds critical sections and checks the requests of servers, once all operations are known.
     pub(super) fn settle(&self, repository: &mut Repository) -> Result<(), Failed> {
         for lock in &self.locks {
             let (name, place) = &lock.operation;
@@ -91,7 +90,7 @@ impl Extra {
         Ok(())
     }
 
-    /// Lets the tasks of servers delay others as their kind does.
+    /// Makes the tasks of servers delay others according to their kind.
     pub(super) fn charge(&self, schedule: &mut Schedule) -> Result<(), Failed> {
         for said in &self.servers {
             let (name, place) = &said.name;
@@ -106,7 +105,7 @@ impl Extra {
                     task.dispatching == Dispatching::Deadline && model == DispatchModel::Urgency
                 }
                 Kind::Deferrable => task.dispatching == Dispatching::Static,
-                // Elsewhere something less urgent could begin between two chunks of its capacity.
+                // In other models, a less urgent task could start between two chunks of its capacity.
                 Kind::Sporadic => {
                     task.dispatching == Dispatching::Static && model == DispatchModel::Urgency
                 }
@@ -132,7 +131,7 @@ impl Extra {
         Ok(())
     }
 
-    /// The requests of a server, as tasks.
+    /// Returns the requests of a server as tasks.
     pub(super) fn requests_of(&self, server: &str) -> Vec<Task> {
         let of = self.requests.iter().filter(|request| request.server.0 == server);
         of.map(|request| {
@@ -147,7 +146,7 @@ impl Extra {
         .collect()
     }
 
-    /// The distribution of one request of each task, with what it calls at worst and the costs of dispatching.
+    /// Returns the distribution of one request of each task, including its calls at worst and the costs of dispatching.
     pub(super) fn distributions(
         &self,
         repository: &Repository,

@@ -1,4 +1,4 @@
-//! `oxorb sched analyse` and `check` of several nodes: verdicts of each, and of the flows over them.
+//! `oxorb sched analyse` and `check` of several nodes: verdicts on each, and on the flows across them.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ pub(super) fn found(loaded: &Loaded, how: &How) -> Result<Found, Failed> {
     Ok(Found { json: as_json(loaded, &analysed, safe), text: as_text(loaded, &analysed), safe })
 }
 
-/// Says what is wrong with the files, without proving anything.
+/// Reports errors of the files, without proving anything.
 pub(super) fn check(loaded: &Loaded, how: &How, format: Format) -> Done {
     let analysed = system::analyse(loaded, how)?;
     let findings: Vec<(bool, String)> = analysed
@@ -63,7 +63,7 @@ pub(super) fn check(loaded: &Loaded, how: &How, format: Format) -> Done {
     if good { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// Returns the objections to the schedule of a node, each with whether it makes the files wrong.
+/// Returns the objections to the schedule of a node, each with whether it is an error.
 fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, String)> {
     let anomalies = schedule.anomalies.iter();
     let mut findings: Vec<_> =
@@ -75,7 +75,7 @@ fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, Strin
     findings
 }
 
-/// Steps count with their flows.
+/// Reports whether all flows and critical tasks are proved; steps are judged by their flows.
 fn is_safe(analysed: &Analysed) -> bool {
     let nodes = analysed.found.resources.iter();
     let mut verdicts = nodes.zip(&analysed.found.verdicts).flat_map(|(node, found)| {
@@ -156,7 +156,7 @@ fn verdict(flow: &Flow, end: &EndToEnd) -> String {
     }
 }
 
-/// The place of a step's node, its tasks, and its place among them.
+/// Returns the index of a step's node, its tasks, and its index among them.
 fn place<'a>(
     loaded: &Loaded,
     analysed: &'a Analysed,

@@ -1,4 +1,4 @@
-//! Options of most verbs: the operations to look at, and their scheduling.
+//! Options of most verbs: the operations, and their scheduling.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::load::{self, Loaded};
 use super::{order, overheads, remote, set};
 use oxorb_terminal::output::Failed;
 
-/// Operations to look at, and their strategy.
+/// Operations, and their strategy.
 #[derive(clap::Args)]
 pub(crate) struct Source {
     /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
@@ -26,44 +26,45 @@ pub(crate) struct Source {
 /// Scheduling of the operations.
 #[derive(clap::Args)]
 pub(crate) struct How {
-    /// Look for included IDL files in DIR, too
+    /// Search DIR for included IDL files, too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(super) include: Vec<PathBuf>,
-    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; else what the file says, else MUF
+    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; default: as the file declares, or else MUF
     #[arg(long, value_name = "NAME")]
     pub(super) strategy: Option<Strategy>,
-    /// Preemption: urgency, band or non-preemptive; else what the file says, else band
+    /// Preemption: urgency, band or non-preemptive; default: as the file declares, or else band
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<DispatchModel>,
-    /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
+    /// Usable thread priorities, lowest and highest; default: as the file declares, or else 1 to 99
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
     pub(super) priorities: Option<(i32, i32)>,
-    /// Time between looks at the laxity of running jobs, with full preemption; else what the file says, else 100 us
+    /// Time between two checks of the laxity of running jobs, with full preemption; default: as the file declares, or
+    /// else 100 us
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) step: Option<Nanos>,
-    /// Time to take a request off its queue; else what the file says, else 0
+    /// Time to take a request off its queue; default: as the file declares, or else 0
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) dispatch: Option<Nanos>,
-    /// Time of a context switch; else what the file says, else 0
+    /// Time of a context switch; default: as the file declares, or else 0
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) switch: Option<Nanos>,
-    /// File with the costs of dispatching that `oxorb doctor --measure --format json` wrote; --dispatch and
-    /// --switch go before it
+    /// File with the costs of dispatching, as written by `oxorb doctor --measure --format json`; --dispatch and
+    /// --switch override it
     #[arg(long, value_name = "FILE")]
     pub(super) overheads: Option<PathBuf>,
-    /// Protocol by which operations share what they lock: PIP, PCP, SRP or NPP; else what the file says, else PIP
+    /// Locking protocol for shared resources: PIP, PCP, SRP or NPP; default: as the file declares, or else PIP
     #[arg(long, value_name = "NAME")]
     pub(super) locking: Option<Protocol>,
-    /// Find static priorities under which all deadlines are proved, if there are any (Audsley), in the place
-    /// of the strategy's
+    /// Replace the strategy's priorities by static priorities under which all deadlines are proved, if any exist
+    /// (Audsley)
     #[arg(long)]
     pub(super) optimal: bool,
-    /// Look at this node or link alone, where the files have several
+    /// Restrict to this node or link, if the files have several
     #[arg(long, value_name = "NAME")]
     pub(super) node: Option<String>,
 }
 
-/// Thread priorities, least and most, unless somebody says others.
+/// Default thread priorities, lowest and highest.
 pub(super) const RANGE: (i32, i32) = (1, 99);
 
 pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
@@ -87,7 +88,7 @@ impl Source {
 }
 
 impl How {
-    /// Reads files, for one node alone if so asked.
+    /// Reads files; keeps one node alone if requested.
     pub(super) fn load(&self, files: &[PathBuf]) -> Result<Loaded, Failed> {
         let mut loaded = load::load(files, &self.include)?;
         if let Some(protocol) = self.locking.or(loaded.asked.locking) {
@@ -141,7 +142,7 @@ impl How {
         Ok(schedule)
     }
 
-    /// Gives a schedule the costs of dispatching that are asked for.
+    /// Sets the requested costs of dispatching in a schedule.
     pub(super) fn charge(&self, schedule: &mut Schedule, asked: &set::Asked) -> Result<(), Failed> {
         let usual = Overheads::default();
         let measured = match &self.overheads {
@@ -163,7 +164,7 @@ impl How {
     }
 }
 
-/// The place of the operation that an error is about; rings are told at the first of theirs.
+/// Returns the place of the operation that an error concerns; for a cycle, that of its first operation.
 pub(super) fn place_of<'l>(loaded: &'l Loaded, error: &oxorb_sched::Error) -> Option<&'l str> {
     use oxorb_sched::Error;
     loaded.place(match error {
@@ -176,10 +177,10 @@ pub(super) fn place_of<'l>(loaded: &'l Loaded, error: &oxorb_sched::Error) -> Op
 /// Treatment of late jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum LateJobs {
-    /// Late jobs keep their place
+    /// Late jobs keep their position
     #[default]
     Keep,
-    /// Late jobs run behind all that can be in time
+    /// Late jobs run after all jobs that can be in time
     Demote,
     /// Late jobs are dropped unless they have begun
     Drop,

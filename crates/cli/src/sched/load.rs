@@ -1,6 +1,5 @@
-//! Operations from files: task sets as TOML, annotations in IDL, and models in AADL. All feed one repository, and
-//! every problem has its
-//! place.
+//! Operations from files: task sets in TOML, annotations in IDL, and AADL models. All are entered in one repository,
+//! and each problem is reported with its place.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,20 +15,20 @@ use oxorb_terminal::output::{Failed, because};
 /// Contents of the files.
 pub(super) struct Loaded {
     pub(super) repository: Repository,
-    /// Scheduling that `[schedule]` of a file asks for, unless options say otherwise.
+    /// Scheduling declared by `[schedule]` of a file; options override it.
     pub(super) asked: set::Asked,
-    /// Nodes on which operations run, if not all on one processor.
+    /// Nodes that run operations, unless a single processor runs all.
     pub(super) system: System,
     /// Servers, critical sections and distributions of times.
     pub(super) extra: Extra,
-    /// Whether it is one of several nodes, and its jobs begin when others are done elsewhere.
+    /// Whether it is one of several nodes, with jobs that are released by the completion of jobs elsewhere.
     pub(super) is_fed: bool,
     /// Place of each operation: `file:line:column`.
     places: HashMap<String, String>,
     calls: Vec<Call>,
 }
 
-/// Call or event, until all operations are known.
+/// Call or event, to be resolved once all operations are known.
 pub(super) struct Call {
     pub(super) from: (String, String),
     pub(super) to: (String, String),
@@ -37,7 +36,7 @@ pub(super) struct Call {
     pub(super) kind: CallKind,
 }
 
-/// Reads files, by their ending: `.idl`, `.aadl`, or else TOML.
+/// Reads files, by extension: `.idl`, `.aadl`, anything else as TOML.
 pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Failed> {
     let mut loaded = Loaded::of(Repository::new());
     let (idl, rest): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -75,7 +74,7 @@ fn ends(file: &Path, with: &str) -> bool {
 }
 
 impl Loaded {
-    /// Operations that come from no file.
+    /// Returns operations that come from no file.
     pub(super) fn of(repository: Repository) -> Loaded {
         Loaded {
             repository,
@@ -88,7 +87,7 @@ impl Loaded {
         }
     }
 
-    /// Adds an operation that is declared at `place`.
+    /// Adds an operation declared at `place`.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -106,7 +105,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Keeps where a name is declared, once.
+    /// Records where a name is declared; rejects a second declaration.
     pub(super) fn claim(&mut self, name: &str, place: String) -> Result<(), Failed> {
         if let Some(first) = self.places.get(name) {
             let error = oxorb_sched::Error::DuplicateName(name.into());
@@ -127,7 +126,7 @@ impl Loaded {
                 found.map_err(|error| because(format!("{place}: {error}")))
             };
             let (from, to) = (find(&call.from)?, find(&call.to)?);
-            // The one that depends is the caller of a call, and the receiver of an event.
+            // The dependent operation is the caller of a call, and the receiver of an event.
             let (dependent, on) = match call.kind {
                 CallKind::TwoWay => (from, to),
                 CallKind::OneWay => (to, from),
@@ -138,7 +137,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// The operations of one node alone.
+    /// Returns the operations of one node alone.
     pub(super) fn only(mut self, node: &str) -> Result<Loaded, Failed> {
         let at = self.system.find(node)?;
         self.repository = self.system.only(&self.repository, at)?;
@@ -148,7 +147,7 @@ impl Loaded {
         Ok(self)
     }
 
-    /// Refuses what is spread over several nodes.
+    /// Rejects operations that are spread over several nodes.
     pub(super) fn on_one_processor(&self) -> Result<(), Failed> {
         match self.system.is_empty() {
             true => Ok(()),
@@ -163,7 +162,7 @@ impl Loaded {
         self.places.get(name).map(String::as_str)
     }
 
-    /// A finding with the place of what it is about.
+    /// Returns a finding with the place of its subject.
     pub(super) fn told(&self, found: &Anomaly) -> String {
         let operation = found.operation.as_deref();
         match operation.and_then(|name| self.place(name)) {
@@ -173,7 +172,7 @@ impl Loaded {
     }
 }
 
-/// Whether a finding makes a set wrong.
+/// Reports whether a finding makes a set invalid.
 pub(super) fn is_wrong(found: &Anomaly) -> bool {
     found.severity <= Severity::Error
 }

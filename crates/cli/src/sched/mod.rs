@@ -1,4 +1,4 @@
-//! `oxorb sched`: what runs when, known before it runs.
+//! `oxorb sched`: schedules operations, and analyses the schedule before it runs.
 
 mod aadl;
 mod admission;
@@ -34,7 +34,7 @@ use oxorb_terminal::output::{Done, Format};
 /// Verbs of `oxorb sched`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Say what is wrong with a set of operations
+    /// Report errors in a set of operations
     #[command(
         after_help = "Tells unknown names, rings of calls, operations without a rate or with more work than time, and too few \
         thread priorities; fails if there is an error. docs/scheduling.md describes the files.\n\n\
@@ -47,7 +47,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Prove that deadlines are met, or say which are not and why
+    /// Prove that deadlines are met, or report which ones are not and why
     #[command(
         after_help = "Fails unless every critical deadline is proved, and on errors of `check`. Critical are all operations under RMS, DM, EDF \
         and MLF; those of criticality HIGH and VERY_HIGH under MUF and RMS+MLF, or all if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
@@ -68,7 +68,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Show how operations run from the moment at which all arrive together
+    /// Simulate operations from a simultaneous release of all
     #[command(
         after_help = "Examples:\n  oxorb sched simulate tasks.toml --strategy MUF --late demote\n  \
         oxorb sched simulate tasks.toml --csv summary.csv --jobs jobs.csv\n  \
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Plot(simulate::PlotArgs),
     /// Serve the scheduling service of TAO's IDL to clients of any ORB
     Serve(serve::Args),
-    /// Make a scheduling service know operations from files, or a server that runs admit them
+    /// Load operations from files into a scheduling service, or have a running server admit them
     #[command(
         after_help = "What the service knows besides stays. Deadlines, jitter, blocking and offsets stay behind: RtecScheduler has \
         no fields for them.\n\nExamples:\n  oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  \
@@ -90,7 +90,7 @@ pub(crate) enum Command {
         oxorb sched load tasks.toml --server corbaloc::radar:5000      (admits all of them there, or none)"
     )]
     Load(remote::LoadArgs),
-    /// Ask a server that runs to admit an operation, an object, a POA or a client
+    /// Ask a running server to admit an operation, an object, a POA or a client
     #[command(
         after_help = "The server analyses it with all that it has admitted, and answers: guaranteed, best effort, or refused with the \
         operation that would miss its deadline. It holds everybody to what was said by a budget. Fails unless it is admitted. docs/admission.md \
@@ -98,18 +98,18 @@ pub(crate) enum Command {
         oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
     )]
     Admit(admission::AdmitArgs),
-    /// Let somebody go that a server has admitted
+    /// Release work that a server has admitted
     #[command(
         after_help = "Example:\n  oxorb sched release client 10.0.0.7 --server corbaloc::radar:5000"
     )]
     Release(admission::ReleaseArgs),
-    /// List whom a server has admitted, and what each has used of its budget
+    /// List the work that a server has admitted, and the use of each budget
     #[command(after_help = "Example:\n  oxorb sched admitted --server corbaloc::radar:5000")]
     Admitted(admission::AdmittedArgs),
     /// List the operations of a scheduling service, with their priorities if it has computed them
     #[command(after_help = "Example:\n  oxorb sched list --at corbaname::host#ScheduleService")]
     List(remote::ListArgs),
-    /// Let a scheduling service compute
+    /// Make a scheduling service compute its schedule
     #[command(
         after_help = "Fails if there is no schedule, or an operation that it cannot schedule.\n\nExample:\n  \
         oxorb sched compute --priorities 10,40 --at corbaname::host#ScheduleService"
@@ -127,14 +127,14 @@ pub(crate) enum Command {
         /// Language of the table
         #[arg(long, value_enum, default_value_t)]
         language: emit::Language,
-        /// Emit the table of a schedule whose critical deadlines are not all proved, too
+        /// Emit the table even if not all critical deadlines are proved
         #[arg(long)]
         unproved: bool,
-        /// File to write, instead of standard output
+        /// File to write; default: standard output
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Run an application, measure what its operations take, and feed that back into the task set
+    /// Run an application, measure its operations, and write the times into the task set
     #[command(
         after_help = "The application is any server of OxORB; it enforces the schedule and measures processor time while it runs. \
         Clients, yours or its own, have to call it meanwhile. Calls between its operations are found, too.\n\nExamples:\n  \
@@ -142,7 +142,7 @@ pub(crate) enum Command {
         oxorb sched calibrate tasks.toml --server corbaloc::radar:5000"
     )]
     Calibrate(calibrate::Args),
-    /// Watch a server: for every operation what was proved beside what is measured
+    /// Watch a server: proved and measured times of every operation
     #[command(
         after_help = "The server measures: measure = true in [schedule] of its configuration file, or RunTimeScheduler::measure.\n\n\
         Examples:\n  oxorb sched watch tasks.toml --server corbaloc::radar:5000\n  \

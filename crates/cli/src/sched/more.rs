@@ -1,4 +1,4 @@
-//! Notes of `oxorb sched analyse` on a task beside its verdict.
+//! Notes of `oxorb sched analyse` on a task, in addition to its verdict.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ use super::analyse::{What, mark};
 use super::load::Loaded;
 use oxorb_terminal::output::Failed;
 
-/// Notes on tasks, by their places; empty where nobody asked.
+/// Notes on tasks, by index; empty if not requested.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// The longest execution time with which all holds.
+    /// Longest execution time with which all deadlines hold.
     longest: Vec<Option<Nanos>>,
-    /// The shortest period with which all holds.
+    /// Shortest period with which all deadlines hold.
     shortest: Vec<Option<Nanos>>,
-    /// Growth of all execution times, in thousandths.
+    /// Feasible growth of all execution times, in thousandths.
     scale: Option<u64>,
     /// Bounds on the probability of a miss.
     chances: Vec<Option<f64>>,
-    /// Bounds on how soon jobs are done: always, and once the system has come to rest after its start.
+    /// Lower bounds on completion times of jobs: always, and once the system has settled after its start.
     best: Vec<(Nanos, Nanos)>,
     asked_for_room: bool,
 }
@@ -48,7 +48,7 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Returns what follows the verdict of a task in its line.
+    /// Returns the text after a task's verdict in its line.
     pub(super) fn of_task(&self, at: usize) -> String {
         let mut out = String::new();
         if let Some((best, later)) = self.best.get(at).filter(|(best, _)| *best > 0) {
@@ -111,7 +111,7 @@ impl Notes {
     }
 }
 
-/// The modes of mixed criticality, as lines.
+/// Returns the modes of mixed criticality, as lines.
 pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::Verdict]) -> String {
     let mut out = String::from(
         "\nmixed criticality (AMC-rtb): without an overrun, then with overruns, when what has none declared is dropped\n",

@@ -1,4 +1,4 @@
-//! Costs of dispatching that `oxorb doctor --measure` found on the host.
+//! Costs of dispatching, as measured on the host by `oxorb doctor --measure`.
 
 use std::path::Path;
 
@@ -20,9 +20,8 @@ struct Row {
     switch_ns: Option<Nanos>,
 }
 
-/// Reads `{"overheads": {"dispatch_ns": 5000, "switch_ns": 3000}}`, with whatever else is in the document; or the
-/// same in one
-/// of its members, as a report of several measurements has it.
+/// Reads `{"overheads": {"dispatch_ns": 5000, "switch_ns": 3000}}`, at the top level of the document or in one of its
+/// members, as in a report of several measurements. Ignores all other members.
 pub(super) fn read(file: &Path) -> Result<Measured, Failed> {
     let text = crate::input::file(file, "measured overheads").map_err(because)?;
     let read: Result<serde_json::Value, _> = serde_json::from_str(&text);

@@ -1,5 +1,5 @@
-//! `oxorb sched simulate --paper`: Table 1 of paper 3 under its four strategies, constructed as TAO did and event by
-//! event.
+//! `oxorb sched simulate --paper`: Table 1 of paper 3 under its four strategies, both constructed as by TAO and event
+//! by event.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, pri
 
 const STRATEGIES: [Strategy; 4] = [Strategy::MUF, Strategy::MLF, Strategy::EDF, Strategy::RMS];
 
-/// Forms, as folders are called.
+/// Simulation forms, by folder name.
 const FORMS: [&str; 3] = ["constructed", "events", "events-demoting"];
 
 pub(super) fn run(out: Option<&Path>, format: Format) -> Done {
@@ -69,7 +69,7 @@ fn one(strategy: Strategy, form: &str) -> Result<Run, Failed> {
     Ok(Run::of(strategy.name, set, timeline))
 }
 
-/// Holds the claims of paper 3 against the numbers.
+/// Compares the claims of paper 3 with the numbers.
 fn claims(forms: &[(&str, Vec<Run>)]) -> String {
     let mut out = format!("\n{STRONG}what the paper says{STRONG:#}\n");
     for (form, runs) in forms {
@@ -102,7 +102,7 @@ fn only_muf(runs: &[Run]) -> bool {
 
 fn others_miss(runs: &[Run]) -> bool {
     runs[1..].iter().all(|run| {
-        // The critical ones come last, the slowest first.
+        // The critical operations come last, the slowest first.
         run.found[4..7].iter().all(|one| one.missed > 0)
     })
 }

@@ -1,4 +1,4 @@
-//! `oxorb sched load`, `list`, `compute`, and `--at`: a scheduling service elsewhere, of any ORB.
+//! `oxorb sched load`, `list`, `compute`, and `--at`: a remote scheduling service of any ORB.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,19 +17,20 @@ use super::load::{self, Loaded, is_wrong};
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print_json};
 
-/// Service to ask, and the time to wait for it.
+/// Service to call, and the time limit.
 #[derive(clap::Args)]
 pub(crate) struct At {
-    /// A scheduling service: IOR:, corbaloc:, corbaname: or file:
+    /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, visible_alias = "ref", value_name = "URL")]
     at: Option<String>,
-    /// Milliseconds a connection or a call to the service may take
+    /// Time limit of a connection or a call to the service in milliseconds
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
 
 impl At {
-    /// An ORB, and the service: that of `--at`, or else of -ORBInitRef, or else what the name server knows by the name.
+    /// Returns an ORB, and the service: that of `--at`, or else of -ORBInitRef, or else the one bound in the name
+    /// server.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
         let timeout = Duration::from_millis(self.timeout);
         let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
@@ -59,7 +60,7 @@ fn usual(orb: &Orb) -> Result<Remote, Failed> {
     }
 }
 
-/// Fetches what a service holds, in the place of files.
+/// Fetches the operations of a service, in place of files.
 pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
     let (_orb, remote) = at.connect()?;
     let repository = remote.repository()?;
@@ -77,15 +78,15 @@ pub(crate) struct LoadArgs {
     /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Look for included IDL files in DIR, too
+    /// Search DIR for included IDL files, too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Load the operations of this node, where the files have several
+    /// Load the operations of this node only, if the files have several
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
     #[command(flatten)]
     at: At,
-    /// Admit them to the server there instead: corbaloc::HOST:PORT, or any reference to its object OxorbAdmission
+    /// Have this server admit them instead: corbaloc::HOST:PORT, or any reference to its object OxorbAdmission
     #[arg(long, value_name = "URL", conflicts_with = "at")]
     server: Option<String>,
     /// Output format
@@ -267,7 +268,7 @@ fn type_name(info_type: InfoType) -> &'static str {
 /// Arguments of `oxorb sched compute`.
 #[derive(clap::Args)]
 pub(crate) struct ComputeArgs {
-    /// Thread priorities that may be used, least and most
+    /// Usable thread priorities, lowest and highest
     #[arg(long, value_name = "MIN,MAX", value_parser = range, default_value = "1,99")]
     priorities: (i32, i32),
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! A task set with what was measured, otherwise as its author wrote it.
+//! Task sets updated with measured times, otherwise as their author wrote them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ struct Edge {
     to: String,
 }
 
-/// Writes the one TOML file among those that were read, with new times, and with the calls that it did not know.
+/// Writes the only TOML file among the input files, with new times, and with the calls that it lacked.
 pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out: &Path) -> Done {
     let mut sets =
         files.iter().filter(|file| file.extension().is_none_or(|ending| ending != "idl"));
@@ -68,7 +68,7 @@ fn rewritten(text: &str, found: &[Found], calls: &[CallCount]) -> Result<String,
             }
         }
         if !missing.is_empty() {
-            // After the line of the name: what follows on it stays.
+            // Inserted after the line of the name; the rest of that line is kept.
             let line = text[operation.name.span().end..].find('\n');
             let end = line.map_or(text.len(), |at| operation.name.span().end + at);
             edits.push((end..end, missing));

@@ -31,14 +31,14 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     how: How,
-    /// Serve the face of run time: what the files declare is the table, and clients change nothing
+    /// Serve the run-time interface: the files' operations are the table, and clients change nothing
     #[arg(long, requires = "files")]
     run_time: bool,
-    /// File in which to keep what clients declare; made unless it is there. What files declare takes the place of what it
-    /// holds under the same names
+    /// File that stores the clients' declarations; created if missing. Declarations of FILES replace stored ones of the
+    /// same names
     #[arg(long, value_name = "FILE", conflicts_with = "run_time")]
     state: Option<PathBuf>,
-    /// Port to listen on; references outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references outlive the process if it is always the same; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -46,8 +46,8 @@ pub(crate) struct Args {
     /// Refuse every change by clients
     #[arg(long)]
     read_only: bool,
-    /// Bind the service in the Naming Service until it ends, as NAME, or as ScheduleService, where TAO's
-    /// clients look for it
+    /// Bind the service in the Naming Service until it ends, as NAME; default: ScheduleService, where TAO's clients
+    /// look for it
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = INITIAL_NAME)]
     bind: Option<String>,
     /// Write the reference to FILE, too
@@ -59,12 +59,12 @@ pub(crate) struct Args {
     /// Most dependencies of all operations together
     #[arg(long, value_name = "N", default_value_t = Limits::default().dependencies)]
     max_dependencies: usize,
-    /// Output format; JSON is one line when it serves, and one for each refusal
+    /// Output format; JSON writes one line when serving starts, and one for each refusal
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(super) fn run(args: Args) -> Done {
     let loaded = match args.files.as_slice() {
         [] => Loaded::of(oxorb_sched::Repository::new()),
@@ -144,7 +144,7 @@ impl Args {
             None => Scheduling::with_limits(service, self.limits()),
         };
         if !loaded.repository.is_empty() {
-            // What cannot be scheduled can be mended by those who declare the rest.
+            // Later declarations of clients may make the set schedulable.
             let computed = scheduling.change(|service| {
                 service.merge(&loaded.repository)?;
                 Ok(self.compute(service, loaded))
@@ -187,7 +187,8 @@ fn bind(orb: &Orb, name: &str, scheduler: &SchedulerRef) -> Done {
     Ok(names.register(orb, name, scheduler)?)
 }
 
-/// Says what clients only know as an empty exception. That a name is there already is how they begin: they look it up then.
+/// Reports a refusal; clients only receive an empty exception. Omits names that exist already: clients begin that way,
+/// and then look the name up.
 fn told(format: Format, operation: &str, refusal: &Refusal) {
     if matches!(refusal, Refusal::Scheduling(Error::DuplicateName(_))) {
         return;

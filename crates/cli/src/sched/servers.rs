@@ -12,11 +12,11 @@ use super::analyse::mark;
 use super::extra::ServerSaid;
 use super::load::Loaded;
 
-/// A server and its requests, analysed.
+/// Server and its analysed requests.
 pub(super) struct Served<'l> {
     said: &'l ServerSaid,
     requests: Vec<Task>,
-    /// The longest time from arrival to end; `None` without a bound.
+    /// Longest time from arrival to completion; `None` if unbounded.
     longest: Option<Nanos>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn analyse(loaded: &Loaded, schedule: &Schedule) -> Report {
     report
 }
 
-/// The verdict on a server itself, which does not wait for what it kept of the period before.
+/// Returns the verdict on a server itself, which does not wait for capacity kept from the period before.
 fn own_verdict(schedule: &Schedule, said: &ServerSaid) -> Option<Verdict> {
     let tasks = &schedule.tasks.tasks;
     let place = tasks.iter().position(|task| task.name == said.name.0)?;
@@ -55,12 +55,12 @@ fn own_verdict(schedule: &Schedule, said: &ServerSaid) -> Option<Verdict> {
     Some(analysis::analyse_one(&set, place))
 }
 
-/// The response of a server itself, if its capacity is proved in each period.
+/// Returns the response time of a server itself, if its capacity is proved in each period.
 fn own_response(schedule: &Schedule, said: &ServerSaid) -> Option<Nanos> {
     let verdict = own_verdict(schedule, said)?;
     match (verdict.outcome, said.server.kind) {
         (Outcome::Meets, Kind::ConstantBandwidth) => Some(said.server.period),
-        // The demand test proves that it is in time, and no more.
+        // The demand test proves only that it is in time.
         (Outcome::Meets, _) => Some(verdict.response.unwrap_or(said.server.period)),
         _ => None,
     }
@@ -71,7 +71,7 @@ impl Served<'_> {
         self.longest.is_some_and(|longest| longest <= request.deadline)
     }
 
-    /// Whether all its requests are proved.
+    /// Reports whether all its requests are proved.
     pub(super) fn is_proved(&self) -> bool {
         self.requests.iter().all(|request| self.meets(request))
     }

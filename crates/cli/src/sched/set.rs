@@ -1,4 +1,4 @@
-//! Task sets as TOML; `docs/scheduling.md` describes them.
+//! Task sets in TOML; `docs/scheduling.md` describes them.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::load::{Call, Loaded};
 use super::system::{Flow, Node};
 use oxorb_terminal::output::{Failed, because};
 
-/// Scheduling that a set asks for.
+/// Scheduling declared by a set.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) strategy: Option<Strategy>,
@@ -89,10 +89,10 @@ struct Operation {
     node: Text,
     bcet: Text,
     overrun: Text,
-    /// Requests in any window of a period.
+    /// Requests within any window of one period.
     burst: Option<u32>,
     distance: Text,
-    /// Share of the executions that take no longer than `typical`.
+    /// Fraction of the executions that take at most `typical`.
     usual: Option<Spanned<f64>>,
     times: Option<Spanned<Vec<(String, f64)>>>,
     server: Text,
@@ -124,7 +124,7 @@ struct NodeSaid {
     strategy: Text,
     model: Text,
     priorities: Option<(i32, i32)>,
-    /// Operations of it that do not say so themselves, because they are in IDL.
+    /// Operations of the node that do not declare it themselves, because they are in IDL.
     #[serde(default)]
     operations: Vec<Spanned<String>>,
 }
@@ -171,7 +171,7 @@ fn once() -> u32 {
     1
 }
 
-/// A file and its text, to tell places.
+/// File and its text, for places in messages.
 struct Source<'a> {
     file: &'a Path,
     text: &'a str,
@@ -210,7 +210,7 @@ impl Source<'_> {
         }
     }
 
-    /// Bits in a second.
+    /// Returns a rate in bits per second.
     fn rate(&self, text: &Text) -> Result<Option<u64>, Failed> {
         let Some(text) = text else {
             return Ok(None);
@@ -334,7 +334,7 @@ fn servers(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Fa
     Ok(())
 }
 
-/// An operation whose requests wait in a server.
+/// Adds an operation whose requests wait in a server.
 fn request(
     source: &Source<'_>,
     operation: &Operation,

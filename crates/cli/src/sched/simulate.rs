@@ -15,13 +15,13 @@ use super::how::{How, LateJobs, duration};
 use super::paper;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 
-/// Origin of timelines.
+/// Method of computing timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum Form {
-    /// A clock goes from event to event
+    /// Discrete-event simulation
     #[default]
     Events,
-    /// Timelines as TAO's scheduling service constructed them for paper 3
+    /// Timelines as constructed by TAO's scheduling service for paper 3
     Constructed,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Args {
 /// Options of a simulation.
 #[derive(clap::Args)]
 pub(crate) struct What {
-    /// Origin of the timeline
+    /// Method of computing the timeline
     #[arg(long, value_enum, default_value_t)]
     form: Form,
-    /// Treatment of late jobs, event by event
+    /// Treatment of late jobs, with the form `events`
     #[arg(long, value_enum, default_value_t)]
     late: LateJobs,
-    /// Jobs are released for so long; else until everything repeats
+    /// Time for which jobs are released; default: until the schedule repeats
     #[arg(long, value_name = "TIME", value_parser = duration)]
     frame: Option<Nanos>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct PlotArgs {
     how: How,
     #[command(flatten)]
     what: What,
-    /// Strategies side by side
+    /// Strategies to compare
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "MUF,MLF,EDF,RMS")]
     compare: Vec<Strategy>,
     /// Folder for the pictures
@@ -139,7 +139,7 @@ impl What {
     }
 }
 
-/// Simulation under a name.
+/// Named simulation.
 pub(super) struct Run {
     pub(super) name: String,
     pub(super) set: TaskSet,
@@ -157,10 +157,10 @@ impl Run {
     }
 }
 
-/// File, title, unit, and the number that is drawn.
+/// File, title, unit, and the number to draw.
 type Picture = (&'static str, &'static str, &'static str, fn(&TaskStatistics) -> f64);
 
-/// Writes a timeline for each run, latency, laxity and missed deadlines of all side by side (as Figures 19 to 21), and the
+/// Writes a timeline for each run, comparisons of latency, laxity and missed deadlines (as Figures 19 to 21), and the
 /// numbers.
 pub(super) fn draw(out: &Path, runs: &[Run]) -> Done {
     std::fs::create_dir_all(out).map_err(|error| because(format!("{}: {error}", out.display())))?;

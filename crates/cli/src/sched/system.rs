@@ -1,4 +1,4 @@
-//! Several nodes, links between them, and flows over them, as files declare them.
+//! Several nodes, links between them, and flows across them, as declared in files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::load::Loaded;
 use super::set::Asked;
 use oxorb_terminal::output::{Failed, because};
 
-/// A name, and where it stands.
+/// Name and its place.
 pub(super) type Named = (String, String);
 
 /// Nodes and flows of the files.
@@ -21,23 +21,23 @@ pub(super) type Named = (String, String);
 pub(super) struct System {
     pub(super) nodes: Vec<Node>,
     pub(super) flows: Vec<Flow>,
-    /// Operation or message, and the node or link that it says it is on.
+    /// Operation or message, and the node or link declared for it.
     pub(super) on: Vec<(String, Named)>,
-    /// Messages that say how long they are and not how long they take.
+    /// Messages that declare a length and no transmission time.
     pub(super) octets: HashMap<String, u64>,
-    /// Place of the node of each operation.
+    /// Node index of each operation.
     placed: HashMap<String, usize>,
 }
 
-/// A processor or a link.
+/// Processor or link.
 pub(super) struct Node {
     pub(super) name: Named,
     pub(super) asked: Asked,
-    /// Bits in a second, if it is a link and says so.
+    /// Declared bits per second of a link; the outer `None` stands for a processor.
     pub(super) link: Option<Option<u64>>,
 }
 
-/// Steps that follow one another.
+/// Flow: steps that follow one another.
 pub(super) struct Flow {
     pub(super) name: Named,
     pub(super) steps: Vec<Named>,
@@ -50,7 +50,7 @@ fn wrong(place: &str, why: impl std::fmt::Display) -> Failed {
 }
 
 impl System {
-    /// Whether the files know one processor only.
+    /// Reports whether the files declare one processor only.
     pub(super) fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.flows.is_empty()
     }
@@ -60,7 +60,7 @@ impl System {
         found.ok_or_else(|| wrong(place, format!("no node or link is called {name:?}")))
     }
 
-    /// Puts operations in their places, and gives the steps of flows their periods and deadlines, once all is known.
+    /// Assigns operations to nodes, and periods and deadlines to the steps of flows, once all files are read.
     pub(super) fn settle(
         &mut self,
         repository: &mut Repository,
@@ -107,7 +107,7 @@ impl System {
         Ok(())
     }
 
-    /// Returns the time that messages take.
+    /// Returns the transmission time of messages.
     fn time(
         &self,
         repository: &mut Repository,
@@ -133,7 +133,7 @@ impl System {
         Ok(())
     }
 
-    /// The place of a node that an option names.
+    /// Returns the index of a node named by an option.
     pub(super) fn find(&self, name: &str) -> Result<usize, Failed> {
         let found = self.nodes.iter().position(|node| node.name.0 == name);
         found.ok_or_else(|| {
@@ -142,8 +142,8 @@ impl System {
         })
     }
 
-    /// Returns the scheduling asked for a node: by itself, or else for all. Nodes and links go by deadline
-    /// unless somebody says otherwise.
+    /// Returns the scheduling declared for a node: by the node itself, or else for all. The default order of nodes and
+    /// links is by deadline.
     pub(super) fn asked(&self, at: usize, general: Asked) -> Asked {
         let node = &self.nodes[at];
         match node.link {
@@ -162,18 +162,18 @@ impl System {
         }
     }
 
-    /// The place of the node that an operation is on.
+    /// Returns the index of an operation's node.
     pub(super) fn place_of(&self, operation: &str) -> Option<usize> {
         self.placed.get(operation).copied()
     }
 
-    /// Whether jobs of a node begin when others are done elsewhere.
+    /// Reports whether jobs of a node are released by the completion of jobs elsewhere.
     pub(super) fn is_fed(&self, at: usize) -> bool {
         let mut later = self.flows.iter().flat_map(|flow| flow.steps.iter().skip(1));
         later.any(|(step, _)| self.placed.get(step) == Some(&at))
     }
 
-    /// The operations of one node.
+    /// Returns the operations of one node.
     pub(super) fn only(&self, repository: &Repository, at: usize) -> Result<Repository, Failed> {
         let mut handles: HashMap<Handle, Handle> = HashMap::new();
         let mut part = Repository::new();
@@ -199,7 +199,7 @@ impl System {
         Ok(part)
     }
 
-    /// Refuses resources that are locked on several nodes.
+    /// Rejects resources that are locked on several nodes.
     fn check_locks(
         &self,
         repository: &Repository,
@@ -279,7 +279,7 @@ impl Flow {
     }
 }
 
-/// A system with the schedules of its nodes, analysed.
+/// System with the analysed schedules of its nodes.
 pub(super) struct Analysed {
     /// Schedules of the nodes, one each.
     pub(super) schedules: Vec<Schedule>,
@@ -309,14 +309,14 @@ pub(super) fn analyse(loaded: &Loaded, how: &How) -> Result<Analysed, Failed> {
     Ok(Analysed { schedules, found })
 }
 
-/// The schedule of each node.
+/// Returns the schedule of each node.
 pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Failed> {
     let system = &loaded.system;
     let mut schedules = Vec::new();
     for (at, node) in system.nodes.iter().enumerate() {
         let part = system.only(&loaded.repository, at)?;
         let asked = system.asked(at, loaded.asked);
-        // Options are about processors.
+        // Options apply to processors.
         let how = (node.link.is_none()).then_some(how);
         let strategy = how.and_then(|how| how.strategy).or(asked.strategy);
         let model = how.and_then(|how| how.model).or(asked.model);
@@ -341,7 +341,7 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
     Ok(schedules)
 }
 
-/// The task of a step.
+/// Returns the task of a step.
 fn step(schedule: &Schedule, name: &str) -> Result<usize, String> {
     let row = schedule.assignments.iter().find(|row| row.entry_point == name);
     let tasks = schedule.tasks.tasks.iter().enumerate();

@@ -1,4 +1,4 @@
-//! `oxorb sched watch`: for every operation, what was proved beside what is measured, live.
+//! `oxorb sched watch`: shows proved and measured times of every operation, live.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -18,17 +18,16 @@ use oxorb_terminal::statistics::Time;
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Address that the server listens at that measures: corbaloc::HOST:PORT, or any reference to its object
-    /// OxorbMeasurements
+    /// Address of the server that measures: corbaloc::HOST:PORT, or any reference to its object OxorbMeasurements
     #[arg(long, value_name = "URL")]
     server: String,
-    /// Seconds between two looks
+    /// Seconds between two reports
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     interval: f64,
-    /// Look so often and end; 0: until the server ends or you do
+    /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     count: u64,
-    /// Output format; JSON is one line for each look
+    /// Output format; JSON writes one line for each report
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -39,7 +38,7 @@ struct Line<'s> {
     operation: &'s str,
     critical: bool,
     deadline_ns: u64,
-    /// Proved; absent: there is no bound.
+    /// Proved bound; absent if unbounded.
     bound_ns: Option<u64>,
     proved: bool,
     wcet_ns: u64,
@@ -48,11 +47,11 @@ struct Line<'s> {
     missed: u64,
     overruns: u64,
     refused: u64,
-    /// More was measured than was proved or declared.
+    /// Whether more was measured than was proved or declared.
     exceeded: bool,
 }
 
-/// A distribution, in nanoseconds.
+/// Distribution of times in nanoseconds.
 #[derive(Serialize)]
 struct Measured {
     count: u64,
@@ -112,7 +111,7 @@ fn lines<'s>(
         let assignment = assignments.find(|one| one.entry_point == seen.operation)?;
         let of = |task: usize| tasks[task].handle == Some(assignment.handle);
         let verdicts = || report.verdicts.iter().filter(|verdict| of(verdict.task));
-        // An operation without a dispatch of its own runs in its callers' threads: they have the bounds.
+        // An operation without its own dispatch runs in its callers' threads, whose bounds apply.
         let proved = verdicts().all(|verdict| verdict.outcome == Outcome::Meets);
         let bounds: Option<Vec<u64>> = verdicts().map(|verdict| verdict.response).collect();
         let bound = bounds.and_then(|bounds| bounds.into_iter().max());

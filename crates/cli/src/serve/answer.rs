@@ -1,4 +1,4 @@
-//! Answers, and how one becomes the results of a request.
+//! Answers, and their conversion to the results of a request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use super::template::{Scope, expand};
 #[derive(Debug)]
 pub(super) struct Answer {
     when: Pattern,
-    /// Number of times it may be given; `None`: always.
+    /// Remaining number of uses; `None`: unlimited.
     times: Option<u64>,
     given: AtomicU64,
     delay: Duration,
@@ -26,7 +26,7 @@ pub(super) struct Answer {
 /// Content of an answer; values may refer to the arguments.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Results, of which those left out are zero, empty or nil.
+    /// Results; omitted ones are zero, empty or nil.
     Results {
         returns: Option<Value>,
         out: BTreeMap<String, Value>,
@@ -45,7 +45,7 @@ impl Answer {
         Answer { when, times, given: AtomicU64::new(0), delay, content }
     }
 
-    /// Whether it answers these arguments, and is not used up. Uses it.
+    /// Reports whether the answer matches these arguments and has uses left; takes one use.
     pub(super) fn takes(&self, args: &[Value]) -> bool {
         if !self.when.matches(args) {
             return false;
@@ -54,7 +54,8 @@ impl Answer {
         self.times.is_none_or(|times| before < times)
     }
 
-    /// Waits as long as it says, and gives what it says. The inner error is one of the script.
+    /// Waits for the configured delay, then returns the results or the exception. The inner error is an error of the
+    /// script.
     pub(super) fn give(
         &self,
         signature: &Signature,

@@ -48,23 +48,23 @@ pub(crate) struct Args {
     /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "REF", conflicts_with = "files", requires = "interface")]
     ifr: Option<String>,
-    /// Scoped name or repository id; may be left out if the IDL has one interface
+    /// Scoped name or repository id; may be omitted if the IDL has one interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
     /// Answers to give: a .toml or .json file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Answer what the script does not mention with zeros and empty values, instead of NO_IMPLEMENT; members that values
-    /// of the script leave out are zero, too, unless the IDL has a @default for them
+    /// Answer operations that the script lacks with zeros and empty values, instead of NO_IMPLEMENT; members omitted in
+    /// values of the script are zero, too, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
-    /// Address to listen on; 0.0.0.0 for all of them
+    /// Address to listen on; 0.0.0.0 for all addresses
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
     /// Port to listen on; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Answer to corbaloc::HOST:PORT/NAME, too
+    /// Serve the object at corbaloc::HOST:PORT/NAME, too
     #[arg(long)]
     name: Option<String>,
     /// Write the reference to a file, too
@@ -105,14 +105,14 @@ pub(crate) fn run(args: Args) -> Done {
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
     let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
-    // Whoever reads that line may end this process.
+    // A program that reads that line may end this process.
     heed_signals(&orb)?;
     Log::line(&ready);
     orb.run();
     Ok(())
 }
 
-/// Returns the interface that is served, and the source of its types.
+/// Returns the served interface, and the source of its types.
 fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     if !args.idl.files.is_empty() {
         let types = args.idl.load()?;
@@ -136,13 +136,13 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     Ok((interface, Source::Repository(repository)))
 }
 
-/// The short form, by the name that was bound.
+/// Returns the short URL of a bound name.
 fn named(object: &ObjectRef, name: &str) -> Option<String> {
     let profile = object.reference().ior().iiop_profiles().next()?;
     Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0]))
 }
 
-/// The interface of this name, or the only one.
+/// Returns the interface of this name, or the only one.
 fn interface(types: &Types, name: Option<&str>) -> Result<Interface, Failed> {
     if let Some(name) = name {
         return types.interface(name).map_err(because);

@@ -1,18 +1,18 @@
-//! Patterns of the requests that an answer is for.
+//! Patterns that select the requests for an answer.
 
 use oxorb_dynamic::json::{JsonError, Names, from_json};
 use oxorb_dynamic::{Signature, TypeCode};
 use serde_json::Value;
 
-/// Stands for any value.
+/// Wildcard for any value.
 const ANYTHING: &str = "*";
 
-/// A pattern for the in and inout arguments; `None` for those that do not matter.
+/// Pattern for the in and inout arguments; `None` for those that are ignored.
 #[derive(Debug, Default)]
 pub(super) struct Pattern(Vec<Option<Value>>);
 
 impl Pattern {
-    /// Makes a pattern of an array in the order of the parameters, or an object by their names.
+    /// Makes a pattern from an array in parameter order, or from an object with parameter names.
     pub(super) fn new(
         json: &Value,
         signature: &Signature,
@@ -45,14 +45,15 @@ impl Pattern {
         Ok(Pattern(patterns))
     }
 
-    /// Whether it is for these arguments.
+    /// Reports whether the pattern matches these arguments.
     pub(super) fn matches(&self, args: &[Value]) -> bool {
         let mut pairs = self.0.iter().zip(args);
         pairs.all(|(pattern, arg)| pattern.as_ref().is_none_or(|pattern| fits(pattern, arg)))
     }
 }
 
-/// A plain pattern that is no value of the parameter's type would never fit. Objects and arrays may be patterns in part.
+/// Rejects a plain pattern that is no value of the parameter's type and so never matches. Objects and arrays may be
+/// partial.
 fn possible(pattern: Option<&Value>, ty: &TypeCode, names: &dyn Names) -> Result<(), JsonError> {
     match pattern {
         None | Some(Value::Array(_) | Value::Object(_)) => Ok(()),
@@ -61,7 +62,7 @@ fn possible(pattern: Option<&Value>, ty: &TypeCode, names: &dyn Names) -> Result
     }
 }
 
-/// Objects may have more members than the pattern; arrays may not be longer.
+/// Reports whether a value matches; objects may have more members than the pattern, arrays may not be longer.
 fn fits(pattern: &Value, value: &Value) -> bool {
     match (pattern, value) {
         (Value::String(any), _) if any == ANYTHING => true,
@@ -72,7 +73,7 @@ fn fits(pattern: &Value, value: &Value) -> bool {
             pattern.len() == value.len()
                 && pattern.iter().zip(value).all(|(pattern, value)| fits(pattern, value))
         }
-        // 1 is 1.0, and large numbers may be strings.
+        // 1 equals 1.0, and large numbers may be strings.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Number(number), Value::String(text))
         | (Value::String(text), Value::Number(number)) => number.to_string() == *text,

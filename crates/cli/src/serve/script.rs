@@ -1,4 +1,4 @@
-//! Scripts: what they hold, and whether that fits the interface.
+//! Scripts: their contents, and the check against the interface.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,19 +15,19 @@ use super::answer::{Answer, Content};
 use super::pattern::Pattern;
 use super::template::{self, has_references};
 
-/// A script as it was written.
+/// Script in its written form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    /// First values of the attributes.
+    /// Initial values of the attributes.
     #[serde(default)]
     attributes: BTreeMap<String, Value>,
-    /// Answers by the name of the operation: a list, or only one.
+    /// Answers by operation name: a list, or a single one.
     #[serde(default)]
     operations: BTreeMap<String, Value>,
 }
 
-/// Answer as it was written.
+/// Answer in its written form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -44,17 +44,17 @@ struct Written {
     times: Option<u64>,
 }
 
-/// A script that fits its interface.
+/// Script that was checked against its interface.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Attributes that the script mentions.
+    /// Attributes that the script sets.
     pub(super) attributes: HashMap<String, Dynamic>,
-    /// Answers, by name of the operation on the wire.
+    /// Answers, by the operation's name on the wire.
     pub(super) answers: HashMap<String, Vec<Answer>>,
 }
 
 impl Script {
-    /// Reads a file, JSON or TOML by its name.
+    /// Reads a file as JSON or TOML, by its extension.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = crate::input::file(path, "a script")?;
@@ -64,7 +64,7 @@ impl Script {
         }
     }
 
-    /// Checks everything that can be known before the first request: names, types, values without references.
+    /// Checks everything that is known before the first request: names, types, values without references.
     pub(super) fn check(self, interface: &Interface, names: &dyn Names) -> Result<Table, String> {
         let mut table = Table::default();
         for (attribute, json) in self.attributes {
@@ -189,8 +189,8 @@ impl Written {
     }
 }
 
-/// Checks a value of a script against its type. Of what refers to arguments, names are checked, and kinds as far as they
-/// are known before there are some.
+/// Checks a value of a script against its type. In values that refer to arguments, names are checked, and kinds as far
+/// as they are known.
 fn check_value(
     json: &Value,
     ty: &TypeCode,
@@ -240,7 +240,7 @@ fn check_value(
     Ok(())
 }
 
-/// Returns what a text with references becomes, and what is wanted, if the two can never fit.
+/// Returns the kinds of a text with references and of the type, if the two can never match.
 fn clash(
     text: &str,
     wanted: &TypeCode,
@@ -254,7 +254,7 @@ fn clash(
     (found != wanted).then(|| (found.name(), wanted.name()))
 }
 
-/// Kind of JSON that values of a type are.
+/// Kind of JSON for values of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -276,11 +276,11 @@ impl Kind {
     }
 }
 
-/// Returns the kind of JSON that every value of a type is; `None` where it is not only one.
+/// Returns the only kind of JSON for values of a type; `None` if there are several.
 fn kind_of(ty: &TypeCode) -> Option<Kind> {
     let resolved = ty.resolved();
     match resolved.shape() {
-        // Not those of 64 bits, which may be text.
+        // Except 64-bit numbers, which may be text.
         Shape::Simple(
             TcKind::Short | TcKind::Ushort | TcKind::Long | TcKind::Ulong | TcKind::Octet,
         ) => Some(Kind::Number),

@@ -1,4 +1,4 @@
-//! The servant behind a script, and its log.
+//! Servant that answers from a script, and its log.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -23,17 +23,17 @@ use crate::call::{ExceptionJson, ResultsJson};
 use crate::types::{Known, Source};
 use oxorb_terminal::output::Escaping;
 
-/// Answers every request from a table.
+/// Servant that answers every request from a table.
 pub(super) struct StandIn {
     interface: Interface,
     source: Source,
     orb: Orb,
     table: Table,
-    /// Answer what the table lacks with default values.
+    /// Whether operations that the table lacks return default values.
     defaults: bool,
-    /// Values of the attributes now.
+    /// Current values of the attributes.
     attributes: Mutex<HashMap<String, Dynamic>>,
-    /// Requests so far of each operation.
+    /// Number of requests so far of each operation.
     counts: HashMap<String, AtomicU64>,
     log: Log,
 }
@@ -88,7 +88,7 @@ impl StandIn {
         Known { source: &self.source, orb: &self.orb, defaults: self.defaults }
     }
 
-    /// Attributes are what they were set to last.
+    /// Answers a request that the script lacks: reads or sets an attribute, or returns default values if allowed.
     fn unscripted(&self, signature: &Signature, args: &[Dynamic]) -> Result<Results, Exception> {
         let mut attributes = self.attributes.lock();
         if let (Some(name), [value]) = (signature.operation.strip_prefix("_set_"), args) {
@@ -112,14 +112,14 @@ impl StandIn {
         })
     }
 
-    /// A mistake in the script that shows only now.
+    /// Reports an error of the script that appears only at run time, and returns the exception for it.
     fn broken(&self, signature: &Signature, why: &str) -> Exception {
         eprintln!("error: the script's answer to {}: {}", signature.operation, Printable(why));
         BROKEN.into()
     }
 }
 
-/// Says on standard error what a client sent that cannot be read, and gives the exception for it.
+/// Reports unreadable input of a client on standard error, and returns the exception for it.
 fn refused(signature: &Signature, param: &str, why: &str) -> Exception {
     eprintln!("refused {}: the client's argument {param}: {}", signature.operation, Printable(why));
     let minor = minor::marshal::OTHER;
@@ -139,11 +139,11 @@ fn unsendable(signature: &Signature, results: &Results) -> Option<String> {
     )
 }
 
-/// The script says nothing of the operation.
+/// Exception for an operation that the script lacks.
 const NOT_SCRIPTED: SystemException =
     SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No);
 
-/// The script says what cannot be.
+/// Exception for an answer that the script cannot produce.
 const BROKEN: SystemException =
     SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::No);
 
@@ -169,13 +169,13 @@ impl DynamicServant for StandIn {
     }
 }
 
-/// A line of JSON for everything that happens.
+/// Log with a line of JSON for each event.
 pub(super) struct Log {
     start: Instant,
     requests: AtomicU64,
 }
 
-/// A request and its answer.
+/// Request and its answer.
 #[derive(Serialize)]
 struct Line<'l> {
     request: u64,
@@ -187,7 +187,7 @@ struct Line<'l> {
     results: Option<ResultsJson<'l>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     raised: Option<ExceptionJson<'l>>,
-    /// Why the results were not sent.
+    /// Reason why the results were not sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     unsent: Option<String>,
 }
@@ -198,7 +198,7 @@ impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.inputs().map(|param| &param.name);
         let shared = Shared::new(self.1).with_names(self.2);
-        // What a client sent that cannot be shown must not hide the request.
+        // An argument that cannot be shown must not hide the request.
         let values = self.1.iter().map(|value| {
             let json = serde_json::to_value(shared.json(value));
             json.unwrap_or_else(|error| json!({ "unreadable": error.to_string() }))
@@ -212,7 +212,7 @@ impl Log {
         Log { start: Instant::now(), requests: AtomicU64::new(0) }
     }
 
-    /// Prints a line of the log. Whoever reads the log may be gone; serving goes on.
+    /// Prints a line of the log. Serving continues even if no reader is left.
     pub(super) fn line(line: &impl Serialize) {
         let mut text = Vec::new();
         if serde_json::to_writer(Escaping(&mut text), line).is_ok() {

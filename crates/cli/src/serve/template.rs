@@ -7,11 +7,11 @@ use serde_json::Value;
 pub(super) struct Scope<'s> {
     /// The in and inout arguments, with their names, in order.
     pub(super) args: &'s [(&'s str, Value)],
-    /// Number of requests of the operation so far, this one included.
+    /// Number of requests of the operation so far, including this one.
     pub(super) count: u64,
 }
 
-/// Whether a value depends on the request.
+/// Reports whether a value depends on the request.
 pub(super) fn has_references(template: &Value) -> bool {
     match template {
         Value::String(text) => text.starts_with('$') || text.contains("${"),
@@ -21,7 +21,7 @@ pub(super) fn has_references(template: &Value) -> bool {
     }
 }
 
-/// Whether every reference names an argument of these names.
+/// Checks that every reference names one of these parameters.
 pub(super) fn check(template: &Value, params: &[&str]) -> Result<(), String> {
     match template {
         Value::String(text) => references(text)?.into_iter().try_for_each(|reference| {
@@ -42,13 +42,13 @@ pub(super) fn check(template: &Value, params: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Returns the reference that a text wholly is.
+/// Returns the reference that makes up a whole text.
 pub(super) fn whole(text: &str) -> Option<&str> {
     let reference = text.strip_prefix('$')?;
     (!reference.starts_with(['{', '$'])).then_some(reference)
 }
 
-/// Returns the type of what a reference leads to, as far as it is known before there are arguments.
+/// Returns the type of a reference's target, as far as it is known before the request.
 pub(super) fn type_of(reference: &str, signature: &Signature) -> Option<TypeCode> {
     let (root, path) = root(reference);
     let named = signature.inputs().find(|param| param.name == root);
@@ -75,7 +75,7 @@ pub(super) fn type_of(reference: &str, signature: &Signature) -> Option<TypeCode
     Some(ty)
 }
 
-/// Returns the references of a text, which stand behind its dollars.
+/// Returns the references of a text, each of which follows a dollar sign.
 fn references(text: &str) -> Result<Vec<&str>, String> {
     match text.strip_prefix('$') {
         Some(escaped) if escaped.starts_with('$') => return Ok(Vec::new()),
@@ -89,7 +89,7 @@ fn references(text: &str) -> Result<Vec<&str>, String> {
         .ok_or_else(|| format!("{text}: a brace is not closed"))
 }
 
-/// The argument that a reference begins with, and the way from there.
+/// Returns the argument that a reference begins with, and the path from there.
 fn root(reference: &str) -> (&str, &str) {
     reference.split_at(reference.find(['.', '[']).unwrap_or(reference.len()))
 }
@@ -98,7 +98,7 @@ fn unknown(reference: &str) -> String {
     format!("${reference}: there is no such argument")
 }
 
-/// Puts in what references stand for.
+/// Replaces references by their values.
 pub(super) fn expand(template: &Value, scope: &Scope<'_>) -> Result<Value, String> {
     Ok(match template {
         Value::String(text) => return expand_text(text, scope),
@@ -115,7 +115,7 @@ pub(super) fn expand(template: &Value, scope: &Scope<'_>) -> Result<Value, Strin
     })
 }
 
-/// A text that is one reference becomes its value, whatever that is; `$$` is a dollar.
+/// Expands a text: a text that is one reference becomes its value, of any type; `$$` is a dollar sign.
 fn expand_text(text: &str, scope: &Scope<'_>) -> Result<Value, String> {
     if let Some(dollar) = text.strip_prefix("$$") {
         return Ok(Value::String(format!("${dollar}")));

@@ -31,7 +31,7 @@ fn good(args: &[&str]) -> String {
     out
 }
 
-/// `BLESS=1` writes the XML anew.
+/// `BLESS=1` rewrites the XML.
 #[test]
 fn the_xml_forms_are_those_that_convert_makes_and_say_the_same() {
     for (toml, xml) in FORMS {

@@ -1,4 +1,4 @@
-//! `oxorb bridge` between other commands, as people use it.
+//! `oxorb bridge` between other commands of `oxorb`.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;

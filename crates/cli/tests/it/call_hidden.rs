@@ -1,4 +1,4 @@
-//! `oxorb call` of an object that does not say which interface it has, as many of TAO's by `corbaloc:` (P8).
+//! `oxorb call` of an object that does not report its interface, as many of TAO's by `corbaloc:` (P8).
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The command as people and programs use it.
+//! General behaviour of the command.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -21,7 +21,7 @@ fn text(octets: &[u8]) -> String {
     String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
 }
 
-/// Good output, nothing on standard error but what this user may not.
+/// Runs a command that must succeed and write only missing privileges to standard error.
 fn good(args: &[&str]) -> String {
     let output = oxorb(args);
     let told = text(&output.stderr);
@@ -32,7 +32,7 @@ fn good(args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// The one message of a command that fails.
+/// Returns the only message of a failing command.
 fn bad(args: &[&str]) -> String {
     let output = oxorb(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");
@@ -103,7 +103,7 @@ fn ping_says_what_failed_at_each_endpoint() {
     assert!(endpoints.contains("(loopback: "), "{endpoints}");
 }
 
-/// An object at 127.0.0.1:1 and, by TAO_TAG_ENDPOINTS without priorities, at 127.0.0.2:1.
+/// Reference to an object at 127.0.0.1:1 and, by TAO_TAG_ENDPOINTS without priorities, at 127.0.0.2:1.
 const TWO_ENDPOINTS: &str = "IOR:000000000000000100000000000000010000000000000056000102000000000a3132372e302e302e3100\
     0001000000016b0000000000000154414f020000002e00000000000000020000000a3132372e302e302e3100\
     0001ffff00000000000a3132372e302e302e32000001ffff";
@@ -155,7 +155,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     let output = oxorb(&["ping", &oxorb::Interface::to_ior(&object)]);
     let shown = text(&output.stdout);
     let tried: Vec<_> = shown.lines().filter(|line| line.contains("failed")).collect();
-    // The socket also beside the port, as omniORB's clients find it.
+    // The socket also combined with the port, as omniORB's clients find it.
     assert_eq!(tried.len(), 3, "{shown}");
     assert!(tried[0].contains("unix:/"), "{shown}");
     assert!(tried[1].contains("127.0.0.1:"), "{shown}");
@@ -163,7 +163,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     assert!(shown.contains("host    not the server's: unix:/"), "no such object: {shown}");
     let url = object.to_corbaloc().unwrap();
     assert!(url.contains(",uiop:1.2@/"), "{url}");
-    // A foreign profile is named, and passed over.
+    // A foreign profile is listed and skipped.
     let mut ior = oxorb::Interface::reference(&object).ior().clone();
     ior.profiles[1].tag = 0x6e6f_6e65;
     let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
@@ -173,7 +173,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     orb.shutdown(true).unwrap();
 }
 
-/// Answers what `oxorb ping` asks.
+/// Servant that answers the calls of `oxorb ping`.
 struct Present;
 
 impl oxorb::Servant for Present {
@@ -213,7 +213,7 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
     assert!(shown.contains("meeting at       /"), "{shown}");
     assert!(shown.contains("rings of 65536 octets, in each direction"), "{shown}");
 
-    // One of another host, and one of another user.
+    // One component of another host, and one of another user.
     let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
         use oxorb_object::components::Component;
         let mut ior = object.ior().clone();
@@ -334,7 +334,7 @@ fn settings_of_the_orb_are_taken_and_mistakes_in_them_told() {
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(message.contains("did you mean -ORBInitRef?"), "{message}");
-    // Those that name files are read by the builder alone.
+    // Options that name files are read by the builder alone.
     good(&["ior", "show", ACCOUNT, "-ORBPersonality", "avionics"]);
     let output = oxorb(&["ior", "show", ACCOUNT, "-ORBConfigFile", "missing.toml"]);
     assert_eq!(output.status.code(), Some(2));
@@ -463,7 +463,7 @@ fn sizes_are_told_to_programs_too() {
 fn explain_knows_the_minor_codes() {
     let row = good(&["explain", "object_not_exist", "0x4f4d0002"]);
     assert!(row.contains("What to do:"), "{row}");
-    // A message that was read out says `OMG 2`.
+    // `OMG 2` is the notation of messages.
     assert!(row.contains("OBJECT_NOT_EXIST OMG 2"), "{row}");
     assert!(row.contains("(0x4f4d0002)"), "{row}");
     for same in
@@ -472,13 +472,13 @@ fn explain_knows_the_minor_codes() {
         let args = [&["explain", "object_not_exist"], same].concat();
         assert_eq!(good(&args), row, "{same:?}");
     }
-    // The code alone is looked for among all exceptions.
+    // A code alone is searched for among all exceptions.
     for code in [&["explain", "0x4f4d0002"][..], &["explain", "OMG", "2"]] {
         let all = good(code);
         assert!(all.contains(&row), "{all}");
         assert!(all.contains("BAD_PARAM OMG 2"), "{all}");
     }
-    // Everything there is.
+    // Every exception.
     let all = good(&["explain"]);
     assert!(all.contains("OBJECT_NOT_EXIST\n"), "{all}");
     assert!(all.contains("OMG 2        (0x4f4d0002)"), "{all}");

@@ -1,4 +1,4 @@
-//! `oxorb deploy` run as people and programs do.
+//! `oxorb deploy`.
 
 use std::process::{Command, Output, Stdio};
 
@@ -37,7 +37,7 @@ const EVERYTHING: &[&str] = &[
     "collision-rt.toml",
     "--domain",
     "domain.toml",
-    // Its instances are of two artifacts, and in one process.
+    // The instances belong to two artifacts but to one process.
     "--without-managers",
 ];
 
@@ -119,7 +119,8 @@ fn errors_have_a_file_and_a_place() {
     assert_eq!(deploy(&["check"]).status.code(), Some(2));
 }
 
-/// A plan of two instances whose facets are connected in a cycle; `implementation` is more of what they are made of.
+/// Returns a plan of two instances whose facets are connected in a cycle; `implementation` is extra text for both
+/// implementations.
 fn cycle(implementation: &str) -> String {
     let instance = |name: &str| {
         format!("[[instance]]\nname = {name:?}\nimplementation = \"I\"\nnode = \"n\"\n")
@@ -161,17 +162,17 @@ fn a_check_finds_what_launching_refuses() {
         );
         assert!(told.contains(&wanted), "{told}");
     }
-    // Launching says the same.
+    // Launching reports the same.
     let refused = refused(&["launch", &folder.path("plan.toml"), "--local"]);
     assert!(refused.contains("has no artifact, so there is nothing to run"), "{refused}");
 
     let entry = "[implementation.execParameter]\n\"component factory\" = \"create\"\n";
     let (is_good, told) = checked(&cycle(entry), &[]);
     assert!(!is_good && told.contains("has no artifact"), "{told}");
-    // Processes that somebody else starts need none.
+    // Processes that no node manager starts need none.
     let (is_good, told) = checked(&cycle(entry), &["--without-managers"]);
     assert!(is_good, "{told}");
-    // The cycle itself is no mistake, and a warning: all connections are made before anything is activated.
+    // The cycle itself is only a warning: all connections are made before anything is activated.
     let artifact = "artifact = \"x\"\n";
     let located = "[[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
     let whole = cycle(&format!("{artifact}{entry}{located}"));
@@ -246,7 +247,7 @@ fn a_check_finds_artifacts_that_are_not_there() {
          [[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
     let file = folder.file("plan.toml", &cycle(parts));
     let below = folder.path("");
-    // Where the files are is not this machine's to say, unless asked.
+    // By default, files may be missing on this machine.
     good(&["check", &file]);
     let told = refused(&["check", &file, "--artifacts", &below]);
     assert!(told.contains("plan.toml:7:1: error: artifact \"x\" cannot be run: "), "{told}");
@@ -275,11 +276,11 @@ fn packages_make_plans_with_default_rates_and_with_others() {
         assert!(rest.contains(&format!("node = {node:?}\n")), "{rest}");
         assert!(rest.contains(&format!("hertz = {{ ulong = {hertz} }}\n")), "{rest}");
     }
-    // The plan is one that managers launch, with the files of the package.
+    // Node managers can launch the plan with the files of the package.
     let unpacked = folder.path("cockpit");
     good(&["unpack", &archive, &unpacked]);
     good(&["check", &plan, "--artifacts", &unpacked]);
-    // A folder is a package as well.
+    // A folder is accepted as a package, too.
     let same = good(&[
         "assemble",
         "../packages/cockpit",
@@ -344,7 +345,7 @@ fn priorities_are_chosen_and_written() {
 const COMMAND: &[&str] =
     &["--command", "/bin/true --plan {plan} --node {node} --process {process}"];
 
-/// The command of processes with real-time resources.
+/// Command of processes with real-time resources.
 const RT_COMMAND: &[&str] =
     &["--command", "/bin/true --plan {plan} --rt {rt} --node {node} --process {process}"];
 
@@ -354,7 +355,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     let out = folder.path("units");
     let args: &[&str] =
         &["emit", "systemd", "collision.toml", "--rt", "collision-rt.toml", "--out", &out];
-    // What is not on this machine may be on theirs.
+    // A program missing on this machine may exist on the nodes.
     let elsewhere = ["--command", "/nonexistent/display {plan} {rt} {node} {process}"];
     let told = good(&[args, &elsewhere].concat());
     assert!(told.ends_with("cockpit: 2 units\n"), "{told}");
@@ -384,14 +385,14 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     ] {
         assert!(unit.lines().any(|found| found == line), "no {line} in\n{unit}");
     }
-    // Paths with a space are quoted: those of this work tree may have one.
+    // Paths with a space are quoted; those of this work tree may have one.
     let runs = unit.replace('"', "");
     assert!(
         runs.contains("ExecStart=/bin/true --plan /")
             && runs.contains("/collision-rt.toml --node cockpit --process main\n"),
         "{unit}"
     );
-    // Without priorities there are no privileges.
+    // Without priorities, no privileges are needed.
     let plain: &[&str] = &["emit", "systemd", "collision.toml", "--out", &out];
     good(&[plain, COMMAND].concat());
     let unit = std::fs::read_to_string(format!(
@@ -407,7 +408,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     assert!(told.contains("has {rt}, and no real-time"), "{told}");
 }
 
-/// What the API server demands of names.
+/// Checks a name against the rules of the API server.
 fn is_name(name: &Value) -> bool {
     let name = name.as_str().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -417,7 +418,7 @@ fn is_name(name: &Value) -> bool {
         && !name.ends_with('-')
 }
 
-/// The parts of the schema of `apps/v1` Deployment that a manifest of ours touches.
+/// Checks the parts of the schema of `apps/v1` Deployment that our manifests use.
 fn valid(deployment: &Value) {
     let only = |value: &Value, keys: &[&str]| {
         let object = value.as_object().expect("an object");
@@ -453,7 +454,7 @@ fn valid(deployment: &Value) {
     }
 }
 
-/// Has the schemas of Kubernetes itself check a list, where the Python package kubernetes-validate is installed.
+/// Checks a list against the schemas of Kubernetes, if the Python package kubernetes-validate is installed.
 fn valid_for_kubernetes(folder: &Folder, list: &Value) {
     let validate = |file: &str| {
         let mut python = Command::new("python3");
@@ -501,7 +502,7 @@ fn manifests_of_kubernetes_fit_their_schema() {
     assert!(container.get("securityContext").is_none());
 }
 
-/// A plan with a process for each of two instances whose names, cut short, are the same.
+/// Returns a plan with two processes whose names are equal when truncated.
 fn long_names(label: &str) -> String {
     let node = "a-node-with-a-name-that-is-rather-long-1";
     let names = ["one-display-of-the-port-side-number-1", "one-display-of-the-port-side-number-2"];

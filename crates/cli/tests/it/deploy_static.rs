@@ -1,4 +1,4 @@
-//! `oxorb deploy static`: what it writes is compiled and run by `tests/assembly`, which these tests keep up to date.
+//! `oxorb deploy static`: `tests/assembly` compiles and runs its output, which these tests keep up to date.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -32,7 +32,7 @@ fn refused(plan: &str) -> String {
     text(&output.stderr)
 }
 
-/// Compares with the files that `tests/assembly` compiles, or writes them where BLESS is set.
+/// Compares with the files that `tests/assembly` compiles, or writes them if BLESS is set.
 fn golden(name: &str, args: &[&str]) {
     let folder = Folder::new(&format!("static-{name}"));
     let crates = ["--crate", "oxorb=../../../../crates/orb", "--crate", "avionics=../.."];
@@ -88,7 +88,7 @@ fn a_manifest_that_is_there_stays() {
     assert_eq!(kept, "# mine\n");
 }
 
-/// A plan of one instance.
+/// Returns a plan of one instance.
 fn plan(implementation: &str, instance: &str) -> String {
     format!(
         "[[artifact]]\nname = \"avionics\"\nlocation = \"a\"\n\

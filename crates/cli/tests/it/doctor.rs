@@ -1,4 +1,4 @@
-//! `oxorb doctor` on hosts made of files, and on this one.
+//! `oxorb doctor` on hosts made of files, and on this host.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn host(test: &str, files: &[(&str, &str)]) -> Folder {
     folder
 }
 
-/// Returns what is said of each thing: its verdict, what was seen, and the cures.
+/// Returns the finding of each item: verdict, state, and cures.
 fn findings(folder: &Folder) -> serde_json::Value {
     let root = folder.0.display().to_string();
     let output = doctor(&["--root", &root, "--format", "json"]);
@@ -44,7 +44,7 @@ Max locked memory         8388608              8388608              bytes
 Max realtime priority     0                    0
 ";
 
-/// A host as it is delivered.
+/// Files of a host with default settings.
 const PLAIN: [(&str, &str); 32] = [
     ("proc/version", "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri"),
     ("proc/cmdline", "root=/dev/vda quiet"),
@@ -83,7 +83,7 @@ const PLAIN: [(&str, &str); 32] = [
     ("proc/1/environ", "PATH=/bin\0container=lxc\0"),
 ];
 
-/// What is changed for lanes.
+/// Settings changed for lanes.
 const TUNED: [(&str, &str); 31] = [
     ("proc/version", "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri"),
     ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
@@ -144,7 +144,7 @@ fn a_host_as_delivered_is_told_what_to_change() {
     assert_eq!(doctor(&["--root", &root, "--check"]).status.code(), Some(1));
 }
 
-/// The whole text for several hosts; `BLESS=1` writes them anew.
+/// The whole text for several hosts; `BLESS=1` rewrites the expected texts.
 #[test]
 fn the_text_for_each_host_is_as_it_was() {
     let rt: Vec<(&str, &str)> = [
@@ -239,7 +239,7 @@ fn interrupts_at_isolated_processors_are_named() {
     assert_eq!(found["interrupts"]["seen"], "1 come to isolated processors: 31");
 }
 
-/// A kernel with servers for starving processes does not stop real-time threads for them.
+/// A kernel with servers for starving processes does not throttle real-time threads for them.
 #[test]
 fn new_kernels_throttle_only_control_groups() {
     let without = PLAIN.iter().filter(|(path, _)| !path.ends_with("cpu.rt_runtime_us"));
@@ -248,7 +248,7 @@ fn new_kernels_throttle_only_control_groups() {
     assert_eq!(findings(&folder).get("throttling"), None);
 }
 
-/// The states of other processors are no matter.
+/// Idle states of other processors are ignored.
 #[test]
 fn idle_states_are_those_of_isolated_processors() {
     let folder = host("doctor-idle", &TUNED);
@@ -263,7 +263,7 @@ fn idle_states_are_those_of_isolated_processors() {
     assert_eq!(deep(3)["seen"], "processor 3 is back within 300 us");
 }
 
-/// A copy of a host may hold anything.
+/// Files of a copy may contain anything.
 #[test]
 fn nonsense_is_unknown() {
     let nonsense = PLAIN.map(|(path, _)| (path, "9-99999999999, \u{1b}[2J max\nx"));

@@ -1,4 +1,4 @@
-//! `oxorb doctor --apply` and `--undo` on hosts made of files, and on this one; `--measure`.
+//! `oxorb doctor --apply` and `--undo` on hosts made of files, and on this host; `--measure`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const DEEP: &str = "sys/devices/system/cpu/cpu0/cpuidle/state1/disable";
 
-/// Settings with what they are before, and while a doctor has changed them. One that takes several words takes the word.
+/// Settings with their values before a doctor's changes, and during them. A setting with several words gets the chosen
+/// one.
 const SETTINGS: [(&str, &str, &str); 5] = [
     (PAGES, "[always] madvise never", "madvise"),
     (LOCKED, "1", "0"),
@@ -73,7 +74,7 @@ fn assert_applied(folder: &Folder) {
     }
 }
 
-/// A kernel of files takes the word that stood in brackets for the whole.
+/// A setting of a copied host holds the bracketed word alone after the change is undone.
 #[track_caller]
 fn assert_undone(folder: &Folder) {
     for (path, before, _) in SETTINGS {
@@ -126,7 +127,7 @@ fn changes_are_in_place_while_a_program_runs() {
     let undone = lines[1]["undone"]["undone"].as_array().expect("a list");
     assert_eq!(undone.len(), SETTINGS.len(), "{undone:?}");
 
-    // What becomes of the program does not matter.
+    // The exit status of the program does not matter.
     let output = run(&folder, &["--apply", "--", "sh", "-c", "exit 3"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("exit status: 3"));
@@ -155,7 +156,7 @@ fn another_doctor_undoes_what_a_killed_one_has_changed() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("--undo"), "{}", text(&output.stderr));
     assert_applied(&folder);
-    // Meanwhile somebody sets one of them by hand.
+    // Meanwhile one setting is changed by hand.
     fs::write(folder.0.join(GOVERNOR), "powersave").expect("a file");
     let output = run(&folder, &["--undo", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -199,7 +200,7 @@ fn a_record_that_leads_elsewhere_changes_nothing() {
     assert_eq!(run(&folder, &["--undo"]).status.code(), Some(1));
 }
 
-/// For real, with a setting that disturbs nobody.
+/// A real change of this host, with a harmless setting.
 #[test]
 fn this_host_is_changed_for_a_while() {
     let path = Path::new("/").join(LOCKED);
@@ -227,7 +228,7 @@ fn this_host_is_changed_for_a_while() {
     assert!(!Path::new(&record).exists());
 }
 
-/// Nothing may be changed without privilege: each step is named once, with the reason, and nothing is left behind.
+/// Unprivileged, a doctor changes nothing: each step is reported once with the reason, and no trace is left.
 #[test]
 fn a_host_without_privilege_is_left_as_it_is() {
     let folder = host("doctor-plain-user");

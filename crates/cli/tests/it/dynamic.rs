@@ -1,4 +1,4 @@
-//! `oxorb call` and `oxorb serve`, one against the other.
+//! `oxorb call` against `oxorb serve`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ returns = "Hello ${whom}, ${sort} number ${count}"
 delay_ms = 5000
 "#;
 
-/// A folder with the IDL and a script, and a server of both; ended when dropped.
+/// Folder with the IDL and a script, and a server of both, ended on drop.
 struct Bank {
     folder: PathBuf,
     child: Child,
@@ -164,7 +164,7 @@ impl Bank {
         call(&self.folder, reference, args)
     }
 
-    /// What a call that works prints.
+    /// Returns the output of a successful call.
     #[track_caller]
     fn good(&self, args: &[&str]) -> Value {
         let output = self.run(&self.reference, args);
@@ -173,7 +173,7 @@ impl Bank {
         serde_json::from_slice(&output.stdout).expect("one JSON document")
     }
 
-    /// What a call that fails prints on standard error.
+    /// Returns the standard error of a failing call.
     #[track_caller]
     fn bad(&self, args: &[&str]) -> String {
         let output = self.run(&self.reference, args);
@@ -226,7 +226,7 @@ fn operations_and_attributes_are_called() {
     assert_eq!(bank.good(&["balance=-5"]), Value::Null);
     assert_eq!(bank.good(&["_get_balance"]), json!(-5));
     assert_eq!(bank.good(&["holder"]), json!({ "name": "Ada", "nick": "ä" }));
-    // Inherited, and not in the script: attributes have a value.
+    // An inherited attribute that the script lacks has a default value.
     assert_eq!(bank.good(&["version"]), json!(0));
     // Words need no quotes, but may have them.
     let greeting = "Hello a b, checking number 1";
@@ -247,7 +247,7 @@ fn every_kind_of_value_goes_there_and_back() {
     assert_eq!(bank.good(&["scan", "[1, 2]", "-1", "-0.5"]), json!("AQI="));
     let owner = json!({ "name": "A", "nick": "B" });
     let any = json!({ "type": "bank::Owner", "value": owner });
-    // The type is short where the IDL has it, and can be given as it came.
+    // The type is printed in short form if the IDL has it, and is accepted in that form.
     let short = json!({ "type": "IDL:oxorb.org/bank/Owner:1.0", "value": owner });
     assert_eq!(bank.good(&["echo", &any.to_string()]), short);
     assert_eq!(bank.good(&["echo", &short.to_string()]), short);
@@ -274,7 +274,7 @@ fn all_arguments_may_be_one_document() {
     assert!(bank.bad(&["withdraw", "--args", r#"{"sum": 5}"#]).contains("no parameter sum"));
     assert!(bank.bad(&["withdraw", "--args", "{}"]).contains("amount is missing"));
     assert!(bank.bad(&["withdraw", "--args", "@nothing.json"]).contains("nothing.json"));
-    // S6: what has no end is not read to it.
+    // S6: endless input is not read to its end.
     let endless = bank.bad(&["withdraw", "--args", "@/dev/zero"]);
     assert!(endless.contains("16777216 octets at most"), "{endless}");
 }
@@ -378,7 +378,7 @@ fn wrong_arguments_are_named() {
 #[test]
 fn the_interface_is_found_or_given() {
     let bank = Bank::open("interface");
-    // A corbaloc says nothing of the interface, so the object is asked.
+    // A corbaloc does not name the interface, so the object is queried.
     let output = bank.run(&bank.corbaloc, &["base_name", "--interface", "bank::Base"]);
     assert!(text(&output.stderr).contains("NO_IMPLEMENT"));
     let output = bank.run(&bank.corbaloc, &["balance"]);
@@ -395,7 +395,7 @@ fn the_interface_is_found_or_given() {
             .contains("bank::Account has no operation or attribute other_thing")
     );
 
-    // What every object has needs no IDL.
+    // Operations of every object need no IDL.
     assert_eq!(bank.good(&["_repository_id"]), json!("IDL:oxorb.org/bank/Account:1.0"));
     assert_eq!(bank.good(&["_is_a", "IDL:oxorb.org/bank/Base:1.0"]), json!(true));
     assert_eq!(bank.good(&["_is_a", "IDL:oxorb.org/bank/Unrelated:1.0"]), json!(false));
@@ -442,7 +442,7 @@ fn values_of_a_script_may_leave_members_out() {
     );
 }
 
-/// S11: what the client sent is its fault, and results that cannot be sent are not said to have been.
+/// S11: unreadable arguments are the client's fault, and results that cannot be sent are not logged as sent.
 #[test]
 fn the_log_and_the_exception_say_whose_fault_it_is() {
     use oxorb::{Any, Context, Interface as _, SystemExceptionKind, TypeCode};
@@ -450,7 +450,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     let script = "[operations.echo]\nreturns = \"$a\"\n[operations.greet]\nreturns = \"жук\"\n";
     let bank = Bank::with_script("fault", script, &[]);
     let orb = oxorb::Orb::builder().build().unwrap();
-    // An any whose contents are not of its type: an enumerator that there is not.
+    // Any whose contents do not match its type: an undefined enumerator.
     struct Ninth;
     impl oxorb::Typed for Ninth {
         fn type_code() -> TypeCode {
@@ -474,7 +474,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     assert_eq!(answer.kind, SystemExceptionKind::Marshal, "{answer}");
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(line["raised"].is_object(), "{line}");
-    // By a reference without code sets, which cannot carry the answer.
+    // A reference without code sets cannot carry the answer.
     let failed = bank.run(&bank.corbaloc, &["greet", "x", "savings"]);
     assert_eq!(failed.status.code(), Some(1));
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
@@ -512,7 +512,7 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
             "[operations.book]\nout = { who = [] }",
             "operations.book[0].out: there is no inout or out parameter who",
         ),
-        // What can never fit is found before the first request (S11).
+        // Answers that can never match are reported before the first request (S11).
         (
             "[operations.limit]\nreturns = { seconds = \"$most\" }",
             "operations.limit[0].returns: member unit is missing; --defaults",
@@ -551,7 +551,7 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Valuetypes there and back: null, sharing, cycles, derived ones, boxes, within anys.
+/// Valuetypes in both directions: null, sharing, cycles, derived types, boxes, within anys.
 #[test]
 fn valuetypes_go_there_and_back() {
     let script = r#"
@@ -589,7 +589,7 @@ returns = "$p"
     let answer = json!({ "$type": employee, "name": "Grace", "partner": null, "number": 7 });
     assert_eq!(ok(&["greet", grace]), answer);
 
-    // Sharing from one argument to another, and between results.
+    // Sharing between arguments, and between results.
     let any =
         r#"{"type": "bank::Person", "value": {"$id": 1, "name": "x", "partner": {"$ref": 1}}}"#;
     let shared = r#"{"$id": 1, "name": "Ada", "partner": null}"#;
@@ -637,7 +637,7 @@ returns = "$p"
     }
 }
 
-/// A signal ends the server in order: the request that runs is answered, and the exit code is 0.
+/// A signal ends the server gracefully: the running request is answered, and the exit status is 0.
 #[test]
 fn a_signal_ends_serve_when_running_requests_are_answered() {
     static WITHDRAW: Op = Op::twoway("withdraw");
@@ -655,7 +655,7 @@ fn a_signal_ends_serve_when_running_requests_are_answered() {
             },
             |d| d.longlong(),
         );
-        // It was sent before this, and the server is at it.
+        // The earlier request is being served.
         assert_eq!(bank.good(&["base_name"]), "there");
         let sent = Command::new("kill").args([signal, &bank.child.id().to_string()]).status();
         assert!(sent.unwrap().success());

@@ -1,4 +1,4 @@
-//! `oxorb event`: a channel in one process, suppliers and consumers in others.
+//! `oxorb event`: a channel in one process, suppliers and consumers in other processes.
 
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -39,7 +39,7 @@ fn good(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the command prints UTF-8")
 }
 
-/// The one message of a command that fails.
+/// Returns the only message of a failing command.
 fn bad(args: &[&str]) -> String {
     let output = run(args);
     let why = String::from_utf8(output.stderr).expect("the command prints UTF-8");
@@ -47,7 +47,7 @@ fn bad(args: &[&str]) -> String {
     why
 }
 
-/// A server of channels in a process of its own.
+/// Server of channels in its own process.
 struct Server {
     process: Process,
     said: Value,
@@ -60,7 +60,7 @@ impl Server {
             let mut process =
                 Process::spawn(oxorb(&[&["serve", "--format", "json"], args].concat()));
             let said = process.wait_for_any(&["serving", "in use"], LIMIT);
-            // A port that was free before a restart may be another test's for a moment.
+            // A port that was free before a restart may be in use by another test for a moment.
             if said.contains("in use") && Instant::now() < end {
                 process.wait(LIMIT);
                 continue;
@@ -74,7 +74,7 @@ impl Server {
         self.said["channels"][0]["corbaloc"][0].as_str().expect("it has an address")
     }
 
-    /// Starts a consumer of any kind, which is connected then.
+    /// Starts a consumer of any kind, and waits until it is connected.
     fn consumer(&self, args: &[&str], connected: &str) -> Process {
         let at = ["--at", self.url(), "--format", "json"];
         let mut process = Process::spawn(oxorb(&[args, &at].concat()));
@@ -126,7 +126,7 @@ fn values_of_any_type_arrive_as_they_were_pushed() {
     let event = next(&mut anys);
     assert_eq!((&event["ttl"], &event["value"]), (&json!(4), &json!(7)));
     assert_eq!(next(&mut anys)["value"], "x");
-    // As payload, whose type the consumer is told.
+    // As payload of a type given to the consumer.
     let typed = ["--idl", &idl, "--as", "plant::Level", "--payload"];
     let mut payloads = server.consumer(&[&["sub"], &typed[..]].concat(), "connected");
     server.publish(&[&["--type", "19"], &typed[..], &[&level.to_string()]].concat());
@@ -182,11 +182,11 @@ fn a_rate_and_a_number_of_events_are_kept_and_latencies_told() {
 
 #[test]
 fn a_full_queue_does_what_its_policy_says_and_counts_it() {
-    // A consumer that is stopped for long is not a failure here, and nobody asks whether it is there.
+    // A consumer that is stopped for long is no failure here, and is not pinged.
     let full = ["--queue", "4", "--when-full", "drop-newest", "--ping", "0"];
     let server = Server::start(&[&full[..], &["--call-timeout", "60000"]].concat());
     let consumer = server.consumer(&["sub"], "connected");
-    // Stopped, so that the events wait in the queue once the connection is full.
+    // Stopped, so that events wait in the queue once the connection is full.
     let stopped = format!("-STOP {}", consumer.id());
     let kill = |arguments: &str| {
         let done = Command::new("kill").args(arguments.split(' ')).status();
@@ -230,7 +230,7 @@ fn channels_tell_who_is_connected() {
     assert!(looks.contains("\"rate_hz\":"), "{looks}");
 }
 
-/// Percentiles of each consumer: all of its events, and those since a look.
+/// Percentiles of each consumer: over all its events, and since the previous report.
 #[test]
 fn latencies_of_each_consumer_are_told_live() {
     let server = Server::start(&[]);
@@ -239,7 +239,7 @@ fn latencies_of_each_consumer_are_told_live() {
     server.publish(&["--type", "17", "--count", "50"]);
     (0..50).for_each(|_| drop(next(&mut shown)));
     let end = Instant::now() + LIMIT;
-    // The last is counted when its delivery has returned.
+    // The last event is counted when its delivery has returned.
     let listed = loop {
         let listed = server.json(&["ls"]);
         if listed["channels"][0]["consumers"][0]["latency"]["events"] == 50 {
@@ -255,7 +255,7 @@ fn latencies_of_each_consumer_are_told_live() {
     assert_eq!(consumers[1]["latency"], Value::Null);
     let text = good(&["ls", "--at", server.url()]);
     assert!(text.contains("p50") && text.contains("p99") && text.contains("max"), "{text}");
-    // Nothing came between two looks.
+    // No event was delivered between two reports.
     let at = ["--at", server.url(), "--format", "json"];
     let look = good(&[&["stat", "--interval", "0.05", "--count", "1"], &at[..]].concat());
     let look: Value = serde_json::from_str(&look).unwrap();
@@ -275,7 +275,7 @@ fn kill(process: &Process, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// A channel that dies or ends in order: status 1 and one message, or another connection to its successor.
+/// Death or end of a channel: status 1 and one message, or a connection to its successor.
 #[test]
 fn the_loss_of_a_channel_is_an_error_or_mended() {
     let port = oxorb_testkit::net::free_port().to_string();
@@ -306,7 +306,7 @@ fn the_loss_of_a_channel_is_an_error_or_mended() {
         server.publish(&["--type", "17", "2"]);
         assert_eq!(next(&mut again)["value"], 2);
     }
-    // Nobody comes back.
+    // No successor starts.
     let server = Server::start(&[]);
     let at = ["--at", server.url(), "--ping", "0.1", "--reconnect", "0.3"];
     let mut sub = Process::spawn(oxorb(&[&["sub"], &at[..]].concat()));
@@ -364,7 +364,7 @@ fn a_recording_has_types_that_viewers_read_and_is_replayed() {
         "plant::Level",
         &level.to_string(),
     ]);
-    // No viewer reads it as a value: an any in an any; and nothing at all.
+    // Viewers can read neither as a value: an any in an any, and an event without a value.
     server.publish(&["--type", "18", "{\"type\": \"any\", \"value\": 5}"]);
     server.publish(&["--type", "19"]);
     let mut recorder = recorder;
@@ -417,7 +417,7 @@ fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
     let file = folder.path("run.mcap");
     let mut recorder = server.consumer(&["record", &file], "recording");
     server.publish(&["--type", "17", "--count", "20", "1"]);
-    // The recorder writes twice a second.
+    // The recorder flushes twice a second.
     let messages = || {
         let octets = std::fs::read(&file).unwrap();
         let mut playback = Playback::new(octets.as_slice()).unwrap();
@@ -438,7 +438,7 @@ fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
     assert_eq!((&replayed["events"], &replayed["cut_off"]), (&json!(20), &json!(true)));
 }
 
-/// A message that is not what its topic says, between two that are.
+/// A message that does not match its topic, between two that do.
 #[test]
 fn a_message_that_cannot_be_read_is_left_out_and_told() {
     let server = Server::start(&[]);
@@ -517,13 +517,13 @@ const VERBS: [&[&str]; 9] = [
     &["gateway", "udp"],
 ];
 
-/// The help of each verb is its manual: synopsis, every option with its text, examples, exit status.
+/// The help of each verb is a manual: synopsis, every option with its text, examples, exit status.
 #[test]
 fn help_is_a_manual() {
     for verb in VERBS {
         let help = good(&[verb, &["--help"]].concat());
         for part in ["Usage: oxorb event", "Examples:", "Exit status: 0 done", "  -h, --help"] {
-            // One example or several.
+            // One example, or several.
             let part = if part == "Examples:" && !help.contains(part) { "Example:" } else { part };
             assert!(help.contains(part), "{verb:?} without {part}: {help}");
         }
@@ -538,14 +538,14 @@ fn help_is_a_manual() {
     }
 }
 
-/// Shells complete verbs, options and the values of options that have some.
+/// Shells complete verbs, options and the values of options.
 #[test]
 fn shells_complete_verbs_options_and_values() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_oxorb")).args(["completions", "bash"]).output().unwrap();
     let folder = Folder::new("event-completions");
     let script = folder.file("oxorb.bash", std::str::from_utf8(&output.stdout).unwrap());
-    // One shell for all lines: each reads the whole script.
+    // One shell for all lines: each shell has to read the whole script.
     let complete = |lines: &[Vec<String>]| {
         let code = lines.iter().map(|words| {
             let list = words.join(" ");
@@ -591,7 +591,7 @@ fn shells_complete_verbs_options_and_values() {
     }
 }
 
-/// Wrong usage is one message with the place and status 2, before anything is connected.
+/// Wrong usage gives one message with its place, and status 2, before anything is connected.
 #[test]
 fn wrong_options_are_told_with_their_place() {
     let cases: [(&[&str], &str); 12] = [
@@ -633,7 +633,7 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     push("3", "2");
     let passed = next(&mut consumer);
     assert_eq!((&passed["value"], &passed["ttl"]), (&json!(2), &json!(2)));
-    // The last consumer leaves and both channels are alive: the gateway is idle, it has lost nothing.
+    // After the last consumer has left, both channels are alive: the gateway is idle and has lost nothing.
     consumer.wait_success(LIMIT);
     let told = gateway.wait_for_any(&["idle", "lost"], LIMIT);
     assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), json!({"event": "idle"}));
@@ -641,7 +641,7 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     gateway.wait_for_line("connected", LIMIT);
 }
 
-/// The channel may be named by URL or by IOR, which differ as text.
+/// A channel may be given as URL and as IOR, which differ as text.
 #[test]
 fn a_gateway_to_the_channel_that_it_comes_from_is_refused() {
     let server = Server::start(&[]);
@@ -652,7 +652,7 @@ fn a_gateway_to_the_channel_that_it_comes_from_is_refused() {
     }
 }
 
-/// North's events as datagrams, which another gateway hears for south.
+/// Events of north as datagrams, which another gateway receives for south.
 #[test]
 fn gateways_by_udp_join_two_channels() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -693,7 +693,7 @@ fn gateways_by_udp_join_two_channels() {
     assert!(wrong.contains("number@address:port"), "{wrong}");
 }
 
-/// One gateway tells another where events of a type go.
+/// A gateway that serves the addresses for a type to another gateway.
 #[test]
 fn a_gateway_asks_an_address_server() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -706,7 +706,7 @@ fn a_gateway_asks_an_address_server() {
         (process, serde_json::from_str::<Value>(&line).unwrap())
     };
     let _hears = gateway(&["--channel", south.url(), "--receive", &at], "connected");
-    // Sends nothing of its own: north has no such events.
+    // Sends no events itself: north has none of this type.
     let table = format!("17@{at}");
     let tells = ["--channel", south.url(), "type==99", "--send", &table];
     let (_tells, said) =
@@ -729,7 +729,7 @@ fn a_gateway_asks_an_address_server() {
     assert!(wrong.contains("the address server x:y"), "{wrong}");
 }
 
-/// Groups that a consumer's filter leads to: another gateway tells which they are.
+/// Groups derived from a consumer's filter, with addresses from another gateway.
 #[test]
 fn a_gateway_follows_what_consumers_ask_for() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -747,7 +747,7 @@ fn a_gateway_follows_what_consumers_ask_for() {
     let follows = ["--channel", south.url(), "--follow", url, "--period", "1"];
     let (mut follows, _) = gateway(&follows, "connected");
     let mut consumer = south.consumer(&["sub", "type==17"], "connected");
-    // What is sent before the group is joined is lost.
+    // Events sent before the group is joined are lost.
     let reading = thread::spawn(move || next(&mut consumer));
     while !reading.is_finished() {
         north.publish(&["--type", "18", "--ttl", "2", "1"]);
@@ -775,7 +775,7 @@ fn the_services_of_the_omg_are_served_beside() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&is_a.stdout).trim(), "true");
-    // What the service holds is told beside the channels.
+    // Objects of the service are listed next to the channels.
     let listed = server.json(&["ls"]);
     let told = &listed["notifications"][0];
     assert_eq!(
@@ -789,7 +789,8 @@ fn the_services_of_the_omg_are_served_beside() {
     assert!(twice.contains("--notify=NAME"), "{twice}");
 }
 
-/// A client's `destroy` ends one channel: its name is withdrawn, the others go on, and with the last one the server ends.
+/// A client's `destroy` ends one channel: its name is withdrawn, the other channels stay, and the server ends with the
+/// last one.
 #[test]
 fn a_destroyed_channel_is_withdrawn_and_the_last_one_ends_the_server() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
@@ -824,7 +825,7 @@ fn a_destroyed_channel_is_withdrawn_and_the_last_one_ends_the_server() {
     orb.shutdown(true).unwrap();
 }
 
-/// Under the same reference; as often as clients like.
+/// The new channel has the same reference, however often clients destroy it.
 #[test]
 fn a_destroyed_channel_is_renewed_where_that_is_asked_for() {
     let mut server = Server::start(&["--when-destroyed", "renew", "--reconnect"]);
@@ -843,7 +844,7 @@ fn a_destroyed_channel_is_renewed_where_that_is_asked_for() {
     orb.shutdown(true).unwrap();
 }
 
-/// A preference is no constraint; TAO takes one, which then never matches.
+/// A preference is no constraint; TAO accepts one, which then never matches.
 #[test]
 fn filters_are_read_as_tao_reads_them_where_that_is_asked_for() {
     for (args, taken) in [(&[][..], false), (&["--filters", "tao"][..], true)] {

@@ -1,5 +1,5 @@
-//! `oxorb event serve --store`, killed while events go through its Notification Service: connections come back, what was
-//! accepted arrives, and what was refused does not.
+//! `oxorb event serve --store`, killed while events pass through its Notification Service: connections are restored,
+//! accepted events arrive, and refused events do not.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use crate::common::Folder;
 
-/// Limit for what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Number that the filter of the consumer refuses.
@@ -42,7 +42,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// The command, with the address that it says.
+/// Server process, and its address.
 struct Server {
     process: Process,
     url: String,
@@ -59,7 +59,7 @@ impl Server {
         Server { process, url: url.to_owned(), said }
     }
 
-    /// Ends it as an operator does.
+    /// Ends the server with SIGTERM.
     fn stop(&mut self) {
         let id = self.process.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &id]).status();
@@ -68,7 +68,7 @@ impl Server {
     }
 }
 
-/// Numbers of the events that a consumer got, in order.
+/// Numbers of the events that a consumer received, in order.
 #[derive(Default)]
 struct Heard(Mutex<Vec<i32>>);
 
@@ -151,7 +151,7 @@ fn consume(orb: &Orb, channel: &EventChannelRef) -> Arc<Heard> {
     heard
 }
 
-/// Connects a consumer that pulls, once all is over.
+/// Connects a pull consumer, after the last restart.
 fn pull(channel: &EventChannelRef) -> SequenceProxyPullSupplierRef {
     let admin = channel.default_consumer_admin().unwrap().unwrap();
     let form = ClientType::SequenceEvent;
@@ -169,13 +169,13 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Numbers of pushed events by the answer that the supplier got.
+/// Numbers of pushed events, by the supplier's result.
 #[derive(Default)]
 struct Pushed {
     accepted: Vec<i32>,
-    /// The server never had them.
+    /// Events that the server never received.
     refused: Vec<i32>,
-    /// The server died over them.
+    /// Events whose push was interrupted by a kill.
     unknown: Vec<i32>,
 }
 
@@ -188,15 +188,15 @@ impl Pushed {
                     CompletionStatus::No => self.refused.push(number),
                     _ => self.unknown.push(number),
                 }
-                // Nobody listens for a while.
+                // The server is down for a while.
                 thread::sleep(Duration::from_millis(5));
             }
             Err(other) => panic!("{other}"),
         }
     }
 
-    /// Checks what a consumer got: everything accepted, nothing refused, in the order in which it was pushed, where some
-    /// come again after a crash.
+    /// Checks a consumer's events: all accepted ones, no refused ones, in push order; some may be repeated after a
+    /// crash.
     fn check(&self, got: &[i32], wanted: impl Fn(i32) -> bool) {
         let mut seen = BTreeSet::new();
         let first: Vec<i32> = (got.iter().copied()).filter(|&number| seen.insert(number)).collect();
@@ -264,7 +264,7 @@ fn a_killed_server_goes_on_delivering_and_loses_nothing_that_it_accepted() {
         pushed.refused.len()
     );
 
-    // What was delivered is gone from the store of a server that ends in peace.
+    // Delivered events are gone from the store after a graceful end.
     puller.try_pull_structured_events(1).unwrap();
     server.stop();
     let _server = Server::start(&folder, &port);

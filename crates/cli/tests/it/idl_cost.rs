@@ -1,4 +1,5 @@
-//! The cost of `oxorb idl` grows no faster than its input, and is bounded by limits. Instructions are counted, not time.
+//! The cost of `oxorb idl` grows at most linearly with its input, and is bounded by limits. The tests count
+//! instructions, not time.
 
 use std::fmt::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -9,7 +10,7 @@ use oxorb_testkit::peers::missing;
 
 use crate::common::{Folder, text};
 
-/// Every construct that a file may hold many of, once.
+/// Returns IDL with every construct that may occur many times, `n` times.
 fn many(n: usize) -> String {
     let list = |one: &dyn Fn(usize) -> String, glue: &str| {
         let all: Vec<String> = (0..n).map(one).collect();
@@ -38,7 +39,7 @@ fn many(n: usize) -> String {
     idl
 }
 
-/// Runs the command under valgrind; `None` where there is none, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
+/// Runs the command under valgrind; `None` if it is not installed, which is an error if `OXORB_REQUIRE_TOOLS` is set.
 fn instructions(args: &[&str]) -> Option<i64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -72,7 +73,7 @@ fn every_verb_takes_linear_time() {
         &["show", "--implied=ami"],
         &["diff"],
     ];
-    // Two at a time: counts do not depend on what else runs.
+    // Two at a time: counts do not depend on other processes.
     let next = AtomicUsize::new(0);
     let one_by_one = || {
         while let Some(verb) = verbs.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -93,7 +94,7 @@ fn takes_linear_time(verb: &[&str], files: &[String; 3]) {
     let [Some(one), Some(two), Some(four)] = files.each_ref().map(|file| cost(file)) else {
         return;
     };
-    // What the process costs by itself is in all three. Twice where it is linear, four times where it is quadratic.
+    // The fixed cost of the process cancels out. The ratio is 2 for linear and 4 for quadratic growth.
     let growth = (four - two) as f64 / (two - one) as f64;
     assert!(growth < 2.15, "{verb:?} grows by {growth:.2}: {one}, {two}, {four}");
 }

@@ -52,7 +52,7 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Whatever part of the file is damaged: one error that names it, or it did not matter.
+/// Any damage of the file results in one error that names it, or has no effect.
 #[test]
 fn a_damaged_store_is_one_error() {
     let folder = std::env::temp_dir().join(format!("oxorb-cli-ifr-damaged-{}", std::process::id()));
@@ -62,7 +62,7 @@ fn a_damaged_store_is_one_error() {
     stdout(ifr(&folder, &["load", "--store", "whole", "a.idl"]));
     let whole = std::fs::read(folder.join("whole")).unwrap();
     let mut refused = 0;
-    // Pages of 4 KiB: what is at their starts says where everything is.
+    // Pages of 4 KiB, whose first octets describe their structure.
     for page in 0..(whole.len() / 4096).min(8) {
         for args in [&["load", "--store", "damaged", "a.idl"][..], &["ls", "--store", "damaged"]] {
             let mut octets = whole.clone();
@@ -83,7 +83,7 @@ fn a_damaged_store_is_one_error() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A server that looks for changes now and then; killed and started again, it still has them all.
+/// A server that polls for changes, which still has all of them after it was killed and restarted.
 #[test]
 fn what_is_loaded_while_it_is_served_is_there_soon() {
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -121,7 +121,7 @@ fn what_is_loaded_while_it_is_served_is_there_soon() {
     assert!(knows(&url, 0) && !knows(&url, 1));
     for number in 1..4 {
         load(number);
-        // It says how many objects there are now, after each change of the file.
+        // The server prints the number of objects after each change of the file.
         while !knows(&url, number) {
             server.wait_for_line("serving", PATIENCE);
         }

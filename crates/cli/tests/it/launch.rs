@@ -1,4 +1,4 @@
-//! `oxorb node` and `oxorb deploy launch`, `status`, `redeploy`, `stop`: managers in processes of their own.
+//! `oxorb node` and `oxorb deploy launch`, `status`, `redeploy`, `stop`: managers in separate processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,7 +23,7 @@ fn run(args: &[&str]) -> Output {
     command.output().expect("the command starts")
 }
 
-/// What a command says when it fails.
+/// Returns the message of a failing command.
 #[track_caller]
 fn bad(args: &[&str]) -> String {
     let output = run(args);
@@ -39,7 +39,7 @@ fn good(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A manager that serves; returns its URL, too.
+/// Starts a manager; returns its URL, too.
 fn serve(args: &[&str]) -> (Process, String) {
     let mut command = oxorb();
     command.args(args).args(["--port", "0", "--format", "json"]);
@@ -50,7 +50,7 @@ fn serve(args: &[&str]) -> (Process, String) {
     (process, url.to_owned())
 }
 
-/// A plan of one instance whose artifact ends at once.
+/// Returns a plan of one instance whose artifact ends at once.
 fn plan(test: &str, node: &str) -> PathBuf {
     let text = format!(
         "label = \"small\"\n\
@@ -70,7 +70,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     let plan = plan("local", "cockpit");
     let file = plan.to_str().unwrap();
     let args = ["deploy", "launch", file, "--local", "--port", "0"];
-    // Others can call it, so what is started has to be said.
+    // Other users can call the manager, so the executables must be named.
     let refused = bad(&args);
     assert!(refused.contains("which executables may plans start as this user?"), "{refused}");
     let refused = bad(&[&args[..], &["--artifacts", env!("CARGO_MANIFEST_DIR")]].concat());
@@ -79,7 +79,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     for part in ["error: gps: node cockpit: process main", "before it called back"] {
         assert!(failed.contains(part), "{failed}");
     }
-    // Where nobody else calls, the working directory will do.
+    // If only this user can call the manager, the working directory is the default.
     let login = Login::new("local");
     let output = login.command(&["deploy", "launch", file, "--local"]).output().unwrap();
     let refused = String::from_utf8(output.stderr).unwrap();
@@ -90,7 +90,7 @@ fn a_launch_that_fails_says_where_and_ends() {
 #[test]
 fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan() {
     let plan = plan("access", "cockpit");
-    // An executable that prints its arguments.
+    // Executable that prints its arguments.
     let text = fs::read_to_string(&plan).unwrap();
     fs::write(&plan, text.replace("/bin/false", "/bin/echo")).unwrap();
     let resources = plan.with_extension("rt.toml");
@@ -118,7 +118,7 @@ fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan(
         ),
         "{printed}{why}"
     );
-    // What is the node's to say is not the plan's.
+    // Arguments that belong to the node are rejected in a plan.
     for argument in ["-ORBAccess=allow all", "-ORBLogFile=@HOME@/x", "-ORBListenEndpoints=iiop://"]
     {
         let line = format!("document = \"ServerResources\"\n[cmdline]\narg = [{argument:?}]\n");
@@ -158,7 +158,7 @@ fn managers_say_who_else_can_call_them() {
     assert!(told.ends_with("-ORBAccess lets in: allow 127.0.0.0/8"), "{told}");
 }
 
-/// Environment in which managers and their clients have a folder for sockets of their own.
+/// Environment with a private folder for the sockets of managers and their clients.
 struct Login {
     folder: PathBuf,
 }
@@ -179,7 +179,7 @@ impl Login {
         command
     }
 
-    /// Starts a manager that listens where it does unless told otherwise.
+    /// Starts a manager that listens at its default address.
     fn serve(&self, args: &[&str]) -> (Process, Value) {
         let mut process = Process::spawn(self.command(&[args, &["--format", "json"]].concat()));
         let line = process.wait_for_line("serving", LONG);
@@ -202,7 +202,7 @@ impl Drop for Login {
     }
 }
 
-/// Asserts that of all users its own alone reaches a socket.
+/// Asserts that only this user can reach a socket.
 #[track_caller]
 fn assert_own(socket: &std::path::Path) {
     let rights = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -210,7 +210,7 @@ fn assert_own(socket: &std::path::Path) {
     assert_eq!(rights(socket.parent().unwrap()), 0o700);
 }
 
-/// Sockets on which a process listens: UNIX sockets by their paths, and how many over TCP.
+/// Returns the sockets on which a process listens: paths of UNIX sockets, and the number of TCP sockets.
 fn listening(pid: &Value) -> (Vec<PathBuf>, usize) {
     let folder = format!("/proc/{pid}/fd");
     let open = fs::read_dir(folder).unwrap().flatten();
@@ -221,7 +221,7 @@ fn listening(pid: &Value) -> (Vec<PathBuf>, usize) {
     let unix = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap();
     let unix = unix.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // Flags: the socket accepts connections.
+        // Flags of a socket that accepts connections.
         (fields[3] == "00010000" && has(fields[6])).then(|| PathBuf::from(fields[7]))
     });
     let tcp = ["tcp", "tcp6"].map(|kind| {
@@ -255,7 +255,7 @@ fn managers_and_their_processes_are_reached_by_their_user_alone() {
     assert_eq!(said["callers"], "user", "{said}");
     assert_own(&login.folder.join("oxorb/ExecutionManager"));
 
-    // The other commands find it without being told.
+    // The other commands find the manager at its default address.
     let (file, resources) =
         (cockpit.folder.path("with-warning.toml"), cockpit.folder.path("with-warning.rt.toml"));
     login.good(&["deploy", "launch", &file, "--rt", &resources]);
@@ -263,7 +263,7 @@ fn managers_and_their_processes_are_reached_by_their_user_alone() {
     let told: Value = serde_json::from_str(&told).unwrap();
     let process = &told[0]["processes"][0];
     assert_eq!(instances(process, "active").len(), 6, "{told:#}");
-    // Its lanes listen, too.
+    // The lanes of the process listen, too.
     let (sockets, over_tcp) = listening(&process["pid"]);
     assert!(sockets.len() > 1 && over_tcp == 0, "{sockets:?}, {over_tcp}");
     for socket in sockets {
@@ -320,7 +320,7 @@ fn managers_of_other_processes_are_found_and_answer() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    // Of a pipe whose reading end is closed already, so that no time decides.
+    // A pipe whose reading end is closed already, so that the result does not depend on timing.
     let closed = || {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -354,10 +354,10 @@ fn mistakes_of_the_command_line_are_named() {
     wrong(&["node", "serve"], "--name <NODE>");
 }
 
-/// Arguments of a locality, in the process of an artifact.
+/// Variable with the arguments of a locality, in the process of an artifact.
 const LOCALITY: &str = "OXORB_TEST_LOCALITY";
 
-/// The process of an artifact; not a test by itself.
+/// Process of an artifact; not a test by itself.
 #[test]
 fn locality_process() {
     let Some(arguments) = std::env::var_os(LOCALITY) else {
@@ -370,7 +370,7 @@ fn locality_process() {
     oxorb::deployment::run_locality_with_args(implementations, program.chain(arguments));
 }
 
-/// The plans of the avionics display, with an artifact that is this test program.
+/// Plans of the avionics display, with this test program as artifact.
 struct Cockpit {
     folder: Folder,
 }
@@ -413,14 +413,14 @@ impl Cockpit {
     }
 }
 
-/// The only process of the only plan, as `status` tells.
+/// Returns the only process of the only plan, as `status` prints it.
 fn process(at: &str) -> Value {
     let told = good(&["deploy", "status", "--at", at, "--format", "json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     told[0]["processes"][0].clone()
 }
 
-/// Waits until the only process is as wanted.
+/// Waits until the only process satisfies `wanted`.
 #[track_caller]
 fn wait(at: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + LONG;
@@ -434,7 +434,7 @@ fn wait(at: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-/// Names of the instances that are in a phase.
+/// Returns the names of the instances in a phase.
 fn instances(process: &Value, phase: &str) -> Vec<String> {
     let all = process["instances"].as_array().unwrap().iter();
     let all = all.filter(|one| one["phase"] == phase);
@@ -446,7 +446,7 @@ fn kill(pid: &Value) {
     assert!(killed.unwrap().success());
 }
 
-/// Reports whether a process is there and has not ended.
+/// Reports whether a process exists and has not ended.
 fn is_alive(pid: &Value) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
@@ -467,7 +467,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert_eq!(instances(&first, "active"), ["rate", "gps", "navigation"]);
     node.wait_for_line("navigation: tick=", LONG);
 
-    // A dry run tells what would change, and changes nothing.
+    // A dry run reports what would change, and changes nothing.
     let dry = [&at_manager[..], &["--dry-run", "--format", "json"]].concat();
     let told: Value = serde_json::from_str(&cockpit.put("redeploy", "with-warning", &dry)).unwrap();
     assert_eq!(told["event"], "would-change");
@@ -476,7 +476,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert_eq!(process(&at)["pid"], first["pid"]);
     assert_eq!(instances(&process(&at), "active").len(), 3);
 
-    // The second subsystem joins, and nothing of the first is started anew.
+    // The second subsystem is added, and nothing of the first is restarted.
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
     assert!(told.contains("  + instance radar\n") && told.contains("  + connection "), "{told}");
     assert!(!told.contains("  ~ ") && !told.contains("  - "), "{told}");
@@ -492,7 +492,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     node.wait_for_line("warning: tick=", LONG);
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
     assert!(told.starts_with("changed ") && told.contains(": nothing\n"), "{told}");
-    // A value that differs is told, with the instance that it starts anew and its connections.
+    // A changed value is reported, with the instance that it recreates and its connections.
     let file = cockpit.folder.path("with-warning.toml");
     let plan = fs::read_to_string(&file).unwrap();
     fs::write(&file, plan.replace("hertz = { ulong = 20 }", "hertz = { ulong = 10 }")).unwrap();
@@ -503,13 +503,13 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert!(told.contains(wanted) && told.contains("  ~ connection pulse\n"), "{told}");
     fs::write(&file, plan).unwrap();
 
-    // Killed, it runs again by the policy of the command.
+    // After a kill, the process is restarted by the command's policy.
     kill(&second["pid"]);
     let third = wait(&at, |it| it["state"] == "running" && it["restarts"] == 1);
     assert_ne!(third["pid"], second["pid"]);
     manager.wait_for_line("runs again", LONG);
 
-    // A node that dies is told with what ran there.
+    // The death of a node is reported with the processes that ran there.
     node.kill();
     let lost = wait(&at, |it| it["state"] == "lost");
     assert_eq!(instances(&lost, "lost").len(), 6, "{lost:#}");

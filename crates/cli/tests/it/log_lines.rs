@@ -1,11 +1,11 @@
-//! Servers of the command log through the ORB: few lines for each client (S10), at the level and place that are set.
+//! Servers log through the ORB: a few lines for each client (S10), at the configured level and place.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a name server on a port of its own, and returns its address.
+/// Starts a name server on its own port, and returns its address.
 fn serve(more: &[&str]) -> (Child, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_oxorb"))
         .args(["name", "serve", "--in-memory", "--port", "0"])
@@ -18,19 +18,19 @@ fn serve(more: &[&str]) -> (Child, String) {
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
-    // Without a reader the command would end.
+    // Without a reader, the command would end.
     std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
     let address = line.split("corbaloc::").nth(1).expect("it says where");
     let address = address.split('/').next().unwrap().to_owned();
     (child, address)
 }
 
-/// Breaks the protocol that many times, and waits each time until the server has closed the connection.
+/// Violates the protocol `times` times, and waits each time until the server has closed the connection.
 fn break_protocol(address: &str, times: usize) {
     for _ in 0..times {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GARBAGE GARBAGE ").unwrap();
-        // A message error, then the end.
+        // A message error, then the end of the connection.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }

@@ -1,5 +1,4 @@
-//! The command, run as people and programs do, a module for each part of it. One program, because most of what many cost is
-//! their linking.
+//! Tests of the command, a module for each part. A single test program saves linking time.
 
 mod avionics;
 mod bridge;

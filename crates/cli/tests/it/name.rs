@@ -1,4 +1,4 @@
-//! `oxorb name`: a server of names, and everything that can be done with them.
+//! `oxorb name`: a name server, and all operations on it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,11 +13,11 @@ fn oxorb() -> Command {
     Command::new(env!("CARGO_BIN_EXE_oxorb"))
 }
 
-/// A name server in a process of its own.
+/// Name server in its own process.
 struct Server {
     process: Process,
     url: String,
-    /// What it said when it served.
+    /// JSON line printed when serving started.
     said: Value,
 }
 
@@ -85,7 +85,7 @@ impl Drop for Folder {
     }
 }
 
-/// Nobody listens there.
+/// Address at which no server listens.
 const NOBODY: &str = "corbaloc::127.0.0.1:1/Nobody";
 
 #[test]
@@ -127,7 +127,7 @@ fn names_are_made_shown_and_taken_away() {
     assert_eq!(server.good(&["tree"]), "");
 }
 
-/// U8: contexts are made and destroyed as folders are.
+/// U8: contexts are created and destroyed like folders.
 #[test]
 fn contexts_are_made_and_destroyed() {
     let server = Server::start(&["--in-memory"]);
@@ -140,7 +140,7 @@ fn contexts_are_made_and_destroyed() {
     assert_eq!(server.good(&["ls", "a"]), "x\n");
 }
 
-/// `corbaname:` stands wherever a reference may.
+/// `corbaname:` is accepted wherever a reference is.
 #[test]
 fn what_has_a_name_is_reached_by_it() {
     let server = Server::start(&["--in-memory"]);
@@ -188,7 +188,7 @@ fn what_is_gone_is_found_and_removed() {
     other.good(&["bind", "theirs", NOBODY]);
     server.good(&["bind", "loop", &server.url, "--context"]);
 
-    // Without being told so, it removes nothing.
+    // Without confirmation, nothing is removed.
     let output = server.name(&["prune", "--format", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -211,12 +211,12 @@ fn what_is_gone_is_found_and_removed() {
     );
     assert_eq!(found["checked"], 8);
 
-    // What may come back stays, if so wished.
+    // Objects that may come back are kept on request.
     let why = server.bad(&["prune", "--yes", "--gone-only"]);
     assert_eq!(why, "error: 2 names lead to no object still\n");
     assert_eq!(server.good(&["ls", "a"]), "alive\n");
 
-    // A name server that is away: its context's name goes, and what is in it is none of our business.
+    // A name server that is down: the name of its context is removed, and the names in it are left alone.
     drop(other);
     let shown = server.good(&["prune", "--yes"]);
     assert!(shown.contains("removed b/elsewhere\nremoved b/unreachable\n"), "{shown}");
@@ -236,7 +236,7 @@ fn names_outlive_the_server() {
     let listed = oxorb().args(["name", "ls", "--at", &at]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&listed.stdout), "a/\n");
 
-    // A second one is told why it cannot have the same names.
+    // A second server is refused the same store, with the reason.
     let second =
         oxorb().args(["name", "serve", "--port", "0", "--store", &store]).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
@@ -257,7 +257,7 @@ fn who_is_not_there_is_named() {
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(why.contains("127.0.0.1:1: cannot connect"), "{why}");
     assert!(why.contains("`oxorb name serve` starts one"), "{why}");
-    // An initial reference is as good as --at.
+    // An initial reference replaces --at.
     let server = Server::start(&["--in-memory"]);
     server.good(&["bind", "x", NOBODY]);
     let listed = oxorb()
@@ -266,14 +266,14 @@ fn who_is_not_there_is_named() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&listed.stdout), "x\n");
-    // A name is checked before anybody is called.
+    // A name is checked before any call.
     let output = oxorb().args(["name", "resolve", "a//b"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(why.contains("an empty component"), "{why}");
 }
 
-/// S12: what is shown at the start is what holds.
+/// S12: the rules shown at the start are the effective ones.
 #[test]
 fn a_server_listens_on_loopback_and_says_who_may_what() {
     let mut command = oxorb();

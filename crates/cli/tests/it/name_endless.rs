@@ -1,4 +1,4 @@
-//! `oxorb name` before a name server that never ends (S7), and whose names control terminals (S8).
+//! `oxorb name` with a name server whose listings never end (S7), and whose names contain control characters (S8).
 
 use std::process::{Command, Output};
 
@@ -10,11 +10,11 @@ use oxorb_naming::cos_naming::{
 };
 use oxorb_testkit::{at_once, watchdog};
 
-/// A context of endless bindings; each that is a context leads to another such one.
+/// Context with endless bindings, some of which are such contexts, too.
 struct Endless {
     orb: Orb,
     kind: BindingType,
-    /// Octets that each name holds.
+    /// Text of each name.
     text: &'static str,
 }
 

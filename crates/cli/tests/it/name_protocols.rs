@@ -1,4 +1,4 @@
-//! A name server that listens with several protocols at once: omniORB and JacORB take IIOP, ours what it prefers.
+//! A name server that listens with several protocols at once: omniORB and JacORB use IIOP, OxORB its preferred one.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -14,19 +14,19 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The endpoints, in the order in which references list them.
+/// Endpoints, in the order in which references list them.
 const LISTEN: &str =
     "giop-lite-rt+tcp://127.0.0.1:0;giop-lite+tcp://127.0.0.1:0;iiop://127.0.0.1:0";
 
 const PROTOCOLS: [&str; 3] = ["giop-lite-rt+tcp", "giop-lite+tcp", "iiop"];
 
-/// A name server, and a listener on the way to each of its endpoints.
+/// Name server, and a listener in front of each of its endpoints.
 struct Server {
     _process: Process,
     taps: Vec<Tap<SocketAddr>>,
-    /// The reference of its root context, which leads to the listeners.
+    /// Reference of the root context, which leads through the listeners.
     root: String,
-    /// The URLs of its root context, which do not.
+    /// URLs of the root context, which bypass the listeners.
     urls: Value,
 }
 
@@ -43,7 +43,7 @@ impl Server {
         Self { _process: process, taps, root, urls: said["corbaloc"].clone() }
     }
 
-    /// Runs a command that succeeds; returns what it printed.
+    /// Runs a command that must succeed; returns its output.
     fn good(&self, program: &str, args: &[&str]) -> String {
         let output = Command::new(program)
             .args(args)
@@ -62,10 +62,10 @@ impl Server {
         self.good("nameclt", &[&["-ior", &self.root], args].concat())
     }
 
-    /// Returns the protocols over which `calls` says something, and what it returns.
+    /// Returns the protocols over which `calls` sends something, and its result.
     fn over<T>(&self, calls: impl FnOnce() -> T) -> (Vec<&'static str>, T) {
         let octets = || -> Vec<usize> {
-            // Clients are programs that have ended: what they said last counts as theirs.
+            // Clients are programs that have ended: their last messages count as theirs.
             let heard = self.taps.iter().map(|tap| tap.heard_to_the_end());
             heard.map(|all| all.iter().map(|one| one.requests.len()).sum()).collect()
         };
@@ -176,7 +176,7 @@ fn omniorb_passes_over_what_it_does_not_speak_and_keeps_it() {
     assert!(omniorb(&["list", "folder"]).contains("root\n"));
     let theirs = omniorb(&["resolve", "folder/root"]);
 
-    // What went through omniORB still has every protocol.
+    // A reference that passed through omniORB still has every protocol.
     let (used, ours) =
         server.over(|| server.oxorb(&["name", "resolve", "folder/root", "--at", &server.root]));
     assert_eq!(used, ["giop-lite-rt+tcp"]);

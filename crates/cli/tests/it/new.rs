@@ -1,4 +1,4 @@
-//! `oxorb new`. That what it makes builds and runs is seen by `.ci/full demo`.
+//! `oxorb new`. `.ci/full demo` tests that its projects build and run.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ fn a_project_is_an_example_with_a_name_of_its_own() {
         let read = |path: &str| fs::read_to_string(format!("{project}/{path}")).unwrap();
         let manifest = read("Cargo.toml");
         assert!(manifest.contains(&format!("name = \"my-{template}\"")), "{manifest}");
-        // Of this checkout, which is there.
+        // Path of this checkout.
         assert!(manifest.contains("crates/orb\""), "{manifest}");
         assert!(read(interface).contains("interface"));
         assert!(read("build.rs").contains(interface) && read("src/bin/client.rs").contains("main"));

@@ -1,4 +1,4 @@
-//! The priority at which the command calls (N2).
+//! Priority of the command's calls (N2).
 
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use oxorb::{
     PriorityModelPolicy, RtPolicies, Servant, SystemException, Threadpool, ThreadpoolLane, Upcall,
 };
 
-/// Answers every call with the priority of the lane that serves it.
+/// Servant that answers every call with the priority of its serving lane.
 struct Gauge(Orb);
 
 impl Servant for Gauge {

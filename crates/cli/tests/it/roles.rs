@@ -1,4 +1,4 @@
-//! The pages of `docs/roles`: each file that they show is written, and each command that they show succeeds on these.
+//! Pages of `docs/roles`: each file shown is written, and each command shown succeeds on these files.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ const PAGES: [(&str, &str); 3] = [
     ("qosketeer.md", include_str!("../../../../docs/roles/qosketeer.md")),
 ];
 
-/// Blocks of a page, with the word after their fence.
+/// Returns the code blocks of a page, with their language words.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;
@@ -34,7 +34,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Runs a line of a page in a folder.
+/// Runs a command line of a page in a folder.
 fn run(line: &str, folder: &Path) {
     let words = line.split(' ').skip(1);
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));

@@ -1,4 +1,4 @@
-//! `oxorb sched` as people and programs use it.
+//! `oxorb sched`.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&good(args)).expect("one JSON document")
 }
 
-/// What a file that is wrong makes the command say, without the folder.
+/// Returns the message for an invalid file, without the folder.
 fn wrong(name: &str, content: &str, verb: &str) -> String {
     let folder = Folder::new(&format!("sched-{name}"));
     let file = folder.file(name, content);
@@ -39,7 +39,7 @@ fn a_set_is_checked_and_analysed() {
             (row["operation"].as_str().unwrap(), response / 1_000_000)
         })
         .collect();
-    // The filter goes first in the band; the sample waits for it, and the display, which takes 15 + 3 + 1 + 1, for both.
+    // The filter goes first in the band; the sample waits for it, and the display (15 + 3 + 1 + 1) waits for both.
     let expected =
         [("nav::Sensor::sample", 10), ("nav::Filter::update", 9), ("nav::Display::show", 30)];
     assert_eq!(responses, expected);
@@ -151,7 +151,7 @@ fn what_is_wrong_has_its_place() {
     }
 }
 
-/// S6: a file without end is not read to its end.
+/// S6: an endless file is not read to its end.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_task_set_without_end_is_refused() {
@@ -169,7 +169,7 @@ fn attributes_that_are_read_are_operations() {
         "interface I {\n    @rt(wcet = \"1 ms\", period = \"10 ms\") readonly attribute long x;\n};\n",
     );
     let table = json(&["emit", &idl, "--language", "json"]);
-    // As it is called on the wire.
+    // Name of the request on the wire.
     assert_eq!(table["operations"][0]["name"], "I::_get_x");
 }
 
@@ -190,7 +190,7 @@ fn what_is_not_safe_fails_with_the_reason() {
     assert!(both.contains(&&"a".into()) && both.contains(&&"b".into()), "{cores}");
 }
 
-/// N16: operations that would all fit on processor 0 are spread, and the output says over how many.
+/// N16: operations that would all fit on processor 0 are spread, and the output states how many processors are used.
 #[test]
 fn cores_are_used_and_counted() {
     let operation = |name: &str, wcet: u32| {
@@ -208,7 +208,7 @@ fn cores_are_used_and_counted() {
     let more = json(&["analyse", &file, "--cores", "5", "--format", "json"]);
     assert_eq!(more["used"], 3, "{more}");
 
-    // Shared out evenly the last one finds no room.
+    // With a balanced load, the last one does not fit.
     let heavy =
         [("d", 60), ("e", 50), ("f", 40), ("g", 45)].map(|(name, wcet)| operation(name, wcet));
     let file = folder.file("heavy.toml", &heavy.concat());
@@ -216,7 +216,7 @@ fn cores_are_used_and_counted() {
     assert_eq!(packed["used"], 2, "{packed}");
 }
 
-/// Returns the output of `analyse` for a set, and whether it fails.
+/// Returns whether `analyse` succeeds for a set, its JSON, and its text.
 fn analysed(name: &str, set: &str, more: &[&str]) -> (bool, serde_json::Value, String) {
     let folder = Folder::new(&format!("sched-analysed-{name}"));
     let file = folder.file("set.toml", set);
@@ -227,7 +227,7 @@ fn analysed(name: &str, set: &str, more: &[&str]) -> (bool, serde_json::Value, S
     (told.status.success(), report, text(&told.stdout))
 }
 
-/// R7: nothing is safe because nothing was called critical, nor while an error is reported.
+/// R7: a set without critical operations is not safe, nor is one with an error.
 #[test]
 fn a_set_is_not_safe_for_want_of_critical_operations() {
     let operation = |name: &str, wcet: u32, more: &str| {
@@ -244,7 +244,7 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
         told.contains("critical: all operations, as none is of criticality HIGH or VERY_HIGH"),
         "{told}"
     );
-    // One that is critical is all that MUF has to keep; RMS looks at no criticality.
+    // With one critical operation, MUF has to meet only its deadlines; RMS ignores criticality.
     let marked = operation("o5", 1, high) + &overload;
     let (good, report, told) = analysed("marked", &marked, &["--strategy", "MUF"]);
     assert!(good, "{told}");
@@ -253,7 +253,7 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
     assert!(told.contains("safe: every critical deadline is proved; 5 of others are not"));
     let (good, report, _) = analysed("marked-rms", &marked, &["--strategy", "RMS"]);
     assert!(!good && report["critical_set"] == "all operations");
-    // Errors are errors, whatever was proved of the rest.
+    // Errors are reported even if the other operations are proved.
     for (name, wrong) in [
         ("long", operation("long", 12, "")),
         ("rateless", "[[operation]]\nname = \"rateless\"\nwcet = \"1 ms\"\n".into()),
@@ -302,7 +302,7 @@ fn the_papers_simulation_runs_in_all_forms() {
     assert!(told.contains("constructed      fails  MUF misses the least, by number"), "{told}");
 }
 
-/// Compiles a program and gives what it prints.
+/// Compiles a program and returns its output.
 fn compiled(compiler: &mut Command, program: &Path) -> String {
     let built = compiler.arg("-o").arg(program).output();
     let built = built.unwrap_or_else(|error| panic!("{compiler:?}: {error}"));
@@ -312,7 +312,7 @@ fn compiled(compiler: &mut Command, program: &Path) -> String {
     text(&ran.stdout)
 }
 
-/// What programs print of the table of [`SET`].
+/// Output of programs that print the table of [`SET`].
 const TABLE: &str = "\
 nav::Sensor::sample 99 0 0 4000000 50000000 1
 nav::Filter::update 99 0 1 6000000 50000000 1
@@ -322,11 +322,11 @@ nav::Map::tile 98 1 0 3000000 100000000 1
 98
 ";
 
-/// R4: what is emitted is what was proved and what threads enforce; else the reason is reported.
+/// R4: only schedules that are proved and that threads can enforce are emitted; otherwise the reason is reported.
 #[test]
 fn what_is_not_proved_or_not_enforced_is_not_emitted() {
     let folder = Folder::new("sched-emit-refused");
-    // EDF uses the whole processor; threads of fixed priorities do not.
+    // EDF uses the whole processor; fixed priorities cannot.
     let set = folder.file(
         "full.toml",
         "[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\nperiod = \"4 ms\"\n\
@@ -368,7 +368,7 @@ fn what_is_not_proved_or_not_enforced_is_not_emitted() {
     assert!(good(&["emit", SET, "--language", "cpp"]).contains("* model = \"band\";"));
 }
 
-/// R5: laxity is looked at each step, by the analysis as by the simulation, and dispatching costs time in both.
+/// R5: laxity is checked at each step, by the analysis and by the simulation, and dispatching costs time in both.
 #[test]
 fn what_dispatching_costs_is_part_of_the_analysis() {
     let folder = Folder::new("sched-overheads");
@@ -469,7 +469,7 @@ fn names_are_escaped_in_every_language() {
 #[test]
 fn the_table_has_a_place_for_each_handle() {
     let folder = Folder::new("sched-emit-place");
-    // Its rate comes from another node, and is not known here: no error, and no priority.
+    // Its rate comes from another node, and is unknown here: no error, and no priority.
     let set = folder.file(
         "set.toml",
         "[[operation]]\nname = \"far\"\ntype = \"remote\"\n\

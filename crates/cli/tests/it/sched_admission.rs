@@ -1,4 +1,4 @@
-//! `oxorb sched admit`, `release`, `admitted` and `load --server` against a server that runs.
+//! `oxorb sched admit`, `release`, `admitted` and `load --server` against a running server.
 
 use oxorb::Orb;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn server(how: &str) -> (Orb, String) {
     let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
     let url = oxorb::corbaloc(&ior).unwrap();
-    // Without the key, which may have a slash in it.
+    // Without the key, which may contain a slash.
     let url = url.split_once('/').unwrap().0.to_owned();
     (orb, url)
 }

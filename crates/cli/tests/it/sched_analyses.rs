@@ -1,11 +1,11 @@
-//! `oxorb sched analyse` beyond verdicts on one processor: servers, critical sections, bursts, processors, modes, chances,
-//! models of other tools, and many files at once.
+//! `oxorb sched analyse` beyond verdicts on one processor: servers, critical sections, bursts, processors, modes,
+//! probabilities, models of other tools, and many files at once.
 
 use serde_json::Value;
 
 use crate::common::{Folder, good, sched, text};
 
-/// An operation as TOML.
+/// Returns an operation as TOML.
 fn operation(name: &str, wcet: &str, period: &str, more: &str) -> String {
     format!(
         "[[operation]]\nname = \"{name}\"\nwcet = \"{wcet}\"\nperiod = \"{period}\"\nthreads = 1\n{more}\n"
@@ -16,7 +16,7 @@ fn head(more: &str) -> String {
     format!("[schedule]\nstrategy = \"DM\"\nmodel = \"urgency\"\n{more}\n")
 }
 
-/// A folder with one task set.
+/// Folder with one task set.
 struct Set(Folder, String);
 
 impl Set {
@@ -31,7 +31,7 @@ impl Set {
         serde_json::from_str(&good(&all)).expect("one JSON document")
     }
 
-    /// What a run that fails says, without the folder.
+    /// Returns the message of a failing run, without the folder.
     fn refused(&self, args: &[&str]) -> String {
         let output = sched(&[&["analyse", self.1.as_str()], args].concat());
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
@@ -119,7 +119,7 @@ fn requests_wait_in_servers() {
         let report = Set::new("servers", &server(kind)).json(args);
         report["servers"][0]["response_ns"].as_u64().unwrap()
     };
-    // The server itself is done after 4: behind control once.
+    // The server itself completes after 4 ms: behind control once.
     assert_eq!(bound("polling", &[]), (10 + 10 + 4 - 1) * MS);
     assert_eq!(bound("deferrable", &[]), (8 + 10 + 4 - 1) * MS);
     let urgency = ["--model", "urgency"];
@@ -128,7 +128,7 @@ fn requests_wait_in_servers() {
         Set::new("servers-sporadic", &server("sporadic")).refused(&["--model", "non-preemptive"]);
     assert!(told.contains("needs static priorities with full preemption"), "{told}");
     assert_eq!(bound("constant-bandwidth", &["--strategy", "EDF"]), 20 * MS);
-    // A deferrable server does not wait for what it kept itself.
+    // A deferrable server does not wait for its own retained capacity.
     let full = server("deferrable").replace("capacity = \"2 ms\"", "capacity = \"5 ms\"");
     let report = Set::new("servers-full", &full).json(&[]);
     assert_eq!(response(&report, "odd jobs"), 9 * MS);
@@ -160,7 +160,7 @@ fn several_processors() {
         + &operation("c", "4 ms", "10 ms", "");
     let set = Set::new("cores", &content);
     let cores = |args: &[&str]| set.json(&[&["--cores", "2"], args].concat());
-    // Heaviest first: c goes to the emptier one beside b, or fills up the first.
+    // Heaviest first: c goes to the emptier processor with b, or fills up the first one.
     assert_eq!(cores(&["--fit", "worst"])["cores"], serde_json::json!([["a"], ["b", "c"]]));
     assert_eq!(cores(&["--fit", "first"])["cores"], serde_json::json!([["a", "c"], ["b"]]));
     assert_eq!(cores(&["--fit", "best"])["heuristic"], "best-fit decreasing");

@@ -1,4 +1,4 @@
-//! `oxorb sched` of suppliers and consumers that an event channel told a scheduling service of (A11.18, A17.4).
+//! `oxorb sched` for suppliers and consumers that an event channel registered at a scheduling service (A11.18, A17.4).
 
 use std::process::Command;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl PushConsumer for Nobody {
     }
 }
 
-/// Starts `oxorb` as a server of this machine; returns its process and the line that it prints when it serves.
+/// Starts `oxorb` as a server on this machine; returns its process and the line that it prints when serving.
 fn serve(args: &[&str]) -> (Process, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
     command.args(args);
@@ -53,7 +53,7 @@ fn a_served_channel_tells_the_scheduling_service_and_enforces_its_rates() {
     let (_scheduling, said) = serve(&["sched", "serve"]);
     let at = said["corbaloc"][0].as_str().unwrap();
     let folder = Folder::new("event-scheduler");
-    // No time passes in which a second event is within the rate.
+    // The period is too long for a second event within the rate.
     let slow = SET.replace("10 ms", "200 s");
     good(&["load", &folder.file("set.toml", &slow), "--at", at]);
     let rates = ["--scheduler", at, "--beyond-rate", "refuse"];
@@ -137,7 +137,7 @@ safe: every critical deadline is proved
     assert_eq!(told["chains"][0]["steps"][1], "Display::show#rep");
     assert_eq!(told["chains"][0]["response_ns"], 5_000_000);
 
-    // A timeout begins a chain as a supplier does.
+    // A timeout starts a chain like a supplier.
     drop(supplier);
     let silence = Filter::Timeout { kind: TimeoutKind::Interval, period: 200_000 };
     let mut wanted = asks_for(&silence);
@@ -148,7 +148,7 @@ safe: every critical deadline is proved
         done at most 5 ms after the release of TIMEOUT:200000\n";
     assert!(told.contains(expected), "{told}");
 
-    // Beside it a supplier of another period: each period has its chain.
+    // In addition, a supplier of another period: each period has its own chain.
     let mut published = publishes([(17, 1)]);
     published.publications[0].dependency_info.rt_info = operation("Sensor::sample");
     let _supplier = channel.connect_supplier(None, &published).unwrap();
@@ -162,7 +162,7 @@ safe: every critical deadline is proved
     orb.shutdown(true).unwrap();
 }
 
-/// A step with jitter of its own has no chain: the command says so.
+/// A step with its own jitter has no chain: the command reports it.
 #[test]
 fn a_receiver_without_a_bound_is_named_with_the_reason() {
     let folder = Folder::new("sched-unchained");

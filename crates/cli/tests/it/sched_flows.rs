@@ -1,4 +1,4 @@
-//! `oxorb sched` for several nodes: links, and flows over them.
+//! `oxorb sched` for several nodes: links, and flows across them.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::common::{good, sched, text};
 
 const FLOWS: &str = "tests/sched/flows.toml";
 
-/// The example with something else in it; removed at the end.
+/// Modified copy of the example, removed at the end.
 struct Changed(PathBuf);
 
 impl Changed {
@@ -70,7 +70,7 @@ fn a_flow_that_may_be_late_fails_with_the_reason() {
         told.contains("open sensor to screen: may miss its deadline of 16 ms, response up to 16.999999 ms, 999.999 us too long"),
         "{told}"
     );
-    // The filter takes all there is: nothing is known of what comes later, nor of what shares its node.
+    // The filter uses all the time: nothing is known of later steps, nor of other tasks on its node.
     let full = Changed::new("full", "wcet = \"3 ms\"", "wcet = \"9.9 ms\"");
     let told = full.refused("analyse");
     assert!(told.contains("one of its steps, or of a flow that it meets, has no bound"), "{told}");
@@ -151,7 +151,7 @@ fn one_node_is_emitted_and_simulated() {
     }
     let output = sched(&["analyse", FLOWS, "--node", "back"]);
     assert!(text(&output.stderr).contains("analyse all nodes, without --node"));
-    // Nothing comes to the front from elsewhere.
+    // Node `front` receives nothing from other nodes.
     good(&["analyse", FLOWS, "--node", "front", "--sensitivity"]);
     let output = sched(&["emit", FLOWS, "--node", "side"]);
     let told = text(&output.stderr);

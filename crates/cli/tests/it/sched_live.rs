@@ -1,4 +1,4 @@
-//! `oxorb sched calibrate` and `watch`: what is analysed beside what runs (A11.17, A11.19).
+//! `oxorb sched calibrate` and `watch`: analysed and measured times (A11.17, A11.19).
 
 use std::process::Command;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ period = "1 s"
 threads = 1
 "#;
 
-/// `work` takes 3 ms of processor time and has its neighbour rest twice.
+/// Servant whose `work` uses 3 ms of processor time and calls its neighbour's `rest` twice.
 struct Machine(Option<ObjectRef>);
 
 impl Servant for Machine {
@@ -74,7 +74,7 @@ fn machine(orb: &Orb) -> ObjectRef {
     activate(Machine(Some(neighbour)))
 }
 
-/// A server in this process that enforces the set of a file and measures.
+/// Starts a server in this process that enforces the set of a file and measures.
 fn server(folder: &Folder, set: &str) -> (Orb, String) {
     let table = folder.file("table.json", &good(&["emit", set, "--language", "json"]));
     let config = folder.file("oxorb.toml", "[schedule]\ntable = \"table.json\"\nmeasure = true\n");
@@ -139,7 +139,7 @@ fn who_does_not_measure_is_told_what_to_do() {
 
 const APPLICATION: &str = "OXORB_TEST_APPLICATION";
 
-/// What `calibrate` runs: this very test, told so.
+/// Application that `calibrate` runs: this test program with a variable set.
 #[test]
 fn application() {
     if std::env::var_os(APPLICATION).is_none() {
@@ -166,7 +166,7 @@ fn calibrate_runs_an_application_and_writes_what_it_takes() {
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    // The test harness of the application writes before.
+    // The test harness of the application prints first.
     let text = String::from_utf8(output.stdout).unwrap();
     let json = &text[text.find('{').unwrap()..];
     let told: Value = serde_json::from_str(json).unwrap();

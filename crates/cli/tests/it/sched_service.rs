@@ -1,4 +1,4 @@
-//! `oxorb sched serve`, and what is done with a service from outside.
+//! `oxorb sched serve`, and remote operations on the service.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn oxorb() -> Command {
     command
 }
 
-/// A service in a process of its own.
+/// Service in its own process.
 struct Server {
     process: Process,
     said: Value,
@@ -103,7 +103,7 @@ fn operations_are_loaded_listed_computed_and_analysed() {
     let row: Vec<&str> = row.expect("it is listed").split_whitespace().collect();
     assert_eq!(row[..4], ["nav::Display::show", "39", "1", "1"]);
     assert!(text.contains("\n  calls nav::Map::tile x3\n"), "{text}");
-    // The same verdicts as of the file that was loaded.
+    // The verdicts equal those on the loaded file.
     let here = json(&["analyse", SET, "--format", "json"]);
     let there = server.json(&["analyse", "--strategy", "RMS"]);
     assert_eq!(here, there);
@@ -118,7 +118,7 @@ fn annotations_of_idl_feed_a_service() {
     let server = Server::start(&["--strategy", "MUF"]);
     let loaded = server.json(&["load", IDL]);
     assert_eq!(loaded["created"], 2);
-    // Nothing says how often the filter is updated.
+    // The rate of the filter is not declared.
     let output = server.at(&["compute"]);
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8(output.stdout).unwrap();
@@ -154,7 +154,7 @@ fn files_are_served_as_either_face() {
     let server = Server::start(&[SET, "--run-time"]);
     assert_eq!(server.said["face"], "run time");
     assert_eq!(server.said["scheduled"], true);
-    // What was analysed may be said again, and changes nothing; nothing else may come.
+    // Analysed operations may be declared again without effect; new ones are refused.
     let loaded = server.json(&["load", SET]);
     assert_eq!(loaded["created"], 4);
     assert_eq!(server.json(&["compute"])["good"], true);
@@ -203,7 +203,7 @@ fn it_binds_itself_in_the_naming_service() {
     let mut server = Server::start(&["--bind", "-ORBInitRef", &init]);
     assert_eq!(server.said["bound"], "ScheduleService");
     server.good(&["load", SET]);
-    // By corbaname, and where one looks unless told otherwise.
+    // By corbaname, and at the default place.
     let address = names.url().trim_start_matches("corbaloc::");
     let address = address.trim_end_matches("/NameService");
     let url = format!("corbaname::{address}#ScheduleService");

@@ -1,4 +1,4 @@
-//! A name that two base interfaces give different meanings.
+//! A name to which two base interfaces give different meanings.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -6,7 +6,7 @@ use crate::source::Span;
 #[derive(Debug)]
 pub(crate) struct Ambiguous {
     pub(crate) name: String,
-    /// Full name and place of each.
+    /// Full name and place of each meaning.
     pub(crate) candidates: Vec<(String, Span)>,
 }
 

@@ -1,31 +1,31 @@
-//! Annotations that are applied or defined wrongly.
+//! Incorrect use or definition of annotations.
 
 use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum AnnotationProblem {
-    /// A standard annotation that needs a value stands without.
+    /// Standard annotation without its required value.
     NoValue {
         name: String,
     },
-    /// A standard annotation where it means nothing.
+    /// Standard annotation in a place where it has no meaning.
     Misapplied {
         name: String,
         wanted: &'static str,
     },
-    /// A standard annotation that CORBA cannot act upon.
+    /// Standard annotation that CORBA cannot support.
     Vain {
         name: String,
         why: &'static str,
     },
-    /// A user's annotation has no member of that name.
+    /// Member that the user's annotation lacks.
     NoMember {
         annotation: String,
         member: String,
         at: Span,
     },
-    /// A member without default is not set.
+    /// Member without a default that is not set.
     Unset {
         annotation: String,
         member: String,

@@ -1,8 +1,8 @@
-//! Types without a name where the specification wants one.
+//! Unnamed types where the specification requires a name.
 
 use crate::diagnostic::{Code, Problem, Severity};
 
-/// Position of a type without a name.
+/// Position of an unnamed type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     Member,
@@ -12,10 +12,10 @@ pub(crate) enum Position {
 
 #[derive(Debug)]
 pub(crate) struct Anonymous {
-    /// "a sequence", "an array" ...
+    /// Description of the type: "a sequence", "an array" ...
     pub(crate) what: &'static str,
     pub(crate) position: Position,
-    /// Deprecated rather than refused: strings, and all members.
+    /// Whether it is deprecated rather than an error: strings, and all members.
     pub(crate) deprecated: bool,
 }
 

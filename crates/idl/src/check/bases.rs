@@ -1,16 +1,16 @@
-//! Rules about what an interface may inherit.
+//! Rules for the inheritance of interfaces.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Bases {
-    /// The base is only announced so far.
+    /// Base that is only declared forward so far.
     Incomplete {
         name: String,
         at: Span,
     },
-    /// Named twice in one list.
+    /// Base named twice in one list.
     Twice {
         name: String,
         at: Span,
@@ -23,11 +23,11 @@ pub(crate) enum Bases {
         name: String,
         at: Span,
     },
-    /// More than anybody writes, all inherited ones counted.
+    /// More bases than the limit, inherited ones included.
     TooMany {
         limit: usize,
     },
-    /// Two bases have different operations or attributes of one name.
+    /// Two bases with different operations or attributes of one name.
     Clash {
         name: String,
         first: (String, Span),

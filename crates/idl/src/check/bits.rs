@@ -28,7 +28,7 @@ pub(crate) enum BitProblem {
         value: i128,
         at: Span,
     },
-    /// The size of a bitfield.
+    /// Size of a bitfield.
     Width {
         found: String,
     },

@@ -8,7 +8,7 @@ pub(crate) struct Bound {
     pub(crate) value: i128,
 }
 
-/// Thing that has a bound.
+/// Construct that has a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bounded {
     Array,

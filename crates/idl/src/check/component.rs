@@ -5,21 +5,21 @@ use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum ComponentProblem {
-    /// "a component", "a home" ...
+    /// Second base; `what` is "a component", "a home" ...
     SecondBase { what: &'static str },
-    /// Announced, not defined.
+    /// Component that is declared forward only.
     Incomplete { name: String, at: Span },
-    /// The thing that a port provides or uses is no interface.
+    /// Port whose type is no interface.
     PortInterface { found: String },
-    /// The primary key is not fit for it.
+    /// Valuetype that cannot be a primary key.
     PrimaryKey { name: String, why: KeyFault, at: Span },
-    /// A home manages something else than its base.
+    /// Home that manages another component than its base does.
     Manages { manages: String, base: String, at: Span },
-    /// A derived home has another key than its base.
+    /// Derived home with another key than its base.
     OtherKey { at: Span },
 }
 
-/// Why a valuetype cannot be a primary key.
+/// Reason why a valuetype cannot be a primary key.
 #[derive(Debug)]
 pub(crate) enum KeyFault {
     Abstract,

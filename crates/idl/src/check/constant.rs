@@ -1,4 +1,4 @@
-//! Constant expressions and what they are used for.
+//! Constant expressions and their types.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -10,7 +10,7 @@ pub(crate) enum Constant {
         ty: String,
         range: Option<(i128, i128)>,
     },
-    /// A value of one kind where another is needed.
+    /// Value of the wrong kind.
     Mismatch {
         found: String,
         wanted: String,
@@ -21,7 +21,7 @@ pub(crate) enum Constant {
     Mixed {
         integer: Span,
     },
-    /// An operator on something it cannot work on.
+    /// Operand that the operator does not accept.
     Operand {
         operator: &'static str,
         found: String,
@@ -29,7 +29,7 @@ pub(crate) enum Constant {
     Shift {
         count: i128,
     },
-    /// The type of the constant is none that constants can have.
+    /// Type that constants cannot have.
     Type {
         found: String,
     },
@@ -37,7 +37,7 @@ pub(crate) enum Constant {
         length: usize,
         bound: u32,
     },
-    /// A value is needed, and the name is something else.
+    /// Name of something without a value where a value is needed.
     NoValue {
         name: String,
         found: &'static str,

@@ -1,9 +1,9 @@
-//! Rules about what `context (...)` may name (CORBA 3.3 part 1, 7.11.5).
+//! Rules for the names in `context (...)` (CORBA 3.3 part 1, 7.11.5).
 
 use crate::diagnostic::{Code, Diagnostics, Problem};
 use crate::source::Span;
 
-/// A name begins with a letter; an asterisk can end it and then stands for whatever follows.
+/// Checks a context name: it begins with a letter, and may end with an asterisk, which stands for any suffix.
 pub(crate) fn context_name(name: &str, at: Span, out: &mut Diagnostics) {
     let stem = name.strip_suffix('*').unwrap_or(name);
     let begins = stem.starts_with(|c: char| c.is_ascii_alphabetic());

@@ -11,7 +11,7 @@ pub(crate) enum Fixed {
         value: i128,
         digits: i128,
     },
-    /// `fixed` alone, which only constants can be.
+    /// `fixed` without digits and scale, which only constants may have.
     NoShape,
     /// `const fixed<5, 2>`.
     ShapeOfConstant,

@@ -1,4 +1,4 @@
-//! Forward declarations and the definitions they announce.
+//! Forward declarations and their definitions.
 
 use super::pragma::prefix_here;
 use crate::diagnostic::{Code, Problem, Severity};
@@ -6,15 +6,15 @@ use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Forward {
-    /// A struct or union that no definition follows.
+    /// Struct or union without a definition.
     NeverDefined { what: &'static str, name: String },
-    /// An interface that no definition follows.
+    /// Interface without a definition.
     InterfaceNeverDefined { name: String },
-    /// A valuetype that no definition follows.
+    /// Valuetype without a definition.
     ValueNeverDefined { name: String },
-    /// Announced as one kind, defined as another.
+    /// Forward declaration and definition of different kinds.
     Mismatch { name: String, announced: &'static str, now: &'static str, at: Span },
-    /// A `#pragma prefix` came or went in between.
+    /// `#pragma prefix` that changed between forward declaration and definition.
     Prefix { name: String, before: String, now: String, at: Span },
 }
 

@@ -1,4 +1,4 @@
-//! A struct or union used by value before it is whole.
+//! A struct or union used by value before its definition is complete.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -7,7 +7,7 @@ use crate::source::Span;
 pub(crate) struct Incomplete {
     pub(crate) name: String,
     pub(crate) at: Span,
-    /// Used inside its own definition.
+    /// Whether it is used inside its own definition.
     pub(crate) recursive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A declaration named like the scope it stands in.
+//! A declaration with the name of its enclosing scope.
 
 use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;

@@ -1,11 +1,11 @@
-//! Types that cannot leave the process, where they would have to.
+//! Types that cannot leave the process, used where they would have to.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) struct LocalType {
-    /// The local interface that is, or is in, the type.
+    /// Local interface that the type is or contains.
     pub(crate) local: String,
     pub(crate) interface: String,
     pub(crate) at: Span,

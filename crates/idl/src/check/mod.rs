@@ -1,9 +1,8 @@
 //! Checks of IDL, one module per diagnostic or small family.
 //!
-//! A module holds what the diagnostic says and, where the check needs nothing
-//! but its subject, the check itself. What each rule refuses, and with which code, is
-//! the table `tests/idl-ui/facts`; many of them in one source are
-//! `tests/idl-ui/fail/<name>.idl`.
+//! A module holds the messages of a diagnostic and, if the check needs nothing but its subject, the check itself. The
+//! table `tests/idl-ui/facts` lists what each rule rejects, and the codes; `tests/idl-ui/fail/<name>.idl` combines many
+//! cases in one source.
 
 pub(crate) mod ambiguous;
 pub(crate) mod annotation;

@@ -1,12 +1,11 @@
-//! Rules about what `oneway` rules out.
+//! Restrictions on oneway operations.
 
 use crate::ast::Operation;
 use crate::diagnostic::{Code, Diagnostics, Problem};
 use crate::model::Direction;
 use crate::source::Span;
 
-/// A oneway operation has no reply that could carry anything back; `oneway` is
-/// where it says that it is one.
+/// Checks that a oneway operation, which has no reply, returns nothing; `oneway` is the span of the word or annotation.
 pub(crate) fn oneway(operation: &Operation, oneway: Span, out: &mut Diagnostics) {
     if let Some(ty) = &operation.returns {
         out.push(ty.span, Oneway::Returns(oneway));

@@ -19,40 +19,40 @@ pub(crate) enum PragmaProblem {
         version: String,
         at: Span,
     },
-    /// A module opened again under another prefix; its own id is the first one.
+    /// Module opened again under another prefix; its id has the first one.
     ModulePrefix {
         name: String,
         before: String,
         now: String,
         at: Span,
     },
-    /// `IDL:`, `RMI:`, `DCE:` and `LOCAL:` are known.
+    /// Repository id in none of the formats `IDL:`, `RMI:`, `DCE:` and `LOCAL:`.
     Format {
         id: String,
     },
-    /// The thing has no repository id.
+    /// Declaration without a repository id.
     NoId {
         name: String,
         found: &'static str,
         at: Span,
     },
-    /// A prefix or id that starts with `-`, `_` or `.`.
+    /// Prefix or id that starts with `-`, `_` or `.`.
     Start {
         text: String,
     },
-    /// `typeprefix` for what is no scope.
+    /// `typeprefix` for a name that is no scope.
     NoScope {
         name: String,
         found: &'static str,
         at: Span,
     },
-    /// The scope has a `typeprefix` already.
+    /// Second `typeprefix` for a scope.
     SecondPrefix {
         name: String,
         prefix: String,
         at: Span,
     },
-    /// `import` of a name that nothing declares.
+    /// `import` of an undeclared name.
     Import {
         name: String,
     },
@@ -154,7 +154,7 @@ impl Problem for PragmaProblem {
     }
 }
 
-/// Describes the prefix that holds at a place, in a few words.
+/// Describes the prefix in force at a place, in a few words.
 pub(super) fn prefix_here(prefix: &str) -> String {
     match prefix {
         "" => "no prefix here".into(),

@@ -1,4 +1,4 @@
-//! Two declarations of one name in one scope; case does not make a difference.
+//! Two declarations of one name in one scope; case is ignored.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -10,7 +10,7 @@ pub(crate) struct Redefined {
     pub(crate) earlier: String,
     pub(crate) earlier_what: &'static str,
     pub(crate) at: Span,
-    /// The earlier one comes from this base interface.
+    /// Base interface of the earlier declaration.
     pub(crate) base: Option<String>,
 }
 

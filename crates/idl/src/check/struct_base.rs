@@ -6,7 +6,7 @@ use crate::source::Span;
 #[derive(Debug)]
 pub(crate) enum StructBase {
     Second,
-    /// The base is only announced, or being defined right here.
+    /// Base that is only declared forward, or being defined.
     Incomplete {
         name: String,
         at: Span,

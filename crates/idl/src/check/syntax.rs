@@ -1,4 +1,4 @@
-//! The text does not follow the grammar.
+//! Text that does not follow the grammar.
 
 use super::similar::closest;
 use crate::ast::Ident;
@@ -21,7 +21,7 @@ pub(crate) enum Syntax {
     },
     UnmatchedBrace,
     StraySemicolon,
-    /// A word that begins what cannot stand in this place.
+    /// Word that begins a declaration which is not allowed in this place.
     Misplaced(Keyword, &'static str),
     ExpectedDefinition {
         found: String,

@@ -21,17 +21,17 @@ pub(crate) enum TemplateProblem {
         name: String,
         at: Span,
     },
-    /// `sequence<T>` where no parameter before is called `T`.
+    /// `sequence<T>` without an earlier parameter `T`.
     UnknownParam {
         name: String,
     },
-    /// A name inside a template, reached from outside.
+    /// Name inside a template, used from outside.
     Direct {
         template: String,
         at: Span,
     },
     AliasOutside,
-    /// The template would hold itself.
+    /// Template that would contain itself.
     Itself {
         template: String,
         at: Span,

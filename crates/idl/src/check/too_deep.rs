@@ -1,4 +1,4 @@
-//! Declarations or expressions nest deeper than anybody writes.
+//! Declarations or expressions that nest too deeply.
 
 use crate::diagnostic::{Code, Problem};
 

@@ -1,27 +1,27 @@
-//! A name that is used but declared nowhere it could be seen from.
+//! A name that is used but not declared in any visible scope.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) struct Undeclared {
-    /// The part of the name that was not found.
+    /// Part of the name that was not found.
     pub(crate) name: String,
-    /// Scope that was searched, if the name says where it should be.
+    /// Scope that was searched, if the name is qualified.
     pub(crate) inside: Option<Inside>,
     pub(crate) meant: Option<String>,
 }
 
-/// The scope that the earlier parts of a scoped name lead to.
+/// Scope named by the earlier parts of a scoped name.
 #[derive(Debug)]
 pub(crate) struct Inside {
     /// Full name of the scope.
     pub(crate) scope: String,
     /// Place where the scope is declared.
     pub(crate) declared: Span,
-    /// Scope of that name farther out, where the name does exist.
+    /// Outer scope of the same name that does declare the name.
     pub(crate) hidden: Option<String>,
-    /// Declared so far by `interface X;` only.
+    /// Whether it is so far only declared by `interface X;`.
     pub(crate) forward: bool,
 }
 

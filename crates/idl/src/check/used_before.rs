@@ -1,5 +1,4 @@
-//! A name that got a meaning in a scope by being used there and is then
-//! declared with another (CORBA 3.3 part 1, 7.20.2).
+//! A name that gets its meaning in a scope by use and is then declared there with another (CORBA 3.3 part 1, 7.20.2).
 
 use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
@@ -9,9 +8,9 @@ pub(crate) struct UsedBefore {
     pub(crate) name: String,
     pub(crate) used: String,
     pub(crate) at: Span,
-    /// The user wants to hear no error.
+    /// Whether the user's options make it a warning.
     pub(crate) lenient: bool,
-    /// The lenient option that lets it pass, if one does.
+    /// Lenient option that makes it a warning, if any.
     pub(crate) option: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Rules about what valuetypes may hold, inherit and support (CORBA 3.3 part 1, 7.9.5).
+//! Rules for the state, inheritance and supported interfaces of valuetypes (CORBA 3.3 part 1, 7.9.5).
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -11,13 +11,13 @@ pub(crate) enum ValueProblem {
     TruncatableCustom {
         name: String,
     },
-    /// The valuetype has nothing to be truncated to.
+    /// Truncatable valuetype without a concrete base.
     TruncatableAbstract,
     FromCustom {
         name: String,
         at: Span,
     },
-    /// A base with state that is not the first.
+    /// Base with state that is not the first one.
     ConcreteNotFirst {
         name: String,
         at: Span,

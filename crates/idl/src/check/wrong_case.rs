@@ -1,4 +1,4 @@
-//! A name used in another spelling than it was declared in.
+//! A name whose use differs from its declaration in case.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;

@@ -1,4 +1,4 @@
-//! A name that stands for something else than what is needed.
+//! A name of the wrong kind of definition.
 
 use crate::diagnostic::{Code, Problem};
 use crate::model::DefKind;
@@ -8,7 +8,7 @@ use crate::source::Span;
 pub(crate) struct WrongKind {
     pub(crate) name: String,
     pub(crate) wanted: Wanted,
-    /// "an enumerator" ...
+    /// Kind of the definition: "an enumerator" ...
     pub(crate) found: &'static str,
     pub(crate) at: Span,
 }
@@ -31,7 +31,7 @@ impl Problem for WrongKind {
     }
 }
 
-/// Purpose for which a name is needed.
+/// Required kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Base,
@@ -76,7 +76,7 @@ impl Wanted {
         }
     }
 
-    /// Whether the name may be an alias of what is needed (CORBA 3.3 part 1, 7.8.2 and 7.9.5).
+    /// Reports whether the name may be an alias of the required kind (CORBA 3.3 part 1, 7.8.2 and 7.9.5).
     pub(crate) fn aliases(self) -> bool {
         matches!(self, Wanted::Base | Wanted::ValueType | Wanted::EventType)
     }

@@ -1,19 +1,18 @@
 //! Fixed-point numbers and their arithmetic (CORBA 3.3 part 1, 7.11.1.4).
 //!
-//! Results are exact up to 31 significant digits; what does not fit is cut off
-//! behind, never rounded.
+//! Results are exact up to 31 significant digits; further digits are truncated, never rounded.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Digits a `fixed` may have.
+/// Most digits of a `fixed`.
 const MAX_DIGITS: usize = 31;
 
-/// A sign, at least one digit, and how many of them stand behind the point.
+/// Sign, at least one digit, and the number of digits after the point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decimal {
     negative: bool,
-    /// Most significant first, each 0 to 9; at least `scale` of them.
+    /// Digits 0 to 9, most significant first; at least `scale` of them.
     digits: Vec<u8>,
     scale: usize,
 }
@@ -31,7 +30,7 @@ impl Decimal {
         .tidy()
     }
 
-    /// `fixed<digits, scale>` of this value.
+    /// Returns the digits and scale of the smallest `fixed<digits, scale>` for this value.
     pub(crate) fn shape(&self) -> (u16, i16) {
         (self.digits.len() as u16, self.scale as i16)
     }
@@ -68,12 +67,12 @@ impl Decimal {
         .tidy()
     }
 
-    /// `None` if `other` is zero.
+    /// Returns the quotient; `None` if `other` is zero.
     pub(crate) fn over(&self, other: &Decimal) -> Option<Decimal> {
         if other.digits.iter().all(|digit| *digit == 0) {
             return None;
         }
-        // Enough digits behind the point that nothing of the first 31 is lost.
+        // Enough digits after the point to keep the first 31 exact.
         let more = 2 * MAX_DIGITS;
         let dividend = self.scaled(self.scale + more + other.scale);
         let mut digits = Vec::with_capacity(dividend.len());
@@ -90,7 +89,7 @@ impl Decimal {
         let mut quotient =
             Decimal { negative: self.negative != other.negative, digits, scale: self.scale + more }
                 .tidy();
-        // A quotient has as many places as it needs.
+        // A quotient has no trailing zeros after the point.
         while quotient.scale > 0 && quotient.digits.last() == Some(&0) {
             quotient.digits.pop();
             quotient.scale -= 1;
@@ -98,7 +97,7 @@ impl Decimal {
         Some(quotient.tidy())
     }
 
-    /// Whether a `fixed<digits, scale>` holds exactly this value.
+    /// Reports whether a `fixed<digits, scale>` can hold exactly this value.
     pub(crate) fn fits(&self, digits: u16, scale: u16) -> bool {
         let zeros = self.digits.iter().rev().take_while(|digit| **digit == 0);
         let places = self.scale - zeros.count().min(self.scale);
@@ -108,15 +107,14 @@ impl Decimal {
         places <= usize::from(scale) && whole + usize::from(scale) <= usize::from(digits)
     }
 
-    /// The digits with so many places behind the point, which are no fewer.
+    /// Returns the digits with `scale` places after the point, which must not be fewer than now.
     fn scaled(&self, scale: usize) -> Vec<u8> {
         let mut digits = self.digits.clone();
         digits.resize(digits.len() + scale - self.scale, 0);
         digits
     }
 
-    /// Drops superfluous zeros before, and places behind that 31 digits have no room for. More
-    /// digits than that are then an overflow.
+    /// Drops leading zeros, and places after the point beyond 31 digits. More than 31 digits are then an overflow.
     fn tidy(mut self) -> Decimal {
         let whole = self.digits.len().saturating_sub(self.scale);
         let zeros = self.digits.iter().take_while(|digit| **digit == 0).count();
@@ -171,7 +169,7 @@ fn add(a: &[u8], b: &[u8]) -> Vec<u8> {
     sum
 }
 
-/// `a` is not less than `b`.
+/// Subtracts digits; `a` must not be less than `b`.
 fn subtract(a: &[u8], b: &[u8]) -> Vec<u8> {
     let mut difference = a.to_vec();
     let mut borrow = 0;

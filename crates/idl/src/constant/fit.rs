@@ -1,11 +1,10 @@
-//! Whether a value fits the type it is meant for.
+//! Checks whether a value fits its type.
 
 use super::{Decimal, Raw};
 use crate::check::constant::Constant;
 use crate::model::{Basic, Type, Value};
 
-/// The value as one of type `ty`, typedefs followed; `name` is what messages
-/// call that type.
+/// Converts a value to type `ty`, following typedefs; `name` is the type's name in messages.
 pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
     match (ty, raw) {
         (Type::Basic(Basic::Boolean), Raw::Boolean(value)) => Ok(Value::Boolean(value)),
@@ -29,7 +28,7 @@ pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
     }
 }
 
-/// The smallest and the largest value of an integer type.
+/// Returns the smallest and the largest value of an integer type.
 pub(crate) fn integer_range(basic: Basic) -> Option<(i128, i128)> {
     Some(match basic {
         Basic::Octet | Basic::UInt8 => (0, u8::MAX.into()),

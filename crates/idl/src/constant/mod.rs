@@ -1,8 +1,7 @@
-//! Constant expressions to values, without knowing of scopes or models: what a
-//! name stands for is asked of the caller.
+//! Evaluation of constant expressions, independent of scopes and models: the caller resolves names.
 //!
-//! Integers are computed in 128 bits and checked against their type at the
-//! end, so an intermediate result may leave the range of the type.
+//! Integers are computed in 128 bits and checked against their type at the end, so an intermediate result may leave the
+//! range of the type.
 
 mod decimal;
 mod fit;
@@ -15,7 +14,7 @@ use crate::check::constant::Constant;
 use crate::model::{Basic, DefId};
 use crate::source::Span;
 
-/// A value before it is checked against a type.
+/// Value before it is checked against a type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Raw {
     Integer(i128),
@@ -30,7 +29,7 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// "an integer", "a string" ...
+    /// Describes the value: "an integer", "a string" ...
     pub(crate) fn what(&self) -> &'static str {
         match self {
             Raw::Integer(_) => "an integer",
@@ -46,15 +45,15 @@ impl Raw {
     }
 }
 
-/// Knowledge of the world that the evaluator needs.
+/// Name resolution for the evaluator.
 pub(crate) trait World {
-    /// The value of a name; `None` was reported.
+    /// Returns the value of a name; `None` if an error was reported.
     fn value_of(&mut self, name: &ScopedName) -> Option<Raw>;
     fn wrong(&mut self, span: Span, problem: Constant);
 }
 
-/// The value of an expression; `None` was reported. `target` is the integer
-/// type it is meant for, which decides what `~` gives.
+/// Returns the value of an expression; `None` if an error was reported. `target` is the integer type of the result,
+/// which decides the value of `~`.
 pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World) -> Option<Raw> {
     match &expr.kind {
         ExprKind::Integer(value) => Some(Raw::Integer(*value)),
@@ -77,7 +76,7 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             }
         }
         ExprKind::Chain(first, rest) => {
-            // Every operand is looked at, even if one before it is wrong.
+            // Every operand is evaluated, even if an earlier one is wrong.
             let mut left = evaluate(first, target, world);
             let mut left_span = first.span;
             for (operator, right) in rest {
@@ -115,7 +114,7 @@ fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Con
     }
 }
 
-/// All bits of the target type turned over.
+/// Inverts all bits of the target type.
 fn complement(value: i128, target: Option<Basic>) -> i128 {
     match target.and_then(integer_range) {
         Some((0, max)) if (0..=max).contains(&value) => max - value,

@@ -1,8 +1,7 @@
-//! Diagnostics of the front end about a source, as values; text comes last.
+//! Diagnostics of the front end about a source, as values; text is made last.
 //!
-//! Every kind of problem is a type of its own, beside the code that finds it
-//! (families share an enum), and implements [`Problem`]. A run collects them
-//! all in [`Diagnostics`]; nothing stops at the first one.
+//! Each kind of problem is a separate type, next to the code that finds it (families share an enum), and implements
+//! [`Problem`]. A run collects all problems in [`Diagnostics`] and does not stop at the first one.
 
 mod render;
 
@@ -13,10 +12,10 @@ use std::fmt;
 
 /// Kind of problem; implemented next to the check.
 pub trait Problem: fmt::Debug + Send + Sync {
-    /// Never reused for anything else, never renumbered.
+    /// Returns the code, which is never reused or renumbered.
     fn code(&self) -> Code;
 
-    /// Warnings leave the model usable.
+    /// Returns the severity; warnings leave the model usable.
     fn severity(&self) -> Severity {
         Severity::Error
     }
@@ -24,32 +23,31 @@ pub trait Problem: fmt::Debug + Send + Sync {
     /// Returns the problem in one sentence without a full stop; names in backquotes.
     fn message(&self) -> String;
 
-    /// A few words under the place itself; may be empty.
+    /// Returns a few words to print under the place; may be empty.
     fn label(&self) -> String {
         String::new()
     }
 
-    /// Returns places that explain this one.
+    /// Returns places that explain the problem.
     fn related(&self) -> Vec<(Span, String)> {
         Vec::new()
     }
 
-    /// Returns the cure.
+    /// Returns a suggested correction.
     fn help(&self) -> Option<String> {
         None
     }
 }
 
-/// A stable name of a kind of problem: `E0101`, `W0102`.
+/// Stable name of a kind of problem: `E0101`, `W0102`.
 ///
-/// The first two digits say which stage found it: 00 driver, 01 preprocessor, 02 lexer,
-/// 03 parser, 04 names, 05 constants, 06 types and interfaces, 07 pragmas and
-/// repository ids, 09 not supported yet.
+/// The first two digits identify the stage that finds it: 00 driver, 01 preprocessor, 02 lexer, 03 parser, 04 names, 05
+/// constants, 06 types and interfaces, 07 pragmas and repository ids, 09 not supported yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(pub &'static str);
 
 impl Code {
-    /// Valid IDL that this version does not compile yet.
+    /// Reports whether the problem is valid IDL that this version does not compile yet.
     pub fn is_not_yet(self) -> bool {
         self.0.starts_with("E09")
     }
@@ -64,13 +62,13 @@ impl fmt::Display for Code {
 /// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Compiles, but look at it.
+    /// Problem that does not prevent compilation.
     Warning,
-    /// The source yields no model.
+    /// Problem that prevents a model.
     Error,
 }
 
-/// A problem and its place.
+/// Problem and its place.
 #[derive(Debug)]
 pub struct Diagnostic {
     /// Place of the problem.
@@ -79,8 +77,8 @@ pub struct Diagnostic {
     pub problem: Box<dyn Problem>,
 }
 
-/// All that one run has to say: in order of discovery while it lasts, in
-/// reading order when [`compile`](crate::compile) has returned.
+/// Diagnostics of one run: in order of discovery during the run, in reading order once [`compile`](crate::compile) has
+/// returned.
 #[derive(Debug)]
 pub struct Diagnostics {
     all: Vec<Diagnostic>,
@@ -96,16 +94,15 @@ impl Default for Diagnostics {
 }
 
 impl Diagnostics {
-    /// Number of diagnostics that are kept by default: nobody reads more in one go.
+    /// Default limit on the number of diagnostics kept.
     pub const DEFAULT_LIMIT: usize = 100;
 
-    /// Keeps `limit` diagnostics and counts the rest.
+    /// Returns an empty collection that keeps `limit` diagnostics and counts the rest.
     pub fn with_limit(limit: usize) -> Self {
         Diagnostics { all: Vec::new(), errors: 0, suppressed: 0, limit: limit.max(1) }
     }
 
-    /// Adds one; the same problem at the same place counts once (a file
-    /// without include guard is read twice).
+    /// Adds a problem; a repeated problem at the same place counts once (a file without include guard is read twice).
     pub fn push(&mut self, span: Span, problem: impl Problem + 'static) {
         let error = problem.severity() == Severity::Error;
         self.errors += usize::from(error);
@@ -121,23 +118,22 @@ impl Diagnostics {
         }
     }
 
-    /// Whether the source is to be refused.
+    /// Reports whether there is any error, which prevents a model.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    /// Returns the number of errors, those beyond the limit too.
+    /// Returns the number of errors, including those beyond the limit.
     pub fn error_count(&self) -> usize {
         self.errors
     }
 
-    /// Returns the number of diagnostics that were dropped for the limit.
+    /// Returns the number of diagnostics dropped because of the limit.
     pub fn suppressed(&self) -> usize {
         self.suppressed
     }
 
-    /// Puts them in the order in which a reader who follows every `#include`
-    /// meets their places.
+    /// Sorts the diagnostics in the order of their places for a reader who follows every `#include`.
     pub(crate) fn sort(&mut self, map: &SourceMap) {
         self.all.sort_by_cached_key(|diagnostic| reading_order(diagnostic.span, map));
     }
@@ -147,14 +143,13 @@ impl Diagnostics {
         self.all.iter()
     }
 
-    /// Whether there is nothing to say.
+    /// Reports whether there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 }
 
-/// The outermost file, then the way from there: where each file is included,
-/// and the place itself.
+/// Returns the sort key of a place: the offsets of the `#include`s that lead to it, outermost first, and its own.
 fn reading_order(span: Span, map: &SourceMap) -> Vec<u32> {
     let includes = std::iter::successors(Some(span), |at| map.included_at(at.file));
     let mut way: Vec<Span> = includes.collect();

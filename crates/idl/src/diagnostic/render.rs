@@ -5,9 +5,9 @@ use crate::source::{SourceMap, Span};
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use std::ops::Range;
 
-/// The diagnostics with the lines they speak of, for a terminal.
+/// Renders the diagnostics with their source lines, for a terminal.
 ///
-/// `colour`: with ANSI styles; ask whether the output is a terminal.
+/// `colour`: with ANSI styles; to be set if the output is a terminal.
 pub fn render_text(diagnostics: &Diagnostics, map: &SourceMap, colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut text = String::new();
@@ -21,9 +21,8 @@ pub fn render_text(diagnostics: &Diagnostics, map: &SourceMap, colour: bool) -> 
     text
 }
 
-/// The diagnostics as one JSON array, one object each:
-/// `{"code", "severity", "message", "label", "help", "file", "line", "column",
-/// "end_line", "end_column", "related": [{"message", "file", "line", ..}]}`.
+/// Renders the diagnostics as one JSON array of objects: `{"code", "severity", "message", "label", "help", "file",
+/// "line", "column", "end_line", "end_column", "related": [{"message", "file", "line", ..}]}`.
 pub fn render_json(diagnostics: &Diagnostics, map: &SourceMap) -> String {
     let objects: Vec<_> = diagnostics
         .iter()
@@ -88,7 +87,7 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
         let label = "comes out of this macro".to_owned();
         labels.push((defined, label, AnnotationKind::Context));
     }
-    // One snippet per stretch of source that is counted the same way.
+    // One snippet for each stretch of source between `#line` directives.
     while let Some(first) = labels.first() {
         let excerpt = map.excerpt(first.0);
         let here =
@@ -133,7 +132,7 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
     level.primary_title(problem.message()).id(problem.code().0).elements(elements)
 }
 
-/// The `#include` lines that lead to a span, innermost first; deep stacks are cut.
+/// Returns the `#include` lines that lead to a span, innermost first; deep stacks are truncated.
 fn include_stack(map: &SourceMap, span: Span) -> Vec<Span> {
     std::iter::successors(map.included_at(span.file), |at| map.included_at(at.file))
         .take(4)
@@ -145,15 +144,15 @@ fn range(span: Span, start: u32, text: &str) -> Range<usize> {
     offset(span.start)..offset(span.end)
 }
 
-/// Octets behind what is spoken of that may still be seen: more than any terminal is wide.
+/// Octets to show after a labelled range: more than any terminal is wide.
 const BEHIND: usize = 4096;
 
-/// Returns the part of a text with the lines of those ranges. The renderer looks at each character that it is given, once for each
+/// Returns the part of a text that contains the lines of these ranges. The renderer scans its whole text for each
 /// diagnostic.
 fn lines_of(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let all = ranges.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
     let Range { start, end } = all.unwrap_or(0..text.len());
-    // What is missing at the end is shown behind the last line.
+    // A problem at the end of the text is shown after the last line.
     let before = text.floor_char_boundary(start.min(text.len().saturating_sub(1)));
     let first = text[..before].rfind('\n').map_or(0, |at| at + 1);
     let seen = text.floor_char_boundary(end + BEHIND);

@@ -42,7 +42,7 @@ impl<'m> Diff<'m> {
         }
     }
 
-    /// Operations of valuetypes, which are called in the process only.
+    /// Compares operations of valuetypes, which are only called within the process.
     pub(super) fn local_exports(&mut self, name: &str, was: &[Export], now: &[Export]) {
         let list = |all: &[Export]| {
             let names: Vec<String> = all.iter().map(export_name).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Differences between models: what changed from one to another, and whom that concerns.
+//! Differences between two models, and their effects on peers and source code.
 
 mod interface;
 mod types;
@@ -12,25 +12,24 @@ use std::hash::Hash;
 /// Change between two models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The scoped name of what changed, with `::` and the name of the member,
-    /// operation or attribute if it is one.
+    /// Scoped name of the changed definition; for a member, operation or attribute, followed by `::` and its name.
     pub name: String,
     /// Reach of the change.
     pub effect: Effect,
     /// Description of the change, one sentence without a full stop.
     pub what: String,
-    /// Why it reaches so far.
+    /// Reason for the effect.
     pub why: &'static str,
 }
 
 /// Reach of a change; a wider effect is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// Neither old peers nor old source code see it.
+    /// Change that affects neither old peers nor source code.
     Nothing,
-    /// Old peers work on; source code written for the old IDL may not compile.
+    /// Change that may break source code written for the old IDL; old peers are not affected.
     Mapping,
-    /// A peer that was built with the old IDL may fail.
+    /// Change that may break peers built with the old IDL.
     Wire,
 }
 
@@ -44,8 +43,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// The changes from `old` to `new`, in the order of names; those of included
-/// files too.
+/// Returns the changes from `old` to `new`, sorted by name, including those of included files.
 ///
 /// ```
 /// use oxorb_idl::diff::{Effect, diff};
@@ -84,7 +82,7 @@ fn by_name(model: &Model) -> BTreeMap<&str, &Def> {
     defs.map(|def| (def.scoped_name.as_str(), def)).collect()
 }
 
-/// Finds things by name or number; of several with one key, the first.
+/// Returns a map by name or number; of several items with one key, it has the first.
 fn by_key<'a, T, K: Eq + Hash>(all: &'a [T], key: impl Fn(&'a T) -> K) -> HashMap<K, &'a T> {
     let mut found = HashMap::with_capacity(all.len());
     for one in all {

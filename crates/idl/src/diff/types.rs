@@ -6,7 +6,7 @@ use crate::print::{type_text, value_text};
 use std::collections::BTreeSet;
 
 impl Diff<'_> {
-    /// The type of something that `name` and `what` say.
+    /// Compares the types of the item that `name` and `what` describe.
     pub(super) fn ty(&mut self, name: &str, what: &str, was: &Type, now: &Type) {
         let (was_shape, now_shape) = (shape(self.old, was), shape(self.new, now));
         let (was, now) = (text(self.old, was), text(self.new, now));
@@ -180,8 +180,8 @@ impl Diff<'_> {
     }
 }
 
-/// Tells of the names at one place whether either stands, or stood, at another: then it is no new name for the same
-/// thing, and each peer takes one thing for the other.
+/// Returns a predicate on the old and new name at one place: whether either is, or was, the name at another place. If
+/// so, it is no mere renaming, and peers mistake one item for another.
 pub(super) fn moved<'n>(
     was: impl Iterator<Item = &'n str>,
     now: impl Iterator<Item = &'n str>,
@@ -200,7 +200,7 @@ fn labels(model: &Model, case: &Case) -> String {
     labels.join(", ")
 }
 
-/// A type as it is written, dimensions and all.
+/// Returns a type as written, including dimensions.
 pub(super) fn text(model: &Model, ty: &Type) -> String {
     let sizes = match ty {
         Type::Array(_, sizes) => &sizes[..],
@@ -210,8 +210,8 @@ pub(super) fn text(model: &Model, ty: &Type) -> String {
     type_text(model, ty, false) + &sizes
 }
 
-/// A type without typedefs: equal where the same octets travel, as far as the
-/// named definitions in it are the same.
+/// Returns a type without typedefs: equal texts mean equal octets on the wire, provided that the named definitions are
+/// unchanged.
 pub(super) fn shape(model: &Model, ty: &Type) -> String {
     let ty = model.resolve(ty);
     match ty {

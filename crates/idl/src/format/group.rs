@@ -1,47 +1,47 @@
-//! The groups of lines that `#if` and its family open, as far as the formatter needs to know them.
+//! Groups of lines opened by `#if` and its family, as far as the formatter needs to know them.
 //!
-//! What the preprocessor skips need not consist of tokens, so it stays as it is. Without macros that is known of
-//! `#if 0` and its like, and of groups that cannot be taken apart: a file with such a group compiles only where it
-//! is skipped.
+//! Text that the preprocessor skips need not consist of tokens, so it is kept as it is. Without macros, only `#if 0`
+//! and its like are known to be skipped, and groups that cannot be split into tokens: a file with such a group compiles
+//! only where the group is skipped.
 
 use super::Error;
 use super::scan::{Kind, Piece, without_blanks};
 use std::ops::Range;
 
-/// The groups that are open, innermost last.
+/// Open groups, innermost last.
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<Group>);
 
-/// A group that is being read.
+/// Group being read.
 #[derive(Debug)]
 struct Group {
-    /// Whether this group or one before it of the same conditional holds, whatever macros there are.
+    /// Whether this group or an earlier one of the same conditional is taken whatever the macros.
     taken: bool,
-    /// Whether it is skipped, whatever macros there are.
+    /// Whether the group is skipped whatever the macros.
     skipped: bool,
-    /// Reason for which it cannot be taken apart, the first one.
+    /// First reason why the group cannot be split into tokens.
     wrong: Option<Error>,
     /// Number of pieces before it.
     first: usize,
-    /// Offset behind the directive that opens it.
+    /// Offset after the directive that opens the group.
     start: usize,
-    /// Line of that.
+    /// Line of that offset.
     line: usize,
 }
 
 impl Groups {
-    /// Notes what is wrong in the innermost group.
+    /// Records an error in the innermost group.
     ///
     /// # Errors
-    /// Where no group is open, so that the preprocessor does not skip the text.
+    /// The error itself if no group is open: the preprocessor then does not skip the text.
     pub(super) fn wrong(&mut self, error: Error) -> Result<(), Error> {
         let group = self.0.last_mut().ok_or_else(|| error.clone())?;
         group.wrong.get_or_insert(error);
         Ok(())
     }
 
-    /// Opens and closes groups as a directive says, which stands at `place` and is about to follow the pieces. The
-    /// pieces of a group that it closes become one if the group is skipped.
+    /// Opens and closes groups according to a directive at `place`, which follows the pieces. The pieces of a closed
+    /// group become one if the group is skipped.
     pub(super) fn directive<'s>(
         &mut self,
         source: &'s str,
@@ -85,16 +85,16 @@ impl Groups {
         });
     }
 
-    /// The text ends.
+    /// Checks the groups at the end of the text.
     ///
     /// # Errors
-    /// The first thing that is wrong in a group that is still open, since nothing says where it ends.
+    /// The first error in a group that is still open, since its end is unknown.
     pub(super) fn finish(self) -> Result<(), Error> {
         self.0.into_iter().find_map(|group| group.wrong).map_or(Ok(()), Err)
     }
 }
 
-/// The lines of a group as one piece, if they are not empty, and the number of line ends behind it.
+/// Returns the lines of a group as one piece, unless they are empty, and the number of line ends after it.
 fn skipped<'s>(text: &'s str, behind: &str, line: usize) -> (Option<Piece<'s>>, usize) {
     let count = |text: &str| text.matches('\n').count();
     let blank = text.len() - text.trim_start().len();
@@ -108,13 +108,13 @@ fn skipped<'s>(text: &'s str, behind: &str, line: usize) -> (Option<Piece<'s>>, 
     (Some(piece), count(&lines[text.len()..]))
 }
 
-/// The name of a directive, and what follows it.
+/// Returns the name of a directive, and the text after it.
 fn words(directive: &str) -> (&str, &str) {
     let text = directive.strip_prefix('#').unwrap_or(directive).trim_start();
     text.split_at(text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len()))
 }
 
-/// Whether a condition holds, if it is nothing but a number.
+/// Returns the value of a condition that is a plain number.
 fn literally(condition: &str) -> Option<bool> {
     let comment = condition.find("//").into_iter().chain(condition.find("/*")).min();
     let number = condition[..comment.unwrap_or(condition.len())].trim();

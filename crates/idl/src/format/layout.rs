@@ -1,4 +1,4 @@
-//! Pieces to lines.
+//! Layout of pieces in lines.
 
 use super::scan::{Kind, Piece, error};
 use super::wrap::{Break, wrap};
@@ -6,7 +6,7 @@ use super::{Error, Options};
 use crate::lex::scan::BLANKS;
 use std::rc::Rc;
 
-/// Most levels of nested braces: the text grows by the indentation of each level.
+/// Most levels of nested braces: each level adds indentation.
 const MAX_DEPTH: usize = crate::parse::MAX_DEPTH as usize;
 
 pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, Error> {
@@ -36,31 +36,31 @@ struct Layout<'p, 's> {
     pieces: &'p [Piece<'s>],
     options: &'p Options,
     out: String,
-    /// The line being filled, without indentation.
+    /// Line being filled, without indentation.
     line: String,
     /// Places where the line may be broken.
     breaks: Vec<Break>,
-    /// The declaration began on an earlier line.
+    /// Whether the declaration began on an earlier line.
     continued: bool,
     /// Open braces.
     bodies: Bodies,
-    /// The braces that were open at each `#if`.
+    /// Open braces at each `#if`.
     conditions: Vec<Bodies>,
     state: State,
-    /// The piece that closes a body which stays on one line.
+    /// Piece that closes a body which stays on one line.
     one_line: Option<usize>,
 }
 
 #[derive(Debug)]
 struct Body {
-    /// Commas end lines.
+    /// Whether commas end lines.
     list: bool,
     line: usize,
-    /// The braces around this one.
+    /// Enclosing braces.
     around: Bodies,
 }
 
-/// Open braces, innermost first; a copy shares them with the original, so that each `#if` can have one.
+/// Open braces, innermost first; copies share them with the original, so that each `#if` can have one.
 #[derive(Debug, Clone, Default)]
 struct Bodies {
     innermost: Option<Rc<Body>>,
@@ -85,16 +85,16 @@ impl Bodies {
     }
 }
 
-/// State that spaces depend on.
+/// State that decides on spaces.
 #[derive(Debug, Clone, Default)]
 struct State {
-    /// The token before, unless nothing stands before on purpose.
+    /// Previous token; `None` where no space depends on it.
     last: Option<usize>,
-    /// Whether that was a sign, or closed or opened something.
+    /// Whether the previous token was a sign, or opened or closed something.
     tight: bool,
     /// Whether the token is in a `case` or `default`, up to its colon.
     label: bool,
-    /// A declaration begins here.
+    /// Whether a declaration begins here.
     start: bool,
     /// First word of the declaration that matters: `enum`, `bitmask`.
     list: bool,
@@ -102,10 +102,9 @@ struct State {
     angles: Vec<usize>,
     /// Number of open `<` outside of them.
     outside: usize,
-    /// Rest of a `>>`: nothing between the two.
+    /// Whether the next token is the rest of a `>>`: no space between the two.
     shift: bool,
-    /// All that was read of the declaration are annotations, or one name that
-    /// may be a macro.
+    /// Whether the declaration so far consists of annotations, or of one name that may be a macro.
     prelude: bool,
     /// Whether the declaration began with an annotation.
     annotated: bool,
@@ -137,7 +136,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// The declaration ends with this line.
+    /// Marks the declaration as ended with this line.
     fn end(&mut self) {
         self.flush();
         self.continued = false;
@@ -183,7 +182,7 @@ impl Layout<'_, '_> {
             .get(at + 1)
             .is_some_and(|next| next.newlines == 0 && next.kind != Kind::Line);
         if short && more && (!self.line.is_empty() || piece.newlines > 0) {
-            // Belongs to what comes after it on its line.
+            // Belongs to the next piece on its line.
             if piece.newlines > 0 && self.state.last.is_none() {
                 self.flush();
                 self.blank_line(&piece);
@@ -272,7 +271,7 @@ impl Layout<'_, '_> {
         None
     }
 
-    /// Returns the greatest length of the rest of a declaration, behind a `}`.
+    /// Returns the greatest length of the rest of a declaration after a `}`.
     fn tail(&self, close: usize) -> usize {
         let mut length = 0;
         for piece in &self.pieces[close + 1..] {
@@ -287,7 +286,7 @@ impl Layout<'_, '_> {
         length
     }
 
-    /// A body that was written on one line, as it would be; empty ones always.
+    /// Returns the text of a body that was written on one line, or is empty, for one line.
     fn body_on_one_line(&self, open: usize) -> Option<String> {
         let close = self.matching(open)?;
         let inside = &self.pieces[open + 1..=close];
@@ -342,7 +341,7 @@ impl Layout<'_, '_> {
         let piece = self.pieces[at];
         let closes_one_line = self.one_line == Some(at);
         let space = match (closes_one_line, self.state.last) {
-            // A comment may stand before.
+            // A comment may come first.
             (_, None) => true,
             (true, Some(last)) => !self.pieces[last].is("{"),
             (false, Some(last)) if self.pieces[last].is("{") => true,
@@ -361,7 +360,7 @@ impl Layout<'_, '_> {
     }
 
     fn note_break(&mut self, piece: &Piece<'_>) {
-        // A body that is broken would not stay on one line next time.
+        // A broken body would not stay on one line the next time.
         if self.one_line.is_some() {
             return;
         }
@@ -379,7 +378,7 @@ impl Layout<'_, '_> {
         self.breaks.push(Break { at: self.line.len(), weight });
     }
 
-    /// Whether a space stands between two tokens of one declaration.
+    /// Reports whether a space separates two tokens of one declaration.
     fn space(&self, last: usize, at: usize) -> bool {
         let (before, piece) = (self.pieces[last], self.pieces[at]);
         if self.state.tight || self.state.shift {
@@ -404,7 +403,7 @@ impl Layout<'_, '_> {
         }
     }
 
-    /// Whether a `>` closes a `<`, and is no half of a shift.
+    /// Reports whether a `>` closes a `<`, and is no half of a shift.
     fn closes_angle(&self, at: usize) -> bool {
         let depth = self.angle_depth();
         let doubled = self.pieces.get(at + 1).is_some_and(|next| next.is(">") && !next.space);
@@ -416,7 +415,7 @@ impl Layout<'_, '_> {
         inside.copied().unwrap_or(self.state.outside)
     }
 
-    /// Changes the state for the tokens after this one.
+    /// Updates the state for the following tokens.
     fn follow(&mut self, at: usize) {
         let piece = self.pieces[at];
         let before = self.state.last.map(|last| self.pieces[last]);
@@ -453,7 +452,7 @@ impl Layout<'_, '_> {
                 let next = self.pieces.get(at + 1);
                 let doubled = next.is_some_and(|next| next.is(">") && !next.space);
                 if shifted {
-                    // The second half.
+                    // Second half of a `>>`.
                 } else if *depth >= 2 || (*depth == 1 && !doubled) {
                     *depth -= 1;
                 } else if doubled {
@@ -477,23 +476,23 @@ impl Layout<'_, '_> {
         self.state.last = Some(at);
     }
 
-    /// Writes an empty line, where there was one or more.
+    /// Writes an empty line, if the source had any.
     fn blank_line(&mut self, piece: &Piece<'_>) {
         let wanted = piece.newlines > 1 && !self.out.is_empty();
-        // The line that a `\` joins belongs to what stands before it.
+        // A line joined by a `\` belongs to the text before it.
         let blank = self.out.ends_with("\n\n") && !self.joined();
         if wanted && !blank && !self.after_brace() {
             self.out.push('\n');
         }
     }
 
-    /// Whether the last line is empty and a `\` joins it to the one before.
+    /// Reports whether the last line is empty and joined to the one before by a `\`.
     fn joined(&self) -> bool {
         let before = self.out.strip_suffix("\n\n").unwrap_or_default();
         before.trim_end_matches(BLANKS).ends_with('\\')
     }
 
-    /// Whether the last line opens a body.
+    /// Reports whether the last line opens a body.
     fn after_brace(&self) -> bool {
         let last = self.out.trim_end_matches('\n');
         let last = last.rsplit('\n').next().unwrap_or_default();
@@ -505,7 +504,7 @@ impl Layout<'_, '_> {
         " ".repeat(levels * self.options.indent)
     }
 
-    /// Writes the line, broken where it is too long.
+    /// Writes the line, broken if it is too long.
     fn flush(&mut self) {
         if self.line.is_empty() {
             return;
@@ -518,10 +517,10 @@ impl Layout<'_, '_> {
     }
 }
 
-/// A comment whose further lines stand below the first: those that begin with
-/// `*` in line with it, others as they are.
+/// Returns a comment with its further lines below the first: lines that begin with `*` are aligned with it, others
+/// kept.
 fn block(text: &str, indent: &str) -> String {
-    // Not `lines`: an empty line that a `\` joins stays.
+    // Not `lines`: an empty line joined by a `\` is kept.
     let mut lines = text.split('\n');
     let mut out = lines.next().unwrap_or_default().trim_end().to_owned();
     for line in lines {

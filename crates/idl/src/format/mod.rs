@@ -1,8 +1,7 @@
-//! IDL in one style: `oxorb idl fmt`.
+//! IDL formatter: `oxorb idl fmt`.
 //!
-//! Works on the text as it is, before any preprocessing: directives, comments
-//! and macros stay, only the white space between tokens changes. So it needs
-//! no include path, and files that do not compile can be formatted.
+//! Works on the text before any preprocessing: directives, comments and macros are kept, and only the white space
+//! between tokens changes. Hence it needs no include path, and can format files that do not compile.
 
 mod group;
 mod layout;
@@ -12,12 +11,12 @@ mod wrap;
 use scan::{Kind, Piece, scan};
 use std::fmt;
 
-/// The style.
+/// Formatting style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Spaces per level (4).
+    /// Spaces per level (default: 4).
     pub indent: usize,
-    /// Longest line in characters, where a break is possible (100).
+    /// Longest line in characters, where it can be broken (default: 100).
     pub width: usize,
 }
 
@@ -27,10 +26,10 @@ impl Default for Options {
     }
 }
 
-/// Text that cannot be taken apart.
+/// Error for a text that cannot be split into tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Line of the place, from 1.
+    /// Line of the error, from 1.
     pub line: usize,
     what: &'static str,
 }
@@ -49,15 +48,15 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// Formats a text in the given style. Formatting the result changes nothing.
+/// Formats a text in the given style; formatting is idempotent.
 ///
-/// One declaration stands on each line; bodies that were written on one line
-/// stay so if they fit; single empty lines stay. Lines that the preprocessor
-/// skips stay as they are: those below `#if 0`, and those of a conditional that
-/// hold a literal that never ends.
+/// Each declaration gets its own line; bodies written on one line stay there if they fit; single empty lines are kept.
+/// Lines that the preprocessor skips are kept as they are: those below `#if 0`, and those of a conditional with an
+/// unterminated literal.
 ///
 /// # Errors
-/// A comment or, outside of conditionals, a literal that never ends, and braces that do not match or nest deeper than 100 levels.
+/// An unterminated comment or, outside conditionals, an unterminated literal; braces that do not match or nest deeper
+/// than 100 levels.
 ///
 /// ```
 /// use oxorb_idl::format::{Options, format};
@@ -74,13 +73,13 @@ pub fn format(source: &str, options: &Options) -> Result<String, Error> {
     let again = scan(&text)?;
     let same = |(a, b): (&Piece<'_>, &Piece<'_>)| a.kind == b.kind && words(a).eq(words(b));
     if pieces.len() != again.len() || !pieces.iter().zip(&again).all(same) {
-        // Better no style than another meaning.
+        // An error is better than a change of meaning.
         return Err(Error { line: 1, what: "formatting would change this text" });
     }
     Ok(text)
 }
 
-/// A piece but for white space inside comments.
+/// Returns a piece without the white space inside comments.
 fn words<'s>(piece: &Piece<'s>) -> Box<dyn Iterator<Item = &'s str> + 's> {
     match piece.kind {
         Kind::Block => Box::new(piece.text.split_whitespace()),

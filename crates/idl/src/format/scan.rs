@@ -1,5 +1,4 @@
-//! Text to pieces: tokens, comments and directives, and what white space
-//! stood before each.
+//! Splitting of text into pieces: tokens, comments and directives, with the white space before each.
 
 use super::Error;
 use super::group::Groups;
@@ -7,18 +6,18 @@ use crate::lex::scan::{BLANKS, joint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A name, keyword or number.
+    /// Name, keyword or number.
     Word,
-    /// A string or character.
+    /// String or character literal.
     Literal,
     Punct,
     /// `// ...`
     Line,
     /// `/* ... */`
     Block,
-    /// `#...`, with all lines that a `\` joins.
+    /// `#...`, with all lines joined by a `\`.
     Directive,
-    /// Lines that the preprocessor skips, as they are.
+    /// Lines that the preprocessor skips, unchanged.
     Skipped,
 }
 
@@ -26,9 +25,9 @@ pub(super) enum Kind {
 pub(super) struct Piece<'s> {
     pub(super) kind: Kind,
     pub(super) text: &'s str,
-    /// Line ends between it and the piece before.
+    /// Number of line ends since the previous piece.
     pub(super) newlines: usize,
-    /// White space stands right before it.
+    /// Whether white space directly precedes it.
     pub(super) space: bool,
     /// Line, from 1.
     pub(super) line: usize,
@@ -56,7 +55,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
             if joins_words(&source[..at], &rest[joins..]) {
                 groups.wrong(error(line, "a `\\` joins two lines in mid-word: join them first"))?;
             }
-            // The same line goes on behind it: a `#` there starts no directive.
+            // The same line continues after it: a `#` there starts no directive.
             space = true;
             line += 1;
             at += joins;
@@ -116,8 +115,8 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
     Ok(pieces)
 }
 
-/// Returns whole lines without the blanks at their end. A `\` there joins the line `behind` it, so that its own
-/// empty line has to stay if there is more.
+/// Returns whole lines without trailing blanks. A final `\` joins the line `behind`, so that its own empty line is kept
+/// if more text follows.
 pub(super) fn without_blanks<'s>(lines: &'s str, behind: &str) -> &'s str {
     let text = lines.trim_end();
     match lines[text.len()..].find('\n') {
@@ -128,7 +127,7 @@ pub(super) fn without_blanks<'s>(lines: &'s str, behind: &str) -> &'s str {
     }
 }
 
-/// Whether the text before and after a `\` at the end of a line may be one token, which white space would take apart.
+/// Reports whether the text before and after a joining `\` may be one token, which white space would split.
 fn joins_words(before: &str, after: &str) -> bool {
     let touches = |c: char| !c.is_whitespace();
     before.ends_with(touches) && after.starts_with(touches)
@@ -138,7 +137,7 @@ fn is_wordy(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Up to the end of the line; a `\` before it joins the next one.
+/// Returns the length of a line; a `\` at its end joins the next one.
 fn line_length(text: &str) -> usize {
     let mut at = 0;
     while let Some(end) = text[at..].find('\n') {
@@ -151,7 +150,7 @@ fn line_length(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the length of a directive: that of a line, but comments inside may span several.
+/// Returns the length of a directive: a line, but comments inside may span several.
 fn directive_length(text: &str) -> usize {
     let mut at = 0;
     loop {
@@ -186,7 +185,7 @@ fn literal_length(text: &str) -> (usize, bool) {
     let quote = chars.next().map(|(_, quote)| quote);
     while let Some((at, c)) = chars.next() {
         match c {
-            // What joins two lines is no escape, and ASCII.
+            // A line joint is no escape, and consists of ASCII.
             '\\' => {
                 for _ in 1..joint(&text[at..]).max(2) {
                     chars.next();

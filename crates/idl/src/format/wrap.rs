@@ -1,16 +1,16 @@
-//! Lines that are too long.
+//! Wrapping of long lines.
 
-/// Place where a line may be broken: at a space.
+/// Possible line break, at a space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Break {
     /// Offset of the space.
     pub(super) at: usize,
-    /// Heavier ones are taken first.
+    /// Weight; heavier breaks are used first.
     pub(super) weight: u8,
 }
 
-/// Writes a line; if it is longer than `width`, broken at the heaviest breaks,
-/// and where that is not enough at as few of the others as possible.
+/// Writes a line; if it exceeds `width`, breaks it at the heaviest breaks, and if necessary at as few others as
+/// possible.
 pub(super) fn wrap(
     line: &str,
     breaks: &[Break],

@@ -1,6 +1,6 @@
 //! Comments that document tokens.
 
-/// The comments since the last token, as far as they may document the next one.
+/// Comments since the last token that may document the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Comments {
     lines: Vec<String>,
@@ -8,7 +8,7 @@ pub(crate) struct Comments {
 }
 
 impl Comments {
-    /// A `//` comment that is the first thing on its line.
+    /// Adds a `//` comment that is the first item on its line.
     pub(crate) fn line(&mut self, comment: &str) {
         self.begin();
         let text = comment.trim_start_matches(['/', '!', '<']);
@@ -28,12 +28,12 @@ impl Comments {
         }));
     }
 
-    /// The line ends here.
+    /// Records the end of a line.
     pub(crate) fn line_end(&mut self) {
         self.line_ends += 1;
     }
 
-    /// The text for a token that comes now.
+    /// Returns the documentation for the next token.
     pub(crate) fn finish(self) -> Option<Box<str>> {
         if self.line_ends > 1 {
             return None;

@@ -1,4 +1,4 @@
-//! Preprocessing tokens to tokens of IDL.
+//! Conversion of preprocessing tokens to tokens of IDL.
 
 use super::literal::{self, Joining};
 use super::problem::LexProblem;
@@ -8,14 +8,14 @@ use crate::diagnostic::Diagnostics;
 use crate::source::Span;
 use std::collections::HashSet;
 
-/// Collects the tokens of one translation unit; joins neighbouring strings.
+/// Collector of the tokens of one translation unit; joins adjacent strings.
 #[derive(Debug, Default)]
 pub(crate) struct Converter {
     tokens: Vec<Token>,
     joining: Option<Joining>,
     lenient_case: bool,
-    /// Names that were escaped because they differ from a keyword in case
-    /// only. What is declared so may be used without the escape.
+    /// Names that were escaped because they differ from a keyword only in case. Names declared so may be used without
+    /// the escape.
     escaped: HashSet<Box<str>>,
 }
 
@@ -24,7 +24,7 @@ impl Converter {
         Converter { lenient_case, ..Converter::default() }
     }
 
-    /// Adds a token of the source; a malformed one is reported and mended.
+    /// Adds a token of the source; reports and repairs a malformed one.
     pub(crate) fn push(&mut self, raw: Raw, out: &mut Diagnostics) {
         if raw.kind == RawKind::Str {
             match &mut self.joining {
@@ -38,7 +38,7 @@ impl Converter {
         }
     }
 
-    /// Adds what is no token of the source: pragmas, file starts and ends.
+    /// Adds a token that is not in the source text: pragma, file start or end.
     pub(crate) fn mark(&mut self, kind: TokenKind, span: Span) {
         self.add(Token { kind, span, doc: None });
     }
@@ -80,7 +80,7 @@ impl Converter {
                     None
                 }
             },
-            // Joined strings are flushed by `push`; nothing else is left.
+            // Joined strings are flushed by `push`; no other kind remains.
             RawKind::Other | RawKind::Str => {
                 let c = raw.text.chars().next().unwrap_or(' ');
                 out.push(raw.span, LexProblem::StrayCharacter(c));

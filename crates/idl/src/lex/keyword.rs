@@ -1,15 +1,15 @@
-//! The words IDL 2, 3, 3.5 and 4 set apart.
+//! Keywords of IDL 2, 3, 3.5 and 4.
 
 macro_rules! keywords {
     ($($name:ident $text:literal $class:ident,)+) => {
-        /// A word that IDL sets apart.
+        /// Keyword of IDL.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Keyword {
             $(#[doc = concat!("`", $text, "`")] $name,)+
         }
 
         impl Keyword {
-            /// All of them, in alphabetical order.
+            /// All keywords, in alphabetical order.
             pub const ALL: &'static [Keyword] = &[$(Keyword::$name,)+];
 
             /// Returns the keyword as written; keywords are case-sensitive.
@@ -17,14 +17,13 @@ macro_rules! keywords {
                 match self { $(Keyword::$name => $text,)+ }
             }
 
-            /// Whether the word is also a good name. Words that came with
-            /// CORBA 3 (`component`, `port`) or IDL 4 (`map`, `int8`) are,
-            /// because older IDL uses them as names.
+            /// Reports whether the keyword may also be a name: words added by CORBA 3 (`component`, `port`) or IDL 4
+            /// (`map`, `int8`), which older IDL uses as names.
             pub fn is_contextual(self) -> bool {
                 match self { $(Keyword::$name => matches!(Class::$class, Class::Contextual),)+ }
             }
 
-            /// The keyword in exactly this spelling.
+            /// Returns the keyword with exactly this spelling.
             pub(crate) fn from_text(text: &str) -> Option<Keyword> {
                 match text { $($text => Some(Keyword::$name),)+ _ => None }
             }
@@ -124,8 +123,7 @@ keywords! {
 }
 
 impl Keyword {
-    /// The reserved word that differs from `text` in case only: such a name
-    /// must be escaped.
+    /// Returns the reserved word that differs from `text` only in case: such a name must be escaped.
     pub(crate) fn clashing(text: &str) -> Option<Keyword> {
         Keyword::ALL
             .iter()

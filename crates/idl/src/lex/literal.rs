@@ -1,4 +1,4 @@
-//! Spelling of literals to values.
+//! Values of literals.
 
 use super::problem::LexProblem;
 use super::raw::Raw;
@@ -6,10 +6,10 @@ use super::{Token, TokenKind};
 use crate::diagnostic::Diagnostics;
 use std::ops::Range;
 
-/// Mistake, and the part of the spelling that it is in.
+/// Error, and the range of the spelling that it concerns.
 type Failed = (LexProblem, Range<usize>);
 
-/// The value of a number; never fails to give one, of the kind that was meant.
+/// Returns the value of a number; after an error, still a value of the intended kind.
 pub(crate) fn number(raw: &Raw, out: &mut Diagnostics) -> TokenKind {
     match parse_number(&raw.text) {
         Ok(kind) => kind,
@@ -20,7 +20,7 @@ pub(crate) fn number(raw: &Raw, out: &mut Diagnostics) -> TokenKind {
     }
 }
 
-/// The value of `'c'` or `L'c'`.
+/// Returns the value of `'c'` or `L'c'`.
 pub(crate) fn character(raw: &Raw, out: &mut Diagnostics) -> TokenKind {
     let (wide, text) = unquote(raw, out);
     let mut chars = text.chars();
@@ -46,7 +46,7 @@ pub(crate) fn character(raw: &Raw, out: &mut Diagnostics) -> TokenKind {
     }
 }
 
-/// The text of `".."` or `L".."` and whether it is wide.
+/// Returns the text of `".."` or `L".."`, and whether it is wide.
 pub(crate) fn string(raw: &Raw, out: &mut Diagnostics) -> (bool, String) {
     let (wide, mut text) = unquote(raw, out);
     if text.contains('\0') {
@@ -56,7 +56,7 @@ pub(crate) fn string(raw: &Raw, out: &mut Diagnostics) -> (bool, String) {
     (wide, text)
 }
 
-/// The text of `".."`; `None` for any other token.
+/// Returns the text of `".."`; `None` for any other token.
 pub(crate) fn narrow_string(raw: &Raw, out: &mut Diagnostics) -> Option<Box<str>> {
     if raw.kind != super::RawKind::Str || raw.text.starts_with('L') {
         return None;
@@ -107,7 +107,7 @@ fn integer(text: &str, start: usize, base: u32) -> Result<TokenKind, Failed> {
         .map_err(|_| (LexProblem::IntegerTooLarge, 0..text.len()))
 }
 
-/// Floating and fixed point: `digits [. digits] [e [sign] digits] [d]`.
+/// Parses a floating-point or fixed-point literal: `digits [. digits] [e [sign] digits] [d]`.
 fn real(text: &str) -> Result<TokenKind, Failed> {
     let digits_from = |at: usize| text[at..].bytes().take_while(u8::is_ascii_digit).count();
     let mut at = digits_from(0);
@@ -121,7 +121,7 @@ fn real(text: &str) -> Result<TokenKind, Failed> {
     if let Some(b'd' | b'D') = text.as_bytes().get(at)
         && at + 1 == text.len()
     {
-        // Zeros in front and at the end of the fraction say nothing of the value.
+        // Leading zeros, and trailing zeros of the fraction, do not count.
         let digits = whole.trim_start_matches('0').len() + fraction.trim_end_matches('0').len();
         if digits > 31 {
             return Err((LexProblem::FixedTooLong { digits }, 0..text.len()));
@@ -151,7 +151,7 @@ fn suffix(text: &str, at: usize) -> Failed {
     (LexProblem::Suffix { suffix }, at..text.len())
 }
 
-/// Returns the text between the quotes, escapes resolved, and whether an `L` stands before them.
+/// Returns the text between the quotes with escapes resolved, and whether an `L` precedes them.
 fn unquote(raw: &Raw, out: &mut Diagnostics) -> (bool, String) {
     let wide = raw.text.starts_with('L');
     let start = 1 + usize::from(wide);
@@ -175,7 +175,7 @@ fn unquote(raw: &Raw, out: &mut Diagnostics) -> (bool, String) {
     (wide, text)
 }
 
-/// The character an escape sequence stands for, and how long the sequence is.
+/// Returns the character of an escape sequence, and the length of the sequence.
 fn escape(text: &str, wide: bool) -> (Result<char, LexProblem>, usize) {
     let Some(letter) = text[1..].chars().next() else {
         let escape = text.into();
@@ -218,7 +218,7 @@ fn numeric(text: &str, start: usize, base: u32, most: usize) -> (Result<char, Le
     (value, length)
 }
 
-/// A string literal that may still be joined with the next one.
+/// String literal that may still be joined with the next one.
 #[derive(Debug)]
 pub(crate) struct Joining {
     wide: bool,

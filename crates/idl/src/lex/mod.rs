@@ -1,4 +1,4 @@
-//! Tokens: what the preprocessor hands to the parser.
+//! Tokens passed from the preprocessor to the parser.
 
 mod comment;
 mod convert;
@@ -22,83 +22,80 @@ use std::fmt;
 pub struct Token {
     /// Kind of token.
     pub kind: TokenKind,
-    /// Place of the token; where the outermost macro was used if it came out of one.
+    /// Place of the token; for a token from a macro, the use of the outermost macro.
     pub span: Span,
-    /// The comment right before it, without comment marks: a `/* */` block or
-    /// `//` lines with no blank line between comment and token. A comment
-    /// that shares its first line with an earlier token belongs to that one
-    /// and is dropped.
+    /// Comment directly before it, without comment marks: a `/* */` block or `//` lines with no blank line between
+    /// comment and token. A comment that shares its first line with an earlier token documents that one, and is
+    /// dropped.
     pub doc: Option<Box<str>>,
 }
 
 /// Kind of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TokenKind {
-    /// A name that is no keyword in exactly this spelling.
+    /// Name that is not exactly the spelling of a keyword.
     Ident {
         /// Name without the `_` of an escaped identifier.
         name: Box<str>,
-        /// Written with a leading `_`, so that it is never a keyword.
+        /// Whether it was written with a leading `_`, and so is never a keyword.
         escaped: bool,
     },
-    /// A keyword; those that are [contextual](Keyword::is_contextual) are names
-    /// wherever the grammar asks for one.
+    /// Keyword; [contextual](Keyword::is_contextual) ones are names wherever the grammar expects a name.
     Keyword(Keyword),
-    /// Decimal, octal or hexadecimal; never negative.
+    /// Decimal, octal or hexadecimal integer; never negative.
     Integer(i128),
     /// Number with a point, an exponent or both.
     Float(f64),
-    /// The digits and the point of a `fixed` literal, without the `d`.
+    /// Digits and point of a `fixed` literal, without the `d`.
     Fixed(Box<str>),
     /// `'c'`: U+0000 to U+00FF.
     Char(char),
     /// `L'c'`.
     WChar(char),
-    /// `"text"`, neighbours already joined.
+    /// `"text"`, with adjacent literals joined.
     Str(Box<str>),
-    /// `L"text"`, neighbours already joined.
+    /// `L"text"`, with adjacent literals joined.
     WStr(Box<str>),
     /// Punctuation.
     Punct(Punct),
-    /// A `#pragma` that has a meaning in CORBA, standing where it stood.
+    /// A `#pragma` with a meaning in CORBA, at its position.
     Pragma(Pragma),
-    /// Start of a file. Files nest; every file has its own pair of
-    /// [`FileStart`](TokenKind::FileStart) and [`FileEnd`](TokenKind::FileEnd), main files too, so
-    /// that a prefix pragma ends where its file ends.
+    /// Start of a file. Files nest; every file has its own pair of [`FileStart`](TokenKind::FileStart) and
+    /// [`FileEnd`](TokenKind::FileEnd), including main files, so that a prefix pragma ends with its file.
     FileStart(FileId),
-    /// Closes the last open [`FileStart`](TokenKind::FileStart).
+    /// End of the innermost open [`FileStart`](TokenKind::FileStart).
     FileEnd,
-    /// Always the last token, and only there.
+    /// End of the input: always the last token, and only there.
     Eof,
 }
 
-/// A `#pragma` that CORBA defines (CORBA 3.3 part 1, 14.7.5).
+/// Pragma defined by CORBA (CORBA 3.3 part 1, 14.7.5).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pragma {
     /// `#pragma prefix "omg.org"`.
     Prefix(Box<str>),
     /// `#pragma ID name "id"`.
     Id {
-        /// The declaration it names.
+        /// Declaration that it names.
         name: PragmaName,
-        /// The repository id, as written.
+        /// Repository id, as written.
         id: Box<str>,
     },
     /// `#pragma version name 1.0`.
     Version {
-        /// The declaration it names.
+        /// Declaration that it names.
         name: PragmaName,
         /// Number before the point.
         major: u32,
-        /// Number behind the point.
+        /// Number after the point.
         minor: u32,
     },
 }
 
-/// A scoped name in a pragma.
+/// Scoped name in a pragma.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PragmaName {
-    /// Starts with `::`.
+    /// Whether it starts with `::`.
     pub absolute: bool,
     /// Parts, at least one, without escapes.
     pub parts: Vec<Box<str>>,
@@ -120,7 +117,7 @@ macro_rules! puncts {
                 match self { $(Punct::$name => $text,)+ }
             }
 
-            /// The reverse of [`as_str`](Self::as_str).
+            /// Returns the punctuation with this spelling.
             pub(crate) fn from_text(text: &str) -> Option<Punct> {
                 match text { $($text => Some(Punct::$name),)+ _ => None }
             }
@@ -156,7 +153,7 @@ puncts! {
     At "@",
 }
 
-/// Writes the token as an error message names it: "`;`", "identifier `x`", "end of file".
+/// Writes the token in the form of error messages: "`;`", "identifier `x`", "end of file".
 impl fmt::Display for TokenKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Problem, Severity};
 
-/// A malformed token.
+/// Malformed token.
 #[derive(Debug)]
 pub(crate) enum LexProblem {
     UnterminatedComment,

@@ -1,20 +1,20 @@
-//! Tokens as the preprocessor sees them: words, numbers and marks with their spelling.
+//! Preprocessing tokens: words, numbers and punctuation with their spelling.
 
 use crate::source::Span;
 use std::rc::Rc;
 
-/// A preprocessing token.
+/// Preprocessing token.
 #[derive(Debug, Clone)]
 pub(crate) struct Raw {
     pub(crate) kind: RawKind,
     /// Text as written, line continuations removed.
     pub(crate) text: Rc<str>,
     pub(crate) span: Span,
-    /// White space or a comment stands before it.
+    /// Whether white space or a comment precedes it.
     pub(crate) spaced: bool,
-    /// The first one on its line; only such a `#` starts a directive.
+    /// Whether it is the first on its line; only such a `#` starts a directive.
     pub(crate) first: bool,
-    /// Came out of the macro of its own name, so it is never expanded again.
+    /// Whether it came from the macro of its own name, and so is never expanded again.
     pub(crate) frozen: bool,
     pub(crate) doc: Option<Box<str>>,
 }
@@ -22,19 +22,19 @@ pub(crate) struct Raw {
 /// Shape of a [`Raw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawKind {
-    /// A word, escaped or not, keyword or not; perhaps with letters that IDL lacks.
+    /// Word, escaped or not, keyword or not; may contain letters that IDL lacks.
     Word,
-    /// Starts with a digit, or a point and a digit; may be malformed.
+    /// Number: starts with a digit, or with a point and a digit; may be malformed.
     Number,
     /// `'..'` or `L'..'`.
     Char,
     /// `".."` or `L".."`.
     Str,
-    /// A quote without its partner on the same line, and the rest of the line.
+    /// Quote without a closing quote on the same line, and the rest of the line.
     Unterminated,
     /// Mark of [`PUNCTUATION`](super::scan::PUNCTUATION).
     Punct,
-    /// A character that has no place in IDL.
+    /// Character that IDL does not use.
     Other,
 }
 
@@ -47,12 +47,12 @@ impl Raw {
         self.kind == RawKind::Word && &*self.text == text
     }
 
-    /// Whether this starts a directive line.
+    /// Reports whether it starts a directive line.
     pub(crate) fn is_directive(&self) -> bool {
         self.first && self.is_punct("#")
     }
 
-    /// The place of a part of the text, as close as it is known.
+    /// Returns the place of a part of the text, as precisely as known.
     pub(crate) fn part(&self, start: usize, end: usize) -> Span {
         if self.text.len() == (self.span.end - self.span.start) as usize {
             Span {

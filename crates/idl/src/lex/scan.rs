@@ -1,4 +1,4 @@
-//! Text to preprocessing tokens: white space, comments, line continuations.
+//! Splitting of text into preprocessing tokens: white space, comments, line continuations.
 
 use super::comment::Comments;
 use super::problem::LexProblem;
@@ -8,18 +8,18 @@ use crate::source::{FileId, Span};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// All marks, longer ones before their beginnings.
+/// All punctuation marks, longer ones before their prefixes.
 pub(crate) const PUNCTUATION: &[&str] = &[
     "...", "::", "<<", ">>", "##", "&&", "||", "==", "!=", "<=", ">=", ";", "{", "}", ":", ",",
     "=", "+", "-", "(", ")", "<", ">", "[", "]", "|", "^", "&", "*", "/", "%", "~", "@", "#", "!",
     "?",
 ];
 
-/// White space that ends no line.
+/// White space other than line ends.
 pub(crate) const BLANKS: [char; 5] = [' ', '\t', '\r', '\x0b', '\x0c'];
 
-/// Returns the length of what joins two lines where the text starts with that: a `\`, perhaps blanks, and the end of
-/// the line. 0: it does not.
+/// Returns the length of a line joint at the start of the text: a `\`, optional blanks, and the end of the line; 0 if
+/// there is none.
 pub(crate) fn joint(text: &str) -> usize {
     let Some(behind) = text.strip_prefix('\\') else {
         return 0;
@@ -28,13 +28,13 @@ pub(crate) fn joint(text: &str) -> usize {
     if end.starts_with('\n') { text.len() - end.len() + 1 } else { 0 }
 }
 
-/// Reads one file from front to back.
+/// Scanner of one file, from front to back.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     text: Arc<str>,
     file: FileId,
     at: usize,
-    /// Whether there was only space and comments since the last line end.
+    /// Whether only white space and comments followed the last line end.
     fresh_line: bool,
 }
 
@@ -47,7 +47,7 @@ impl Scanner {
         self.file
     }
 
-    /// The next token; `None` at the end of the text.
+    /// Returns the next token; `None` at the end of the text.
     pub(crate) fn next(&mut self, out: &mut Diagnostics) -> Option<Raw> {
         let start = self.at;
         let mut comments = Comments::default();
@@ -70,7 +70,7 @@ impl Scanner {
         })
     }
 
-    /// The `<..>` of an `#include`, if that comes next.
+    /// Returns the `<..>` of an `#include`, if it comes next.
     pub(crate) fn header_name(&mut self) -> Option<(String, Span)> {
         let rest = &self.text[self.at..];
         let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -86,7 +86,7 @@ impl Scanner {
         Some((name, self.span(from, to)))
     }
 
-    /// Returns the rest of the line, without going on to the next one.
+    /// Returns the rest of the line, without entering the next one.
     pub(crate) fn rest_of_line(&mut self) -> (String, Span) {
         let from = self.at;
         let mut cursor = self.cursor();
@@ -102,14 +102,14 @@ impl Scanner {
         (line.trim().to_owned(), self.span(start, end))
     }
 
-    /// Returns where the line behind `offset` starts.
+    /// Returns the start of the line after `offset`.
     pub(crate) fn next_line(&self, offset: u32) -> u32 {
         let offset = offset as usize;
         let length = self.text[offset..].find('\n');
         length.map_or(self.text.len(), |length| offset + length + 1) as u32
     }
 
-    /// The places where blanks stand between a `\` and the end of the line that it joins to the next one.
+    /// Returns the places of blanks between a `\` and the end of the line that it joins.
     pub(crate) fn blanks_in_joints(&self) -> Vec<Span> {
         let joints = self.text.match_indices('\\').map(|(at, _)| (at, joint(&self.text[at..])));
         joints
@@ -120,12 +120,12 @@ impl Scanner {
             .collect()
     }
 
-    /// The empty span at the start of the text.
+    /// Returns the empty span at the start of the text.
     pub(crate) fn start(&self) -> Span {
         self.span(0, 0)
     }
 
-    /// The empty span at the end of the text.
+    /// Returns the empty span at the end of the text.
     pub(crate) fn end(&self) -> Span {
         self.span(self.text.len(), self.text.len())
     }
@@ -172,7 +172,7 @@ impl Scanner {
     }
 }
 
-/// The tokens of a text that is in no file; all get the same span.
+/// Returns the tokens of a text that is in no file; all have the same span.
 pub(crate) fn scan_text(text: &str, span: Span) -> Vec<Raw> {
     let mut cursor = Cursor { text, at: 0 };
     let mut tokens = Vec::new();
@@ -256,7 +256,7 @@ fn number(cursor: &mut Cursor<'_>, hexadecimal: bool) {
     }
 }
 
-/// Letters that IDL lacks are part of the word too, so that one wrong name is one error.
+/// Includes letters that IDL lacks, so that one wrong name is one error.
 fn is_word_start(c: char) -> bool {
     c == '_' || c.is_alphabetic()
 }
@@ -277,7 +277,7 @@ fn spelling(written: &str) -> Rc<str> {
     text.into()
 }
 
-/// A place in a text that steps over line continuations.
+/// Position in a text that skips line continuations.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     text: &'t str,
@@ -292,7 +292,7 @@ impl Cursor<'_> {
     fn bump(&mut self) -> Option<char> {
         let at = self.visible();
         let c = self.text[at..].chars().next();
-        // At the end of the text a last continuation is left where it is.
+        // At the end of the text, a last continuation is not skipped.
         if let Some(c) = c {
             self.at = at + c.len_utf8();
         }
@@ -303,7 +303,7 @@ impl Cursor<'_> {
         mark.chars().all(|c| self.bump() == Some(c))
     }
 
-    /// Goes behind the next `*/` and gives its offset; to the end of the text if there is none.
+    /// Moves after the next `*/` and returns its offset; moves to the end of the text if there is none.
     fn find_comment_end(&mut self) -> Option<usize> {
         loop {
             let before = self.at;
@@ -321,7 +321,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Returns where the next visible character starts.
+    /// Returns the offset of the next visible character.
     fn visible(&self) -> usize {
         let mut at = self.at;
         loop {

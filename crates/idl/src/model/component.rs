@@ -3,14 +3,14 @@
 use super::{Annotation, Attribute, DefId, Export, Factory, Type};
 use crate::source::Span;
 
-/// A component or a connector.
+/// Component or connector.
 #[derive(Debug, Clone, Default)]
 pub struct Component {
     /// Base, of the same kind.
     pub base: Option<DefId>,
     /// Supported interfaces; none for a connector.
     pub supports: Vec<DefId>,
-    /// Own ports and attributes in order.
+    /// Own ports and attributes, in order.
     pub exports: Vec<ComponentExport>,
 }
 
@@ -21,12 +21,12 @@ pub struct PortType {
     pub exports: Vec<ComponentExport>,
 }
 
-/// Export of a component, visible from the outside.
+/// Externally visible feature of a component.
 #[derive(Debug, Clone)]
 pub enum ComponentExport {
-    /// A port.
+    /// Port of the component.
     Port(Port),
-    /// An attribute, one declarator.
+    /// Attribute, one declarator.
     Attribute(Attribute),
 }
 
@@ -37,55 +37,55 @@ pub struct Port {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it.
+    /// Comment before it.
     pub doc: String,
-    /// All that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Kind of port, and of what.
+    /// Kind of port, and its type.
     pub kind: PortKind,
 }
 
-/// The kinds of ports.
+/// Kind of a port.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PortKind {
-    /// A facet: an interface or `Object`.
+    /// Facet: an interface or `Object`.
     Provides(Type),
-    /// A receptacle.
+    /// Receptacle.
     Uses {
-        /// An interface or `Object`.
+        /// Interface or `Object`.
         ty: Type,
-        /// `uses multiple`: any number of connections.
+        /// Whether it is `uses multiple`: any number of connections.
         multiple: bool,
     },
-    /// An event source for one consumer.
+    /// Event source for one consumer.
     Emits(DefId),
-    /// An event source for any number of consumers.
+    /// Event source for any number of consumers.
     Publishes(DefId),
-    /// An event sink.
+    /// Event sink.
     Consumes(DefId),
-    /// All ports of a port type, their names after this one's and `_`.
+    /// All ports of a port type, each name prefixed with this one's and `_`.
     Extended {
-        /// The port type.
+        /// Port type.
         port_type: DefId,
-        /// `mirrorport`: what it provides is used, and the other way round.
+        /// Whether it is a `mirrorport`, which uses what the port type provides, and vice versa.
         mirror: bool,
     },
 }
 
-/// `home`: what makes and finds components of one type.
+/// `home`: factory and finder of the components of one type.
 #[derive(Debug, Clone)]
 pub struct Home {
     /// Base.
     pub base: Option<DefId>,
     /// Supported interfaces.
     pub supports: Vec<DefId>,
-    /// The component.
+    /// Component that it manages.
     pub manages: DefId,
-    /// The valuetype that tells its components apart.
+    /// Valuetype that identifies its components.
     pub primary_key: Option<DefId>,
     /// Types, constants and exceptions declared inside, in order.
     pub members: Vec<DefId>,
-    /// Operations and attributes, own ones only.
+    /// Operations and attributes, without inherited ones.
     pub exports: Vec<Export>,
     /// Factories in order.
     pub factories: Vec<Factory>,

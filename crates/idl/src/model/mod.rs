@@ -1,8 +1,7 @@
-//! The checked meaning of one IDL translation unit: what back ends read.
+//! Checked meaning of one IDL translation unit, for back ends.
 //!
-//! Everything lives in one arena and refers to the rest by [`DefId`]; a model
-//! is immutable once the front end returns it, holds no error, and every name
-//! in it is resolved.
+//! All definitions are in one arena and refer to each other by [`DefId`]. A model is immutable once the front end
+//! returns it, contains no error, and every name in it is resolved.
 
 mod annotation;
 mod bits;
@@ -22,36 +21,36 @@ pub use value::{Factory, StateMember, ValueKind, ValueType};
 use crate::source::Span;
 use std::collections::BTreeSet;
 
-/// Translation unit (a main file and all it includes), resolved and checked.
+/// Translation unit (a main file and everything that it includes), resolved and checked.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     defs: Vec<Def>,
     roots: Vec<DefId>,
-    /// Definitions in the arena that are no part of the model.
+    /// Definitions in the arena that do not belong to the model.
     left_out: BTreeSet<DefId>,
     annotations: Vec<AnnotationDef>,
-    /// Time of each definition; not when it was announced.
+    /// Sequence number of each definition's body, not of its forward declaration.
     order: Vec<u32>,
     clock: u32,
 }
 
 impl Model {
-    /// The definitions at file scope, in order of appearance.
+    /// Returns the definitions at file scope, in order of appearance.
     pub fn roots(&self) -> &[DefId] {
         &self.roots
     }
 
-    /// All definitions, in order of appearance.
+    /// Returns all definitions, in order of appearance.
     pub fn defs(&self) -> impl Iterator<Item = &Def> {
         self.defs.iter().filter(|def| !self.left_out.contains(&def.id))
     }
 
-    /// The definition behind an id.
+    /// Returns the definition with this id.
     pub fn def(&self, id: DefId) -> &Def {
         &self.defs[id.0 as usize]
     }
 
-    /// Marks the operation of a valuetype with this scoped name, such as `bank::Purse::spend`, as if it said `@mutating`.
+    /// Marks the operation of a valuetype with this scoped name, such as `bank::Purse::spend`, as `@mutating`. Returns
     /// `false` if there is none.
     pub fn mark_mutating(&mut self, operation: &str) -> bool {
         let Some((owner, name)) = operation.rsplit_once("::") else {
@@ -73,7 +72,7 @@ impl Model {
         marked
     }
 
-    /// Follows typedefs until something else is found.
+    /// Follows typedefs to another kind of type.
     pub fn resolve<'m>(&'m self, ty: &'m Type) -> &'m Type {
         let mut ty = ty;
         while let Type::Named(id) = ty {
@@ -85,7 +84,7 @@ impl Model {
         ty
     }
 
-    /// The bases of an interface and theirs, each once, nearest first.
+    /// Returns all direct and indirect bases of an interface, each once, nearest first.
     pub fn all_bases(&self, interface: &Interface) -> Vec<DefId> {
         let mut found = Vec::new();
         let mut todo: Vec<DefId> = interface.bases.clone();
@@ -102,7 +101,7 @@ impl Model {
         found
     }
 
-    /// The members of a struct, those of its bases first.
+    /// Returns the members of a struct, those of its bases first.
     pub fn all_fields<'m>(&'m self, body: &'m Struct) -> Vec<&'m Field> {
         let mut chain = vec![body];
         let mut base = body.base;
@@ -113,7 +112,7 @@ impl Model {
         chain.iter().rev().flat_map(|body| &body.fields).collect()
     }
 
-    /// The state of a valuetype, that of its concrete bases first.
+    /// Returns the state of a valuetype, that of its concrete bases first.
     pub fn all_state<'m>(&'m self, value: &'m ValueType) -> Vec<&'m StateMember> {
         let mut chain = vec![value];
         let mut next = value.bases.first();
@@ -124,7 +123,7 @@ impl Model {
         chain.iter().rev().flat_map(|value| &value.state).collect()
     }
 
-    /// The fields of a bitset, those of its bases first.
+    /// Returns the fields of a bitset, those of its bases first.
     pub fn all_bits<'m>(&'m self, body: &'m BitSet) -> Vec<&'m BitField> {
         let mut chain = vec![body];
         let mut base = body.base;
@@ -135,22 +134,22 @@ impl Model {
         chain.iter().rev().flat_map(|body| &body.fields).collect()
     }
 
-    /// Annotations that users defined with `@annotation`.
+    /// Returns the user-defined annotations.
     pub fn annotations(&self) -> &[AnnotationDef] {
         &self.annotations
     }
 
-    /// Adds a user's annotation; the front end only.
+    /// Adds a user-defined annotation; front end only.
     pub(crate) fn add_annotation(&mut self, annotation: AnnotationDef) {
         self.annotations.push(annotation);
     }
 
-    /// Returns the number of definitions, hidden ones too; the front end only.
+    /// Returns the number of definitions, including hidden ones; front end only.
     pub(crate) fn len(&self) -> usize {
         self.defs.len()
     }
 
-    /// Adds a definition; the front end only.
+    /// Adds a definition; front end only.
     pub(crate) fn add(&mut self, mut def: Def) -> DefId {
         let id = DefId(self.defs.len() as u32);
         def.id = id;
@@ -160,29 +159,29 @@ impl Model {
         id
     }
 
-    /// Whether a definition is part of the model.
+    /// Reports whether a definition belongs to the model.
     pub(crate) fn holds(&self, id: DefId) -> bool {
         !self.left_out.contains(&id)
     }
 
-    /// A definition that is still being built; the front end only.
+    /// Returns a definition that is still being built; front end only.
     pub(crate) fn def_mut(&mut self, id: DefId) -> &mut Def {
         &mut self.defs[id.0 as usize]
     }
 
-    /// Takes definitions of included files out that could not be compiled;
-    /// nothing in the model refers to them. The front end only.
+    /// Removes definitions of included files that could not be compiled; no definition in the model refers to them.
+    /// Front end only.
     pub(crate) fn leave_out(&mut self, defs: BTreeSet<DefId>) {
         self.left_out = defs;
     }
 
-    /// The file scope while it is being built; the front end only.
+    /// Returns the file scope while it is being built; front end only.
     pub(crate) fn roots_mut(&mut self) -> &mut Vec<DefId> {
         &mut self.roots
     }
 }
 
-/// Names one definition of one [`Model`].
+/// Id of a definition within its [`Model`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefId(pub(crate) u32);
 
@@ -191,9 +190,9 @@ pub struct DefId(pub(crate) u32);
 pub struct Def {
     /// Id of this definition.
     pub id: DefId,
-    /// The name without escape (`_attribute` is `attribute`).
+    /// Name without escape (`_attribute` is `attribute`).
     pub name: String,
-    /// The scope it stands in; `None` at file scope.
+    /// Enclosing scope; `None` at file scope.
     pub parent: Option<DefId>,
     /// Names from file scope down to this one, joined by `::` without a leading one.
     pub scoped_name: String,
@@ -201,11 +200,11 @@ pub struct Def {
     pub repository_id: String,
     /// Span of the name.
     pub span: Span,
-    /// False when it came in by `#include`.
+    /// Whether it is in a main file, not in an included one.
     pub in_main_file: bool,
-    /// The comment right before it, stripped of comment marks; empty if none.
+    /// Comment directly before it, without comment marks; empty if there is none.
     pub doc: String,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Kind of definition.
     pub kind: DefKind,
@@ -218,7 +217,7 @@ pub enum DefKind {
     Module(Module),
     /// `interface`, defined.
     Interface(Interface),
-    /// `interface X;` that no definition follows.
+    /// `interface X;` without a definition.
     ForwardInterface(InterfaceKind),
     /// `struct`.
     Struct(Struct),
@@ -242,15 +241,15 @@ pub enum DefKind {
     BitMask(BitMask),
     /// `bitset`.
     BitSet(BitSet),
-    /// `component`; as a type a reference to its equivalent interface.
+    /// `component`; as a type, a reference to its equivalent interface.
     Component(Component),
     /// `connector`.
     Connector(Component),
     /// `porttype`.
     PortType(PortType),
-    /// `home`; as a type a reference to its equivalent interface.
+    /// `home`; as a type, a reference to its equivalent interface.
     Home(Home),
-    /// `module T<...>`, of which only instances can be used.
+    /// `module T<...>`, which is used through its instances only.
     TemplateModule(TemplateModule),
 }
 
@@ -259,11 +258,11 @@ pub enum DefKind {
 pub struct Module {
     /// Definitions in order of appearance.
     pub members: Vec<DefId>,
-    /// The template module it was made of.
+    /// Template module that it instantiates.
     pub template: Option<DefId>,
 }
 
-/// Promise that an interface makes.
+/// Constraint on an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InterfaceKind {
     /// `interface`.
@@ -284,16 +283,16 @@ pub struct Interface {
     pub bases: Vec<DefId>,
     /// Types, constants and exceptions declared inside, in order.
     pub members: Vec<DefId>,
-    /// Operations and attributes in order of declaration, own ones only.
+    /// Operations and attributes in order of declaration, without inherited ones.
     pub exports: Vec<Export>,
 }
 
-/// Export of an interface, offered to callers.
+/// Operation or attribute of an interface.
 #[derive(Debug, Clone)]
 pub enum Export {
-    /// An operation.
+    /// Operation.
     Operation(Operation),
-    /// An attribute, one declarator.
+    /// Attribute, one declarator.
     Attribute(Attribute),
 }
 
@@ -304,21 +303,21 @@ pub struct Operation {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it.
+    /// Comment before it.
     pub doc: String,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// `oneway`.
+    /// Whether it is `oneway`.
     pub oneway: bool,
-    /// `@mutating`: an operation of a valuetype that changes the state.
+    /// Whether it is `@mutating`: an operation of a valuetype that changes the state.
     pub mutating: bool,
-    /// `None` is `void`.
+    /// Type of the result; `None` is `void`.
     pub returns: Option<Type>,
     /// Parameters in order.
     pub params: Vec<Param>,
     /// Exceptions in order.
     pub raises: Vec<DefId>,
-    /// The strings of the `context` clause.
+    /// Strings of the `context` clause.
     pub context: Vec<String>,
 }
 
@@ -329,37 +328,37 @@ pub struct Param {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Direction in which it travels.
+    /// Direction of transfer.
     pub direction: Direction,
     /// Type of the parameter.
     pub ty: Type,
 }
 
-/// Direction in which a parameter travels.
+/// Direction of a parameter's transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Client to server.
     In,
     /// Server to client.
     Out,
-    /// Either way.
+    /// Client to server and back.
     InOut,
 }
 
 /// Attribute.
 #[derive(Debug, Clone)]
 pub struct Attribute {
-    /// Name without escape; `_get_` and `_set_` before it on the wire.
+    /// Name without escape; prefixed with `_get_` or `_set_` on the wire.
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it.
+    /// Comment before it.
     pub doc: String,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Whether there is no `_set_` operation.
+    /// Whether it is `readonly`, without a `_set_` operation.
     pub readonly: bool,
     /// Type of the attribute.
     pub ty: Type,
@@ -369,12 +368,12 @@ pub struct Attribute {
     pub set_raises: Vec<DefId>,
 }
 
-/// A struct or an exception.
+/// Struct or exception.
 #[derive(Debug, Clone, Default)]
 pub struct Struct {
-    /// `struct D : B`: the members of B come before its own.
+    /// Base in `struct D : B`, whose members come first.
     pub base: Option<DefId>,
-    /// Own ones in order; for all of them see [`Model::all_fields`].
+    /// Own members, in order; [`Model::all_fields`] includes inherited ones.
     pub fields: Vec<Field>,
     /// Types defined inside, in order.
     pub members: Vec<DefId>,
@@ -387,21 +386,21 @@ pub struct Field {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it; the same for all names of one declaration.
+    /// Comment before it; shared by all names of one declaration.
     pub doc: String,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Type of the member; an array declarator is already a [`Type::Array`].
+    /// Type of the member; array declarators are already [`Type::Array`]s.
     pub ty: Type,
-    /// `@optional`: on the wire a boolean before it says whether it is there.
+    /// Whether it is `@optional`: a boolean on the wire precedes it and states whether it is present.
     pub optional: bool,
-    /// `@key`: part of what tells instances apart.
+    /// Whether it is `@key`: part of the identity of instances.
     pub key: bool,
-    /// `@default(value)`: what it is unless set.
+    /// Value of `@default(value)`.
     pub default: Option<Value>,
 }
 
-/// A discriminated union.
+/// Discriminated union.
 #[derive(Debug, Clone)]
 pub struct Union {
     /// Type of the discriminator.
@@ -417,19 +416,19 @@ pub struct Union {
 pub struct Case {
     /// Labels in source order, without `default`.
     pub labels: Vec<Value>,
-    /// `default:` is among the labels.
+    /// Whether `default:` is among the labels.
     pub is_default: bool,
-    /// The member.
+    /// Member that the labels select.
     pub field: Field,
 }
 
-/// An enumeration.
+/// Enumeration.
 #[derive(Debug, Clone, Default)]
 pub struct Enum {
-    /// Number of bits, from `@bit_bound`: 1 to 32; `None` if not said, and then an `unsigned long`
-    /// on the wire. Else the smallest unsigned integer that holds them.
+    /// Number of bits, from `@bit_bound`: 1 to 32; marshalled as the smallest unsigned integer that holds them. `None`
+    /// without the annotation: marshalled as an `unsigned long`.
     pub bit_bound: Option<u16>,
-    /// The enumerator that is `@default_literal`.
+    /// Ordinal of the enumerator that is `@default_literal`.
     pub default: Option<u32>,
     /// Names in order; the ordinal is the index.
     pub enumerators: Vec<Enumerator>,
@@ -442,54 +441,54 @@ pub struct Enumerator {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it.
+    /// Comment before it.
     pub doc: String,
-    /// All annotations that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Number that travels: from `@value`, or one more than the one before; the ordinal unless
-    /// `@value` is used.
+    /// Number on the wire: from `@value`, or one more than that of the previous enumerator; the ordinal unless `@value`
+    /// is used.
     pub value: u32,
 }
 
-/// A new name for a type.
+/// New name for a type.
 #[derive(Debug, Clone)]
 pub struct Typedef {
-    /// The type it names.
+    /// Type that it names.
     pub ty: Type,
 }
 
-/// A constant.
+/// Constant.
 #[derive(Debug, Clone)]
 pub struct Const {
     /// Type as declared.
     pub ty: Type,
-    /// Evaluated and range-checked.
+    /// Value, evaluated and range-checked.
     pub value: Value,
 }
 
-/// A constant value, checked against the type it was written for.
+/// Constant value, checked against its type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Any integer type and `octet`.
+    /// Value of any integer type or `octet`.
     Integer(i128),
-    /// `float`, `double`, `long double`.
+    /// Value of type `float`, `double` or `long double`.
     Float(f64),
-    /// `boolean`.
+    /// Value of type `boolean`.
     Boolean(bool),
-    /// `char` and `wchar`.
+    /// Value of type `char` or `wchar`.
     Char(char),
-    /// `string` and `wstring`.
+    /// Value of type `string` or `wstring`.
     String(String),
-    /// An enumerator: the enum and its ordinal.
+    /// Enumerator: the enum and its ordinal.
     Enumerator(DefId, u32),
-    /// `fixed`: sign, digits and point, with no superfluous leading zero.
+    /// Value of type `fixed`: sign, digits and point, without superfluous leading zeros.
     Fixed(String),
 }
 
-/// A type as it is used.
+/// Type at its use.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
-    /// A basic type.
+    /// Basic type.
     Basic(Basic),
     /// `string`, with its bound.
     String(Option<u32>),
@@ -497,13 +496,13 @@ pub enum Type {
     WString(Option<u32>),
     /// `sequence`, with its bound.
     Sequence(Box<Type>, Option<u32>),
-    /// An array: element and one size per dimension, outermost first.
+    /// Array: element, and one size per dimension, outermost first.
     Array(Box<Type>, Vec<u32>),
-    /// `fixed<digits, scale>`: so many digits, so many of them behind the point.
+    /// `fixed<digits, scale>`: number of digits, and of those after the point.
     Fixed(u16, i16),
     /// `map<key, value>`, with its bound.
     Map(Box<Type>, Box<Type>, Option<u32>),
-    /// A definition: interface, struct, union, enum, typedef, valuetype ...
+    /// Named definition: interface, struct, union, enum, typedef, valuetype ...
     Named(DefId),
     /// `Object`.
     Object,
@@ -515,14 +514,14 @@ pub enum Type {
     ValueBase,
 }
 
-/// The basic types.
+/// Basic type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Basic {
     /// `octet`.
     Octet,
-    /// `int8` (IDL 4): an octet with a sign.
+    /// `int8` (IDL 4): a signed octet.
     Int8,
-    /// `uint8` (IDL 4): a number, where `octet` is raw data.
+    /// `uint8` (IDL 4): a number, whereas `octet` is raw data.
     UInt8,
     /// `boolean`.
     Boolean,

@@ -1,21 +1,20 @@
-//! The order of definitions: what was announced stands where it is defined.
+//! Order of definitions: a forward-declared definition takes the position of its body.
 
 use super::{DefId, DefKind, Model};
 
 impl Model {
-    /// Notes that what was announced is defined now; the front end only.
+    /// Records that a forward-declared definition is defined now; front end only.
     pub(crate) fn defined_now(&mut self, id: DefId) {
         self.order[id.0 as usize] = self.clock;
         self.clock += 1;
     }
 
-    /// Returns the key that sorts definitions as they stand in the source.
+    /// Returns the sort key of a definition for source order.
     pub(crate) fn order(&self, id: DefId) -> u32 {
         self.order[id.0 as usize]
     }
 
-    /// Sorts the definitions of each scope by [`order`](Self::order), once all of them are there;
-    /// the front end only.
+    /// Sorts the definitions of each scope by [`order`](Self::order), once all of them exist; front end only.
     pub(crate) fn sort_members(&mut self) {
         let order = &self.order;
         let sort = |members: &mut Vec<DefId>| members.sort_by_key(|id| order[id.0 as usize]);
@@ -27,7 +26,7 @@ impl Model {
 }
 
 impl DefKind {
-    /// Returns the definitions inside this one, if it is of a kind that has some.
+    /// Returns the definitions inside this one, if its kind can have any.
     pub(crate) fn members_mut(&mut self) -> Option<&mut Vec<DefId>> {
         match self {
             DefKind::Module(module) => Some(&mut module.members),

@@ -3,31 +3,30 @@
 use super::{Annotation, DefId, Export, Field, Param};
 use crate::source::Span;
 
-/// A valuetype or, with `event`, an event type.
+/// Valuetype or, with `event`, event type.
 #[derive(Debug, Clone, Default)]
 pub struct ValueType {
     /// Plain, custom or abstract.
     pub kind: ValueKind,
-    /// `eventtype`.
+    /// Whether it is an `eventtype`.
     pub event: bool,
-    /// The concrete base is `truncatable`: a receiver that does not know this
-    /// type may take it for the base.
+    /// Whether the concrete base is `truncatable`: a receiver that does not know this type may treat it as the base.
     pub truncatable: bool,
-    /// Direct bases in order; one that has state can only be the first.
+    /// Direct bases, in order; only the first may have state.
     pub bases: Vec<DefId>,
     /// Supported interfaces in order.
     pub supports: Vec<DefId>,
     /// Types, constants and exceptions declared inside, in order.
     pub members: Vec<DefId>,
-    /// Own state in order; for all of it see [`Model::all_state`](super::Model::all_state).
+    /// Own state, in order; [`Model::all_state`](super::Model::all_state) includes inherited state.
     pub state: Vec<StateMember>,
     /// Factories in order.
     pub factories: Vec<Factory>,
-    /// Operations and attributes in order, own ones only.
+    /// Operations and attributes, in order, without inherited ones.
     pub exports: Vec<Export>,
 }
 
-/// The kinds of valuetypes.
+/// Kind of a valuetype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueKind {
     /// Valuetype with state that is marshalled member by member.
@@ -42,7 +41,7 @@ pub enum ValueKind {
 /// State member.
 #[derive(Debug, Clone)]
 pub struct StateMember {
-    /// `public`, not `private`.
+    /// Whether it is `public`, not `private`.
     pub public: bool,
     /// Name and type.
     pub field: Field,
@@ -55,9 +54,9 @@ pub struct Factory {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// The comment before it.
+    /// Comment before it.
     pub doc: String,
-    /// All that were applied.
+    /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Parameters in order.
     pub params: Vec<Param>,

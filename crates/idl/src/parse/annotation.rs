@@ -1,4 +1,4 @@
-//! Annotations, applied and defined.
+//! Parser of annotations, applied and defined.
 
 use super::cursor::name_of;
 use super::{Parse, Parser};
@@ -7,7 +7,7 @@ use crate::ast::{DefinitionKind, Expr};
 use crate::lex::{Keyword, Punct, TokenKind};
 
 impl Parser<'_, '_> {
-    /// The comment and the annotations before a declaration.
+    /// Parses the comment and the annotations before a declaration.
     pub(super) fn notes(&mut self) -> Parse<Notes> {
         let doc = self.cursor.doc();
         let annotations = self.annotations()?;
@@ -30,7 +30,7 @@ impl Parser<'_, '_> {
         Ok(annotations)
     }
 
-    /// A scoped name, or a word that is a keyword elsewhere: `@default`.
+    /// Parses a scoped name, or a word that is a keyword elsewhere: `@default`.
     fn annotation_name(&mut self) -> Parse<ScopedName> {
         match self.cursor.peek() {
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => {
@@ -79,7 +79,7 @@ impl Parser<'_, '_> {
         Ok((name, self.expr()?))
     }
 
-    /// Whether `@annotation Name {` comes next.
+    /// Reports whether `@annotation Name {` comes next.
     pub(super) fn at_annotation_definition(&self) -> bool {
         self.at(Punct::At)
             && name_of(self.cursor.peek_after(1)) == Some("annotation")
@@ -103,7 +103,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Annotation(AnnotationDef { name, members }))
     }
 
-    /// `long v default 1;`; types and constants inside only serve other members.
+    /// Parses `long v default 1;`; types and constants inside only serve other members.
     fn annotation_member(&mut self) -> Parse<Option<AnnotationMember>> {
         if self.at_keyword(Keyword::Enum)
             || self.at_keyword(Keyword::Const)
@@ -117,7 +117,7 @@ impl Parser<'_, '_> {
             false => Some(self.type_spec()?),
         };
         let name = match self.cursor.peek() {
-            // `@default` and its like have members named by keywords.
+            // Annotations such as `@default` have members named by keywords.
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => {
                 Ident { name: keyword.as_str().into(), span: self.cursor.bump() }
             }

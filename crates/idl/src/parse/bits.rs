@@ -1,4 +1,4 @@
-//! Bitmasks and bitsets.
+//! Parser of bitmasks and bitsets.
 
 use super::{Parse, Parser};
 use crate::ast::{BitField, BitSet, DefinitionKind};
@@ -32,7 +32,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::BitSet(BitSet { name, bases, fields }))
     }
 
-    /// `bitfield<3, octet> a b;`
+    /// Parses `bitfield<3, octet> a b;`.
     fn bitfield(&mut self) -> Parse<BitField> {
         let notes = self.notes()?;
         let span = self.cursor.span();
@@ -52,7 +52,7 @@ impl Parser<'_, '_> {
         let mut names = Vec::new();
         while !self.at(Punct::Semicolon) {
             names.push(self.ident("the name of the field or `;`")?);
-            // Both ways of writing several are in use.
+            // Several names are written with or without commas.
             self.eat(Punct::Comma);
         }
         self.expect_semicolon()?;

@@ -1,4 +1,4 @@
-//! Components, connectors, port types and homes.
+//! Parser of components, connectors, port types and homes.
 
 use super::definition::Place;
 use super::{Parse, Parser};
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Home(Home { name, bases, supports, manages, primary_key, body }))
     }
 
-    /// `: A, B` if it is there.
+    /// Parses `: A, B` if present.
     fn bases(&mut self) -> Parse<Vec<ScopedName>> {
         match self.eat(Punct::Colon) {
             true => self.scoped_names("the name of a base"),
@@ -63,7 +63,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Parses a port, at the word that says which kind it is.
+    /// Parses a port, beginning at the word for its kind.
     pub(super) fn port(&mut self, keyword: Keyword) -> Parse<DefinitionKind> {
         self.cursor.bump();
         let kind = match keyword {
@@ -79,7 +79,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Port(Port { kind, ty, name }))
     }
 
-    /// `multiple`, unless that is the name of the interface.
+    /// Consumes `multiple`, unless it is the name of the interface.
     fn eat_multiple(&mut self) -> bool {
         self.cursor.peek_after(2) != &TokenKind::Punct(Punct::Semicolon)
             && self.eat_keyword(Keyword::Multiple)

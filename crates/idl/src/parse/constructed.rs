@@ -1,4 +1,4 @@
-//! Structs, unions, enums and exceptions.
+//! Parser of structs, unions, enums and exceptions.
 
 use super::{Parse, Parser};
 use crate::ast::{
@@ -43,7 +43,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Exception(self.struct_body(name)?))
     }
 
-    /// `struct`, `union` or `enum` in the middle of another declaration.
+    /// Parses a `struct`, `union` or `enum` within another declaration.
     pub(super) fn constructed(&mut self, keyword: Keyword) -> Parse<Constructed> {
         self.cursor.bump();
         let name = self.ident("the name of the type")?;
@@ -92,8 +92,7 @@ impl Parser<'_, '_> {
         Ok(Member { notes, ty, declarators })
     }
 
-    /// Parses like [`Self::declarators`], without forgetting what is being declared around the
-    /// member.
+    /// Parses like [`Self::declarators`], but keeps the name of the enclosing declaration.
     pub(super) fn member_declarators(&mut self) -> Parse<Vec<Declarator>> {
         let outer = self.naming.clone();
         let declarators = self.declarators("the name of the member");
@@ -165,7 +164,7 @@ impl Parser<'_, '_> {
         Ok(Enum { name, enumerators })
     }
 
-    /// `{ a, b }` of an enum or bitmask.
+    /// Parses the `{ a, b }` of an enum or bitmask.
     pub(super) fn enumerators(&mut self, name: &Ident, empty: Syntax) -> Parse<Vec<Enumerator>> {
         self.expect(Punct::BraceOpen)?;
         let mut enumerators = Vec::new();

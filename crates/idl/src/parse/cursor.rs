@@ -1,4 +1,4 @@
-//! Cursor of the parser: looking ahead, consuming, expecting, recovering.
+//! Cursor of the parser: lookahead, consumption, expectation, recovery.
 
 use super::{MAX_DEPTH, Parse, Parser, Reported};
 use crate::ast::{Ident, Item};
@@ -8,12 +8,12 @@ use crate::diagnostic::Problem;
 use crate::lex::{Keyword, Punct, Token, TokenKind};
 use crate::source::Span;
 
-/// A position in the token stream that sees only what the grammar knows;
-/// pragmas and file borders are set aside as [`Item`]s on the way.
+/// Position in the token stream that only sees tokens of the grammar; pragmas and file boundaries on the way are set
+/// aside as [`Item`]s.
 pub(super) struct Cursor<'t> {
     tokens: &'t [Token],
     at: usize,
-    /// The first half of a `>>` was taken as `>`.
+    /// Whether the first half of a `>>` was consumed as `>`.
     half: bool,
     /// Span of the token consumed last.
     last: Span,
@@ -41,7 +41,7 @@ impl<'t> Cursor<'t> {
         self.tokens.get(self.at).map_or(&TokenKind::Eof, |token| &token.kind)
     }
 
-    /// Returns the token that comes `n` tokens after the next one.
+    /// Returns the token `n` places after the next one.
     pub(super) fn peek_after(&self, n: usize) -> &'t TokenKind {
         self.tokens
             .iter()
@@ -68,7 +68,7 @@ impl<'t> Cursor<'t> {
         self.last
     }
 
-    /// The comment before the next token.
+    /// Returns the comment before the next token.
     pub(super) fn doc(&self) -> Option<Box<str>> {
         self.tokens.get(self.at).and_then(|token| token.doc.clone())
     }
@@ -89,7 +89,7 @@ impl<'t> Cursor<'t> {
         matches!(self.peek(), TokenKind::Eof)
     }
 
-    /// Takes a `>`, or the first half of a `>>`.
+    /// Consumes a `>`, or the first half of a `>>`.
     pub(super) fn eat_greater(&mut self) -> bool {
         match self.peek() {
             TokenKind::Punct(Punct::Greater) => {
@@ -107,7 +107,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Pragmas and file borders passed since the last call.
+    /// Returns the pragmas and file boundaries passed since the last call.
     pub(super) fn take_pending(&mut self) -> Vec<Item> {
         std::mem::take(&mut self.pending)
     }
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The name a token can stand for: an identifier or a contextual keyword.
+/// Returns the name that a token stands for: an identifier or a contextual keyword.
 pub(super) fn name_of(kind: &TokenKind) -> Option<&str> {
     match kind {
         TokenKind::Ident { name, .. } => Some(name),
@@ -146,7 +146,7 @@ impl Parser<'_, '_> {
         Reported
     }
 
-    /// Reports that the next token is not what the grammar wants here.
+    /// Reports that the grammar does not allow the next token.
     pub(super) fn unexpected(&mut self, wanted: &str) -> Reported {
         let problem =
             Syntax::Unexpected { wanted: wanted.to_owned(), found: self.cursor.peek().to_string() };
@@ -191,8 +191,8 @@ impl Parser<'_, '_> {
         Err(self.unexpected("`>`"))
     }
 
-    /// The `;` after a declaration. One that is missing before something that
-    /// can only be the next declaration is reported and taken as written.
+    /// Expects the `;` after a declaration. If it is missing before a word that only begins a declaration, the error is
+    /// reported and parsing continues as if it were present.
     pub(super) fn expect_semicolon(&mut self) -> Parse<()> {
         if self.eat(Punct::Semicolon) {
             return Ok(());
@@ -210,8 +210,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The `}` that closes the body of `name`; it is missing only at the end of
-    /// the stream, and said to be missing once.
+    /// Expects the `}` that closes the body of `name`. It is missing only at the end of the stream, which is reported
+    /// once.
     pub(super) fn close(&mut self, name: &Ident) {
         if self.eat(Punct::BraceClose) || self.ended_early {
             return;
@@ -220,7 +220,7 @@ impl Parser<'_, '_> {
         self.report(self.cursor.last().after(), Syntax::unclosed(name));
     }
 
-    /// A name that is being declared or used.
+    /// Parses a name that is being declared or used.
     pub(super) fn ident(&mut self, wanted: &str) -> Parse<Ident> {
         if let Some(name) = name_of(self.cursor.peek()) {
             let span = self.cursor.bump();
@@ -233,14 +233,14 @@ impl Parser<'_, '_> {
         Err(self.unexpected(wanted))
     }
 
-    /// Parses like [`Self::ident`], and remembers the name as what is being declared.
+    /// Parses like [`Self::ident`], and records the name as that of the declaration.
     pub(super) fn declared(&mut self, wanted: &str) -> Parse<Ident> {
         let ident = self.ident(wanted)?;
         self.naming = Some(ident.clone());
         Ok(ident)
     }
 
-    /// Runs `f` one level deeper, if that is allowed.
+    /// Runs `f` one level deeper, unless the limit is reached.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
             return Err(self.report(self.cursor.span(), TooDeep { limit: MAX_DEPTH }));
@@ -251,9 +251,8 @@ impl Parser<'_, '_> {
         result
     }
 
-    /// Skips what is left of a declaration: up to and with the next `;` that is
-    /// not inside brackets, or up to the `}` that closes what is around it, or
-    /// up to a word that can only begin another declaration.
+    /// Skips the rest of a declaration: through the next `;` outside brackets, or up to the `}` of the enclosing body,
+    /// or up to a word that only begins a declaration.
     pub(super) fn skip_declaration(&mut self) {
         let mut open = 0u32;
         loop {
@@ -284,7 +283,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether the next word begins a declaration and nothing else.
+    /// Reports whether the next word only begins a declaration.
     pub(super) fn at_declaration_keyword(&self) -> bool {
         matches!(
             self.cursor.peek(),

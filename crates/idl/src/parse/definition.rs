@@ -1,4 +1,4 @@
-//! Parser of what stands in files and modules.
+//! Parser of the contents of files and modules.
 
 use super::cursor::name_of;
 use super::{Parse, Parser};
@@ -6,10 +6,10 @@ use crate::ast::{Constructed, Declarator, Definition, DefinitionKind, Ident, Ite
 use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 
-/// Place of a declaration, which decides what may stand there.
+/// Context of a declaration, which decides what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The file or a module.
+    /// File or module.
     Module,
     Interface,
     Value,
@@ -59,13 +59,12 @@ impl Place {
         }
     }
 
-    /// Holds ports and attributes, nothing else.
+    /// Reports whether it holds ports and attributes only.
     fn has_ports(self) -> bool {
         matches!(self, Place::Component | Place::Connector | Place::PortType)
     }
 
-    /// Holds operations, whose result may be a type named like a word that
-    /// came with CORBA 3 or IDL 4.
+    /// Reports whether it holds operations, whose result type may have the name of a word added by CORBA 3 or IDL 4.
     fn has_operations(self) -> bool {
         matches!(self, Place::Interface | Place::Value | Place::Home)
     }
@@ -84,7 +83,7 @@ impl Parser<'_, '_> {
         items
     }
 
-    /// Declarations up to a `}` or the end.
+    /// Parses declarations up to a `}` or the end.
     pub(super) fn items(&mut self, place: Place) -> Vec<Item> {
         let mut items = Vec::new();
         loop {
@@ -133,7 +132,7 @@ impl Parser<'_, '_> {
         }
         if !place.allows(keyword) && begins_declaration(keyword) {
             self.report(self.cursor.span(), Syntax::Misplaced(keyword, place.text()));
-            // Parsed for the errors inside, and to know its name.
+            // Parsed for the errors inside, and for its name.
             let kind = self.declaration(keyword, place)?;
             self.expect_semicolon()?;
             return Ok(unusable(kind));
@@ -185,8 +184,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reports whether an operation begins here: in an interface, words that came with CORBA 3 or
-    /// IDL 4 may be the type that an operation returns.
+    /// Reports whether an operation begins here: in an interface, words added by CORBA 3 or IDL 4 may be the result
+    /// type of an operation.
     fn looks_like_operation(&self, place: Place) -> bool {
         match self.cursor.peek_after(1) {
             TokenKind::Punct(Punct::PathSep) => true,
@@ -198,8 +197,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A declaration that no keyword of its own begins: an operation or an
-    /// attribute, or a mistake.
+    /// Parses a declaration without a leading keyword: an operation or an attribute, or an error.
     fn nameless(&mut self, place: Place) -> Parse<DefinitionKind> {
         let kind = self.bare(place)?;
         self.expect_semicolon()?;
@@ -239,7 +237,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Module { name, body })
     }
 
-    /// Parses what stands between braces, after the opening one.
+    /// Parses a body after its opening brace.
     pub(super) fn body(&mut self, place: Place, name: &Ident) -> Parse<Vec<Item>> {
         let items = self.items(place);
         self.close(name);
@@ -264,7 +262,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Const { ty, name, value })
     }
 
-    /// `a, b[3], c`.
+    /// Parses `a, b[3], c`.
     pub(super) fn declarators(&mut self, wanted: &str) -> Parse<Vec<Declarator>> {
         let mut declarators = vec![self.declarator(wanted)?];
         while self.eat(Punct::Comma) {
@@ -284,7 +282,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether the word can begin nothing but a declaration of its own kind.
+/// Reports whether the word only begins a declaration of its own kind.
 fn begins_declaration(keyword: Keyword) -> bool {
     use Keyword as K;
     matches!(
@@ -325,7 +323,7 @@ fn begins_declaration(keyword: Keyword) -> bool {
     )
 }
 
-/// Returns the rest of a declaration that stands in the wrong place.
+/// Returns the remains of a declaration in a wrong place.
 fn unusable(kind: DefinitionKind) -> DefinitionKind {
     let name = match kind {
         DefinitionKind::Module { name, .. }

@@ -1,4 +1,4 @@
-//! Constant expressions.
+//! Parser of constant expressions.
 
 use super::{Parse, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Unary};
@@ -44,8 +44,8 @@ impl Parser<'_, '_> {
         let TokenKind::Punct(found) = self.cursor.peek() else {
             return None;
         };
-        // Inside two or more `<`, `>>` closes two of them. Inside one it
-        // can only be a shift, as a second `>` would have nothing to close.
+        // Inside two or more `<`, `>>` closes two of them. Inside one, it can only be a shift, as the second `>` would
+        // close nothing.
         if *found == Punct::ShiftRight && self.angles >= 2 {
             return None;
         }

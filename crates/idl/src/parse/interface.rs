@@ -1,4 +1,4 @@
-//! Interfaces, operations and attributes.
+//! Parser of interfaces, operations and attributes.
 
 use super::definition::Place;
 use super::{Parse, Parser};
@@ -9,7 +9,7 @@ use crate::lex::{Keyword, Punct, TokenKind};
 use crate::model::{Direction, InterfaceKind};
 
 impl Parser<'_, '_> {
-    /// Parses an interface, at `interface`, `local` or `abstract`.
+    /// Parses an interface, beginning at `interface`, `local` or `abstract`.
     pub(super) fn interface(&mut self) -> Parse<DefinitionKind> {
         let kind = if self.eat_keyword(Keyword::Local) {
             InterfaceKind::Local
@@ -36,7 +36,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Interface(Interface { kind, name, bases, body }))
     }
 
-    /// An operation or an attribute.
+    /// Parses an operation or an attribute.
     pub(super) fn export(&mut self) -> Parse<DefinitionKind> {
         if self.at_keyword(Keyword::ReadOnly) || self.at_keyword(Keyword::Attribute) {
             return self.attribute();
@@ -83,12 +83,12 @@ impl Parser<'_, '_> {
         let direction_span = self.cursor.bump();
         notes.annotations.extend(self.annotations()?);
         let ty = self.type_spec()?;
-        // A parameter is not what the declaration declares.
+        // The name of a parameter is not that of the declaration.
         let name = self.ident("the name of the parameter")?;
         Ok(Param { notes, direction, direction_span, ty, name })
     }
 
-    /// `raises (A, B)` if it is there.
+    /// Parses `raises (A, B)` if present.
     pub(super) fn raises(&mut self, word: Keyword) -> Parse<Vec<ScopedName>> {
         if !self.eat_keyword(word) {
             return Ok(Vec::new());
@@ -132,7 +132,7 @@ impl Parser<'_, '_> {
             names.push(self.declared("the name of the attribute")?);
         }
         let (mut get_raises, mut set_raises) = (Vec::new(), Vec::new());
-        // `raises` belongs to readonly attributes, the other two to the rest.
+        // `raises` is for readonly attributes, the other two words are for the others.
         if readonly {
             get_raises = self.raises(Keyword::Raises)?;
         } else {

@@ -1,9 +1,8 @@
-//! Tokens to tree, by recursive descent.
+//! Parser: tokens to tree, by recursive descent.
 //!
-//! Parsing never fails: what cannot be understood is reported and skipped to
-//! the end of its declaration, and the rest is parsed as if it had not been
-//! there. Recursion is bounded by [`MAX_DEPTH`] and every loop consumes a
-//! token or ends, so that any token stream ends.
+//! Parsing never fails: a declaration that cannot be parsed is reported and skipped to its end, and the rest is parsed
+//! as if it were absent. Recursion is bounded by [`MAX_DEPTH`] and every loop consumes a token or ends, so that parsing
+//! ends for any token stream.
 
 mod annotation;
 mod bits;
@@ -26,7 +25,7 @@ use cursor::Cursor;
 /// Most levels of nested modules, types and parentheses.
 pub(crate) const MAX_DEPTH: u32 = 100;
 
-/// Parses a preprocessed token stream; what is wrong goes to `diagnostics`.
+/// Parses a preprocessed token stream; errors are added to `diagnostics`.
 pub(crate) fn parse(tokens: &[Token], diagnostics: &mut Diagnostics) -> Tree {
     let mut parser = Parser {
         cursor: Cursor::new(tokens),
@@ -39,7 +38,7 @@ pub(crate) fn parse(tokens: &[Token], diagnostics: &mut Diagnostics) -> Tree {
     Tree { items: parser.file() }
 }
 
-/// Proof that something was reported; the caller recovers.
+/// Proof that an error was reported; the caller recovers.
 #[derive(Debug)]
 struct Reported;
 
@@ -49,10 +48,10 @@ struct Parser<'t, 'd> {
     cursor: Cursor<'t>,
     diagnostics: &'d mut Diagnostics,
     depth: u32,
-    /// Number of open `<`; decides what `>>` means.
+    /// Number of open `<`; decides the meaning of `>>`.
     angles: u32,
-    /// The name that the declaration being parsed declares, once it was seen.
+    /// Name declared by the current declaration, once it was parsed.
     naming: Option<crate::ast::Ident>,
-    /// The stream ended inside braces, and that was reported.
+    /// Whether the stream ended inside braces, which was reported.
     ended_early: bool,
 }

@@ -1,4 +1,4 @@
-//! Template modules and their instances.
+//! Parser of template modules and their instances.
 
 use super::cursor::name_of;
 use super::definition::Place;
@@ -11,7 +11,7 @@ use crate::lex::{Keyword, Punct, TokenKind};
 use crate::source::Span;
 
 impl Parser<'_, '_> {
-    /// `module Name<` was read up to the `<`: a template, or an instance of one.
+    /// Parses a template, or an instance of one, after `module Name<`.
     pub(super) fn template(&mut self, name: Ident) -> Parse<DefinitionKind> {
         self.expect(Punct::Less)?;
         if self.at_template_param() {
@@ -39,13 +39,13 @@ impl Parser<'_, '_> {
         self.instance(template, None)
     }
 
-    /// `module A::T<` was read up to the `<`.
+    /// Parses an instance after `module A::T<`.
     pub(super) fn instance_of(&mut self, template: ScopedName) -> Parse<DefinitionKind> {
         self.expect(Punct::Less)?;
         self.instance(template, None)
     }
 
-    /// `alias T<A> Name`.
+    /// Parses `alias T<A> Name`.
     pub(super) fn alias(&mut self) -> Parse<DefinitionKind> {
         let alias = self.cursor.bump();
         let template = self.scoped_name("the name of a template module")?;
@@ -64,7 +64,7 @@ impl Parser<'_, '_> {
                 | Keyword::Enum
                 | Keyword::Const,
             ) => true,
-            // As arguments these would be followed by `,`, `>` or `::`.
+            // As arguments, they would be followed by `,`, `>` or `::`.
             TokenKind::Keyword(Keyword::TypeName | Keyword::EventType) => {
                 name_of(self.cursor.peek_after(1)).is_some()
             }
@@ -136,7 +136,7 @@ impl Parser<'_, '_> {
             TokenKind::Keyword(Keyword::True | Keyword::False) => false,
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => true,
             TokenKind::Ident { .. } | TokenKind::Keyword(_) => {
-                // A name may be a type or a value: kept as a type unless more follows.
+                // A name may be a type or a value: kept as a type unless an expression follows.
                 return self.named_arg();
             }
             TokenKind::Punct(Punct::PathSep) => return self.named_arg(),

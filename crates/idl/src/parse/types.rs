@@ -1,4 +1,4 @@
-//! Types and scoped names.
+//! Parser of types and scoped names.
 
 use super::cursor::name_of;
 use super::{Parse, Parser};
@@ -8,7 +8,7 @@ use crate::lex::{Keyword, Punct, TokenKind};
 use crate::model::Basic;
 
 impl Parser<'_, '_> {
-    /// A type, or a struct, union or enum defined in passing.
+    /// Parses a type, or the definition of a struct, union or enum in its place.
     pub(super) fn type_spec_or_constructed(&mut self) -> Parse<TypeSpec> {
         if let TokenKind::Keyword(keyword @ (Keyword::Struct | Keyword::Union | Keyword::Enum)) =
             self.cursor.peek()
@@ -105,7 +105,7 @@ impl Parser<'_, '_> {
         Ok(TypeKind::Basic(basic))
     }
 
-    /// `<10>` if it is there.
+    /// Parses `<10>` if present.
     fn bound(&mut self) -> Parse<Option<Expr>> {
         if !self.eat(Punct::Less) {
             return Ok(None);
@@ -164,7 +164,7 @@ impl Parser<'_, '_> {
         Ok((key, value, bound))
     }
 
-    /// `fixed<5, 2>`, or `fixed` alone.
+    /// Parses `fixed<5, 2>`, or `fixed` alone.
     fn fixed(&mut self) -> Parse<TypeKind> {
         self.cursor.bump();
         if !self.eat(Punct::Less) {

@@ -1,4 +1,4 @@
-//! Valuetypes and event types.
+//! Parser of valuetypes and event types.
 
 use super::definition::Place;
 use super::{Parse, Parser};
@@ -7,7 +7,7 @@ use crate::lex::{Keyword, Punct};
 use crate::model::ValueKind;
 
 impl Parser<'_, '_> {
-    /// Parses a valuetype, at `abstract`, `custom`, `valuetype` or `eventtype`.
+    /// Parses a valuetype, beginning at `abstract`, `custom`, `valuetype` or `eventtype`.
     pub(super) fn value_type(&mut self) -> Parse<DefinitionKind> {
         let kind = if self.eat_keyword(Keyword::Abstract) {
             ValueKind::Abstract
@@ -47,7 +47,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::ValueType(ValueType { what, name, truncatable, bases, supports, body }))
     }
 
-    /// `supports I, J` if it is there.
+    /// Parses `supports I, J` if present.
     pub(super) fn supports(&mut self) -> Parse<Vec<crate::ast::ScopedName>> {
         match self.eat_keyword(Keyword::Supports) {
             true => self.scoped_names("the name of a supported interface"),
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `public long a, b`.
+    /// Parses `public long a, b`.
     pub(super) fn state(&mut self) -> Parse<DefinitionKind> {
         let public = self.at_keyword(Keyword::Public);
         self.cursor.bump();
@@ -64,7 +64,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::State { public, ty, declarators })
     }
 
-    /// `factory f(in long a) raises (E)`, or `finder`.
+    /// Parses `factory f(in long a) raises (E)`, or `finder`.
     pub(super) fn factory(&mut self) -> Parse<DefinitionKind> {
         let finder = self.at_keyword(Keyword::Finder);
         self.cursor.bump();

@@ -1,11 +1,11 @@
-//! Files that every ORB brings along.
+//! Files that every ORB provides.
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Title and text of a file that is known beforehand, wherever others of its
-/// name may lie: what they define and what CORBA defines must be one thing.
+/// Returns title and text of a file that is always built in, even if other files of its name exist: its definitions
+/// must be those of CORBA.
 pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
     let file = name.file_name()?.to_str()?;
     let folder = name.parent()?.to_str()?;
@@ -17,7 +17,7 @@ pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
     orb.then_some(("<orb.idl>", ORB))
 }
 
-/// Reports whether a name in module `CORBA` is one of `<orb.idl>`, rather than of a file of another ORB.
+/// Reports whether a name in module `CORBA` is defined by `<orb.idl>`, rather than by a file of another ORB.
 pub(crate) fn orb_has(scoped_name: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> =
         LazyLock::new(|| ORB.split(|c: char| !c.is_alphanumeric() && c != '_').collect());
@@ -26,8 +26,8 @@ pub(crate) fn orb_has(scoped_name: &str) -> bool {
 
 const ORB: &str = include_str!("builtin/orb.idl");
 
-/// Returns a file that stands in where no other of its name is found: what components are made of,
-/// for the IDL they are [equivalent](crate::equivalent) to.
+/// Returns a built-in file that is used if no other file of its name is found: the base definitions of components, for
+/// their [equivalent](crate::equivalent) IDL.
 pub(super) fn stand_in(name: &Path) -> Option<(&'static str, &'static str)> {
     let components = name.file_name()? == "Components.idl";
     components.then_some(("<Components.idl>", include_str!("../../../../idl/omg/Components.idl")))

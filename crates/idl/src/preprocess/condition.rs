@@ -7,17 +7,17 @@ use crate::lex::scan::scan_text;
 use crate::lex::{Raw, RawKind};
 use crate::source::Span;
 
-/// A conditional that is open in a file.
+/// Open conditional of a file.
 #[derive(Debug)]
 pub(crate) struct Condition {
     pub(crate) directive: &'static str,
     pub(crate) opened: Span,
-    /// Whether a group was read, so that no other one will be.
+    /// Whether a group was taken, so that all later ones are skipped.
     taken: bool,
     else_at: Option<Span>,
 }
 
-/// Question of a conditional directive.
+/// Kind of a conditional directive's test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
     Expression,
@@ -26,7 +26,7 @@ pub(crate) enum Test {
 }
 
 impl Preprocessor<'_> {
-    /// `#if`, `#ifdef`, `#ifndef`: goes on with the group that is to be read.
+    /// Handles `#if`, `#ifdef` and `#ifndef`: continues with the group that is taken.
     pub(crate) fn open_condition(&mut self, directive: &'static str, test: Test, name: &Raw) {
         let holds = self.test(directive, test, name);
         let (file, _) = self.file();
@@ -41,24 +41,24 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `#elif`, `#else` behind a group that was read.
+    /// Handles `#elif` and `#else` after a group that was taken.
     pub(crate) fn end_group(&mut self, name: &Raw) {
         self.alternative(name);
         self.skip_group();
     }
 
-    /// `#endif`.
+    /// Handles `#endif`.
     pub(crate) fn close_condition(&mut self, name: &Raw) {
         let (file, out) = self.file();
         if file.conditions.pop().is_none() {
             let directive = "endif";
             out.push(name.span, PreProblem::StrayConditional { directive });
         }
-        // What follows on the line is a comment by old habit: `#endif GUARD`.
+        // The rest of the line is a comment by convention: `#endif GUARD`.
         file.line(out);
     }
 
-    /// Passes over what is not to be read.
+    /// Skips text that is not taken.
     fn skip_group(&mut self) {
         if self.file().0.conditions.is_empty() {
             return;
@@ -89,7 +89,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `#elif`, `#else`: whether its group is to be read.
+    /// Handles `#elif` and `#else`. Returns whether their group is taken.
     fn alternative(&mut self, name: &Raw) -> bool {
         let (directive, test) = match &*name.text {
             "else" => ("else", None),
@@ -129,7 +129,7 @@ impl Preprocessor<'_> {
         holds
     }
 
-    /// Reads the rest of the line and says whether it holds.
+    /// Reads the rest of the line and returns whether the condition holds.
     fn test(&mut self, directive: &'static str, test: Test, name: &Raw) -> bool {
         let (file, out) = self.file();
         let mut line = file.line(out);

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 impl Preprocessor<'_> {
-    /// Obeys one directive; its `#` was just read.
+    /// Executes one directive; its `#` was just read.
     pub(crate) fn directive(&mut self) {
         let (file, out) = self.file();
         let Some(name) = file.next_in_line(out) else {
@@ -114,7 +114,7 @@ impl Preprocessor<'_> {
         self.macros.remove(&name.text);
     }
 
-    /// `#line 12 "file"`, or `# 12 "file" flags` as other preprocessors write it.
+    /// Handles `#line 12 "file"`, or `# 12 "file" flags` as written by other preprocessors.
     fn line_directive(&mut self, directive: &Raw, number: Option<Raw>) {
         let (file, out) = self.file();
         let rest = file.line(out);
@@ -140,10 +140,10 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Twice what C asks for; each is compared with each token of the body.
+/// Most parameters: twice the number that C requires; each is compared with each token of the body.
 const MAX_PARAMETERS: usize = 250;
 
-/// Reads `(a, b)` or `(a, ...)`.
+/// Parses `(a, b)` or `(a, ...)`.
 fn parameters(line: &mut impl Iterator<Item = Raw>) -> Result<MacroKind, &'static str> {
     let mut params: Vec<Rc<str>> = Vec::new();
     let mut variadic = false;
@@ -177,7 +177,7 @@ fn parameters(line: &mut impl Iterator<Item = Raw>) -> Result<MacroKind, &'stati
     Ok(MacroKind::Function { params, variadic })
 }
 
-/// `##` joins two tokens, and `#` stands before a parameter.
+/// Checks that `##` joins two tokens, and that `#` precedes a parameter.
 fn body_is_sound(defined: &Macro, out: &mut Diagnostics) -> bool {
     let body = &defined.body;
     for edge in [body.first(), body.last()].into_iter().flatten() {

@@ -6,7 +6,7 @@ use crate::source::Span;
 
 type Failed = (Option<Span>, Bad);
 
-/// Whether the expression is not zero.
+/// Reports whether the expression is not zero.
 pub(crate) fn evaluate(tokens: &[Raw]) -> Result<bool, Failed> {
     let mut parser = Parser { tokens, at: 0, depth: 0 };
     let value = parser.conditional(true)?;
@@ -16,10 +16,10 @@ pub(crate) fn evaluate(tokens: &[Raw]) -> Result<bool, Failed> {
     }
 }
 
-/// Parentheses, signs and `?:` within each other.
+/// Most levels of nested parentheses, signs and `?:`.
 const MAX_DEPTH: usize = 200;
 
-/// A value of type `intmax_t` or `uintmax_t`.
+/// Value of type `intmax_t` or `uintmax_t`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Int {
     bits: i64,
@@ -42,7 +42,7 @@ struct Parser<'t> {
     depth: usize,
 }
 
-/// The binary operators, weakest first.
+/// Binary operators, loosest first.
 const LEVELS: &[&[&str]] = &[
     &["||"],
     &["&&"],
@@ -57,7 +57,7 @@ const LEVELS: &[&[&str]] = &[
 ];
 
 impl<'t> Parser<'t> {
-    /// `live` is false where C does not evaluate: `0 && 1/0` is fine.
+    /// Evaluates a conditional expression. `live` is false where C does not evaluate: `0 && 1/0` is valid.
     fn conditional(&mut self, live: bool) -> Result<Int, Failed> {
         let test = self.binary(0, live)?;
         if !self.eat("?") {
@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
                 number(text).ok_or_else(|| (Some(token.span), Bad::NotAnInteger(text.to_owned())))
             }
             (RawKind::Char, text) => Ok(Int::signed(character(text))),
-            // A word that is no macro is zero; IDL's own truth values are not.
+            // A word that is no macro is zero, except IDL's boolean literals.
             (RawKind::Word, "TRUE" | "true") => Ok(Int::truth(true)),
             (RawKind::Word, _) => Ok(Int::signed(0)),
             _ => Err(unexpected(token)),
@@ -180,7 +180,7 @@ fn apply(operator: &str, left: Int, right: Int, live: bool) -> Result<Int, Bad> 
         "<=" => return Ok(Int::truth(less || a == b)),
         ">" => return Ok(Int::truth(!less && a != b)),
         "<<" | ">>" => {
-            // The type of a shift is that of its left side.
+            // A shift has the type of its left operand.
             return Ok(Int { bits: shift(operator, left, b), unsigned: left.unsigned });
         }
         "|" => a | b,
@@ -224,7 +224,7 @@ fn number(text: &str) -> Option<Int> {
     })
 }
 
-/// The usual characters; what is unusual in a condition is 0.
+/// Returns the value of a common character constant; an uncommon one is 0.
 fn character(text: &str) -> i64 {
     let body = text.trim_start_matches('L').trim_matches('\'');
     let mut chars = body.chars();

@@ -1,11 +1,11 @@
-//! `import ::CORBA;`: brings in what every ORB defines, as the IDL that OMG publishes asks for it.
+//! `import ::CORBA;`: includes the definitions of every ORB, which the OMG's published IDL imports so.
 
 use crate::lex::Raw;
 
-/// Follows the tokens of a file up to an import of module `CORBA` or of something in it.
+/// Detector of imports of module `CORBA` or of a name in it, among the tokens of a file.
 #[derive(Debug, Default)]
 pub(super) struct Imports {
-    /// Open braces; imports stand outside of all.
+    /// Number of open braces; imports are at depth 0.
     depth: usize,
     stage: Stage,
 }
@@ -14,14 +14,14 @@ pub(super) struct Imports {
 enum Stage {
     #[default]
     Elsewhere,
-    /// State behind `import`, and perhaps `::`.
+    /// State after `import`, and an optional `::`.
     Name,
-    /// State behind `CORBA`.
+    /// State after `CORBA`.
     Corba,
 }
 
 impl Imports {
-    /// Takes the next token, and reports whether such an import ends with it.
+    /// Processes the next token, and reports whether such an import ends with it.
     pub(super) fn sees(&mut self, raw: &Raw) -> bool {
         match &*raw.text {
             "{" => self.depth += 1,

@@ -1,4 +1,4 @@
-//! `#include`: which file is meant.
+//! `#include`: search for files.
 
 use super::Preprocessor;
 use super::builtin;
@@ -9,11 +9,11 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// A file name as an `#include` writes it.
+/// File name as written in an `#include`.
 struct Wanted {
     name: String,
     span: Span,
-    /// `"name"` rather than `<name>`: first look beside the file that asks.
+    /// Whether it is `"name"` rather than `<name>`: search next to the including file first.
     beside: bool,
 }
 
@@ -36,7 +36,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `#pragma once`.
+    /// Handles `#pragma once`.
     pub(crate) fn read_only_once(&mut self) {
         let id = self.file().0.scanner.file();
         self.once.insert(self.map.identity(self.map.path(id)));
@@ -83,12 +83,12 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Returns title and text of a file that OxORB brings along, unless that is switched off.
+    /// Returns title and text of a file built into OxORB, unless built-in files are switched off.
     pub(super) fn builtin(&self, name: &Path) -> Option<(&'static str, &'static str)> {
         builtin::find(name).filter(|_| !self.options.no_builtins)
     }
 
-    /// Loads the file; `None` if there is none, or it is not to be read again.
+    /// Loads the file; `None` if it does not exist, or is not to be read again.
     fn find(&mut self, wanted: &Wanted) -> Option<FileId> {
         let name = PathBuf::from(&wanted.name);
         let own_folder = self.map.path(wanted.span.file).parent();
@@ -142,7 +142,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Returns a folder without the `.` in its path, so that `.`, `./` and an empty path are the same one.
+/// Returns a folder without `.` in its path, so that `.`, `./` and an empty path are equal.
 fn without_dots(folder: &Path) -> PathBuf {
     let parts = folder.components();
     parts.filter(|part| *part != Component::CurDir).collect()

@@ -1,4 +1,4 @@
-//! Sources of tokens: files that include each other, expansions on top.
+//! Sources of tokens: files that include each other, and expansions on top.
 
 use super::Preprocessor;
 use super::condition::Condition;
@@ -10,31 +10,31 @@ use crate::lex::{Raw, TokenKind};
 use crate::source::{FileId, Span};
 use std::rc::Rc;
 
-/// Level of input; the last one is read first.
+/// Level of input; the topmost one is read first.
 #[derive(Debug)]
 pub(crate) enum Frame {
     File(FileFrame),
     Tokens(TokenFrame),
 }
 
-/// A file that is being read.
+/// File being read.
 #[derive(Debug)]
 pub(crate) struct FileFrame {
     pub(crate) scanner: Scanner,
     peeked: Option<Raw>,
-    /// The conditionals that are open here, innermost last.
+    /// Open conditionals of the file, innermost last.
     pub(crate) conditions: Vec<Condition>,
-    /// Neither its start nor its end is told to the parser.
+    /// Whether its start and end are hidden from the parser.
     silent: bool,
 }
 
-/// Tokens that stand in front of the rest of the input.
+/// Tokens inserted before the rest of the input.
 #[derive(Debug)]
 pub(crate) struct TokenFrame {
     tokens: std::vec::IntoIter<Raw>,
-    /// The macro they came out of.
+    /// Macro that they came from.
     owner: Option<Rc<Macro>>,
-    /// Reading stops at its end, rather than going on below.
+    /// Whether reading stops at its end, instead of continuing below.
     barrier: bool,
 }
 
@@ -51,7 +51,7 @@ impl FileFrame {
         self.peeked.take()
     }
 
-    /// The next token if it stands on the same line as the one before.
+    /// Returns the next token if it is on the line of the previous one.
     pub(crate) fn next_in_line(&mut self, out: &mut Diagnostics) -> Option<Raw> {
         if self.peek(out)?.first {
             return None;
@@ -59,15 +59,15 @@ impl FileFrame {
         self.peeked.take()
     }
 
-    /// All that is left of the line.
+    /// Returns the rest of the line.
     pub(crate) fn line(&mut self, out: &mut Diagnostics) -> Vec<Raw> {
         std::iter::from_fn(|| self.next_in_line(out)).collect()
     }
 }
 
 impl Preprocessor<'_> {
-    /// The next token as written; directives are obeyed on the way. `None` at
-    /// the end of all input, or of what [`expand_all`](Self::expand_all) expands.
+    /// Returns the next token as written; executes directives on the way. `None` at the end of all input, or of the
+    /// tokens of [`expand_all`](Self::expand_all).
     pub(crate) fn next_raw(&mut self) -> Option<Raw> {
         while !self.stopped {
             match self.frames.last_mut()? {
@@ -86,8 +86,8 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// Returns the token that [`next_raw`](Self::next_raw) would read, but neither obeys directives
-    /// nor leaves the file.
+    /// Returns the token that [`next_raw`](Self::next_raw) would read, without executing directives or leaving the
+    /// file.
     pub(crate) fn peek(&mut self) -> Option<&Raw> {
         while let Some(Frame::Tokens(frame)) = self.frames.last()
             && frame.tokens.as_slice().is_empty()
@@ -136,8 +136,7 @@ impl Preprocessor<'_> {
         }));
     }
 
-    /// The file that is being read and where to report, for directives: only
-    /// a file has them, so it is on top.
+    /// Returns the file being read, and the diagnostics, for directives: only files contain them, so a file is on top.
     pub(crate) fn file(&mut self) -> (&mut FileFrame, &mut Diagnostics) {
         match self.frames.last_mut() {
             Some(Frame::File(frame)) => (frame, self.out),

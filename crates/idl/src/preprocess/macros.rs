@@ -1,4 +1,4 @@
-//! Macros: their table, their arguments, what they expand to.
+//! Macros: their table, their arguments, their expansion.
 
 use super::Preprocessor;
 use super::problem::PreProblem;
@@ -8,15 +8,14 @@ use crate::source::Span;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Macro of a `#define`.
+/// Macro defined by `#define`.
 #[derive(Debug)]
 pub(crate) struct Macro {
     pub(crate) name: Rc<str>,
     pub(crate) kind: MacroKind,
     pub(crate) body: Vec<Raw>,
     pub(crate) defined_at: Span,
-    /// Number of its expansions that are being read right now; while there is one, its name stands
-    /// for itself.
+    /// Number of its expansions being read; while it is not zero, the name is not expanded.
     pub(crate) busy: Cell<u32>,
 }
 
@@ -33,10 +32,10 @@ pub(crate) enum MacroKind {
     Line,
 }
 
-/// Most levels of macros with arguments within arguments of macros.
+/// Most levels of macros in arguments of macros.
 const MAX_DEPTH: usize = 100;
 
-/// Cost of a produced token on top of its text: about what it costs to hold it.
+/// Cost of a produced token in addition to its text: about its memory, in octets.
 const TOKEN_COST: usize = 16;
 
 impl Macro {
@@ -44,7 +43,7 @@ impl Macro {
         matches!(self.kind, MacroKind::File | MacroKind::Line)
     }
 
-    /// Whether a second definition is only a repetition (C11 6.10.3).
+    /// Reports whether a second definition is identical (C11 6.10.3).
     pub(crate) fn same_as(&self, other: &Macro) -> bool {
         self.kind == other.kind
             && self.body.len() == other.body.len()
@@ -56,7 +55,7 @@ impl Macro {
                 .all(|(n, (a, b))| a.text == b.text && (n == 0 || a.spaced == b.spaced))
     }
 
-    /// Returns the parameter that a token of the body names.
+    /// Returns the parameter named by a token of the body.
     fn param(&self, token: &Raw) -> Option<usize> {
         match &self.kind {
             MacroKind::Function { params, .. } if token.kind == RawKind::Word => {
@@ -72,7 +71,7 @@ impl Macro {
 }
 
 impl Preprocessor<'_> {
-    /// The next token with all macros expanded; `None` at the end.
+    /// Returns the next token with all macros expanded; `None` at the end.
     pub(crate) fn next_expanded(&mut self) -> Option<Raw> {
         loop {
             let mut raw = self.next_raw()?;
@@ -95,7 +94,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Expands tokens that are not followed by anything: an argument, a condition.
+    /// Expands tokens without further input after them: an argument, a condition.
     pub(crate) fn expand_all(&mut self, tokens: Vec<Raw>) -> Vec<Raw> {
         if self.depth == MAX_DEPTH {
             let at = tokens.first().map_or_else(Span::default, |token| token.span);
@@ -114,8 +113,7 @@ impl Preprocessor<'_> {
         expanded
     }
 
-    /// Whether a token belongs to `defined NAME` or `defined(NAME)`, which
-    /// macros may also expand to.
+    /// Reports whether a token belongs to `defined NAME` or `defined(NAME)`, which macros may also expand to.
     fn operand_of_defined(&mut self, raw: &Raw) -> bool {
         let operand = self.after_defined;
         self.after_defined = match self.in_condition {
@@ -125,8 +123,8 @@ impl Preprocessor<'_> {
         operand
     }
 
-    /// Puts the expansion in front of the input; gives `name` back when it is
-    /// the name of a function-like macro without arguments behind it.
+    /// Puts the expansion before the rest of the input. Returns `name` if it is a function-like macro without
+    /// arguments.
     fn expand(&mut self, used: &Rc<Macro>, name: Raw) -> Option<Raw> {
         let mut place = name.span;
         let mut args = Vec::new();
@@ -165,7 +163,7 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// Reads `( .. )`; the opening mark comes next. `None` if it never ends.
+    /// Reads `( .. )`, beginning at the parenthesis. `None` if it is never closed.
     fn arguments(
         &mut self,
         used: &Macro,
@@ -222,11 +220,11 @@ impl Preprocessor<'_> {
         false
     }
 
-    /// The body with arguments in place of parameters, `#` and `##` done.
+    /// Returns the body with parameters replaced by arguments, and with `#` and `##` applied.
     fn substitute(&mut self, used: &Macro, args: &[Vec<Raw>], place: Span) -> Vec<Raw> {
         let mut expanded: Vec<Option<Vec<Raw>>> = vec![None; args.len()];
         let mut result: Vec<Raw> = Vec::new();
-        // Whether what stands before a `##` is an empty argument.
+        // Whether an empty argument precedes a `##`.
         let mut left_empty = true;
         let mut pasting = false;
         let mut at = 0;
@@ -238,7 +236,7 @@ impl Preprocessor<'_> {
             }
             let pasted = pasting || used.body.get(at).is_some_and(|next| next.is_punct("##"));
             let mut piece = if token.is_punct("#") && used.is_function() {
-                // The definition was refused unless a parameter follows.
+                // The definition was rejected unless a parameter follows.
                 let param = used.body.get(at).and_then(|next| used.param(next));
                 at += 1;
                 vec![stringized(&args[param.unwrap_or(0)], place)]
@@ -287,7 +285,7 @@ impl Preprocessor<'_> {
         tokens
     }
 
-    /// Bounds what macros produce in all, so that no input runs away.
+    /// Charges the output of macros against its limit.
     fn charge(&mut self, tokens: &[Raw], place: Span) {
         let limit = self.options.limits.macro_octets;
         self.produced += TOKEN_COST; // an empty expansion costs time, too

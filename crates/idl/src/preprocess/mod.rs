@@ -1,8 +1,7 @@
-//! The C preprocessor as IDL uses it (CORBA 3.3 part 1, 7.3), and the lexer behind it.
+//! C preprocessor as IDL uses it (CORBA 3.3 part 1, 7.3), followed by the lexer.
 //!
-//! Files and expansions lie on one stack of [`Frame`](input::Frame)s, so neither
-//! includes nor macros that use macros recurse; only macros within arguments of
-//! macros do, to a fixed depth. [`Limits`](crate::Limits) bound the rest.
+//! Files and expansions are on one stack of [`Frame`](input::Frame)s, so neither includes nor nested macros recurse;
+//! only macros in arguments of macros do, to a fixed depth. [`Limits`](crate::Limits) bound the rest.
 
 mod builtin;
 mod condition;
@@ -29,13 +28,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// An `#include` that found nothing: names will be missing all over.
+/// Code of an `#include` without a file: many names will be missing.
 pub(crate) const INCLUDE_NOT_FOUND: Code = Code("E0103");
 
-/// The tokens of `main` and all it includes, macros expanded.
+/// Returns the tokens of `main` and all its includes, with macros expanded.
 ///
-/// The last token is [`Eof`](crate::lex::TokenKind::Eof) and there is no other.
-/// Never fails: what is wrong goes to `out`, and the tokens are a best guess.
+/// The last token, and only the last, is [`Eof`](crate::lex::TokenKind::Eof). Never fails: problems are added to `out`,
+/// and the tokens are a best guess.
 pub fn preprocess(
     map: &mut SourceMap,
     main: FileId,
@@ -45,8 +44,8 @@ pub fn preprocess(
     preprocess_all(map, &[main], options, out)
 }
 
-/// The tokens of several files, as if one file included them in this order;
-/// only that what one of them brought in is not read again for a later one.
+/// Returns the tokens of several files, as if one file included them in this order, except that a file included by one
+/// of them is not read again for a later one.
 pub(crate) fn preprocess_all(
     map: &mut SourceMap,
     mains: &[FileId],
@@ -77,7 +76,7 @@ pub(crate) fn preprocess_all(
     preprocessor.finish(mains)
 }
 
-/// The work in progress on one translation unit.
+/// Preprocessor of one translation unit.
 pub(crate) struct Preprocessor<'a> {
     map: &'a mut SourceMap,
     options: &'a Options,
@@ -85,21 +84,21 @@ pub(crate) struct Preprocessor<'a> {
     sink: Converter,
     frames: Vec<Frame>,
     macros: HashMap<Rc<str>, Rc<Macro>>,
-    /// Files that are not read again, by identity.
+    /// Files that are not to be read again, by identity.
     once: HashSet<PathBuf>,
-    /// Files that were read for the present main file.
+    /// Files read for the present main file.
     read: Vec<FileId>,
     includes: usize,
     octets: usize,
-    /// Octets that macros produced so far, see [`Limits::macro_octets`](crate::Limits).
+    /// Octets produced by macros so far, see [`Limits::macro_octets`](crate::Limits).
     produced: usize,
     /// Level of nested macro arguments.
     depth: usize,
-    /// The tokens of an `#if` are being expanded: `defined` has a meaning.
+    /// Whether the tokens of an `#if` are being expanded, so that `defined` has a meaning.
     in_condition: bool,
-    /// The next token is the name that `defined` asks for, or `(` before it.
+    /// Whether the next token is the operand of `defined`, or the `(` before it.
     after_defined: bool,
-    /// A limit was met: nothing is read any more.
+    /// Whether a limit was reached: nothing more is read.
     stopped: bool,
 }
 
@@ -151,7 +150,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Gives up on the whole input, so that its size cannot be used against us.
+    /// Abandons the whole input, so that its size does no harm.
     fn stop(&mut self, at: Span, why: PreProblem) {
         if !self.stopped {
             self.stopped = true;
@@ -164,7 +163,7 @@ impl Preprocessor<'_> {
         let at = self.map.text(file).len() as u32;
         let end = Span { file, start: at, end: at };
         if self.stopped {
-            // Half a source would only give rise to errors that are none.
+            // The first half of a source would only cause misleading errors.
             self.sink.clear();
             self.sink.mark(TokenKind::FileStart(file), end);
             self.sink.mark(TokenKind::FileEnd, end);

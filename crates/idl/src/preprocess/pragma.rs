@@ -1,4 +1,4 @@
-//! `#pragma prefix`, `ID` and `version`; all others are other tools' business.
+//! `#pragma prefix`, `ID` and `version`; all others are ignored.
 
 use super::Preprocessor;
 use super::problem::PreProblem;
@@ -6,7 +6,7 @@ use crate::lex::{Pragma, PragmaName, Raw, RawKind, TokenKind, narrow_string};
 use crate::source::Span;
 
 impl Preprocessor<'_> {
-    /// Obeys a `#pragma`; its name comes next.
+    /// Executes a `#pragma`; its name comes next.
     pub(crate) fn pragma(&mut self) {
         let (file, out) = self.file();
         let line = file.line(out);
@@ -72,14 +72,14 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Reports whether the token stands in a prefix when its quotes were forgotten.
+/// Reports whether the token can belong to a prefix without quotes.
 fn is_bare(token: &Raw) -> bool {
     matches!(token.kind, RawKind::Word | RawKind::Number)
         || ["-", "/"].iter().any(|mark| token.is_punct(mark))
         || &*token.text == "."
 }
 
-/// A name at the start of the tokens, and what follows.
+/// Returns a name at the start of the tokens, and the remaining tokens.
 fn scoped_name(tokens: &[Raw]) -> Option<(PragmaName, &[Raw])> {
     let absolute = tokens.first()?.is_punct("::");
     let mut at = usize::from(absolute);

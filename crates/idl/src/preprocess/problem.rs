@@ -4,7 +4,7 @@ use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;
 use std::path::PathBuf;
 
-/// A problem of the preprocessor.
+/// Problem of the preprocessor.
 #[derive(Debug)]
 pub(crate) enum PreProblem {
     UnknownDirective { name: String },
@@ -39,7 +39,7 @@ pub(crate) enum PreProblem {
     BlanksInJoint,
 }
 
-/// Why the expression of an `#if` has no value.
+/// Reason why the expression of an `#if` has no value.
 #[derive(Debug, Clone)]
 pub(crate) enum ConditionProblem {
     Missing,

@@ -1,4 +1,4 @@
-//! Definitions but for components and homes.
+//! Printing of definitions other than components and homes.
 
 use super::Printer;
 use super::names::{dimensions, escaped, full_name, type_text, value_text};
@@ -83,7 +83,7 @@ impl Printer<'_> {
         self.close();
     }
 
-    /// Types in the order of their definition, then operations and attributes.
+    /// Prints types in the order of their definition, then operations and attributes.
     pub(super) fn inside(&mut self, members: &[DefId], exports: &[Export]) {
         for member in members {
             self.scoped_def(*member);
@@ -133,7 +133,7 @@ impl Printer<'_> {
         format!(" {word} ({})", names.join(", "))
     }
 
-    /// An attribute; `before` its name stands that of an extended port.
+    /// Prints an attribute; `before` is the prefix of its name in an extended port.
     pub(super) fn attribute(&mut self, before: &str, of: &Attribute) {
         let readonly = if of.readonly { "readonly " } else { "" };
         let name = match before {
@@ -201,7 +201,7 @@ impl Printer<'_> {
         self.line(&(text + ";"));
     }
 
-    /// A struct, union or enum without the `;`.
+    /// Returns a struct, union or enum without the `;`.
     fn constructed(&mut self, id: DefId) -> String {
         let def = self.model.def(id);
         let name = escaped(&def.name);
@@ -246,8 +246,7 @@ impl Printer<'_> {
         text + "}"
     }
 
-    /// A member with its `;`. A type that was defined in passing inside
-    /// `around` is defined where it is used first.
+    /// Returns a member with its `;`. A type defined inside `around` is written where it is used first.
     fn field(&mut self, field: &Field, around: Option<DefId>) -> String {
         let base = match &field.ty {
             Type::Array(element, _) => element,
@@ -308,8 +307,8 @@ impl Printer<'_> {
         text + "}"
     }
 
-    /// Enumerators of an enum that is defined in the head of the union by their
-    /// bare name, others in full.
+    /// Returns a label: the bare name of an enumerator if its enum is defined in the head of the union, else the full
+    /// name.
     fn label(&self, label: &Value, body: &Union, union: DefId) -> String {
         if let Value::Enumerator(id, ordinal) = label
             && self.model.def(*id).parent == Some(union)
@@ -320,7 +319,7 @@ impl Printer<'_> {
         value_text(self.model, label, Some(&body.discriminator))
     }
 
-    /// `word` and names, if there are any.
+    /// Returns `word` and the names, if there are any.
     pub(super) fn list(&self, word: &str, ids: &[DefId]) -> String {
         match ids.is_empty() {
             true => String::new(),

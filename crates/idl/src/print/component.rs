@@ -1,5 +1,4 @@
-//! Components and homes as they were written, or as the interfaces they are
-//! equivalent to (CORBA 3.3 part 3, 6.4 to 6.7).
+//! Printing of components and homes as written, or as their equivalent interfaces (CORBA 3.3 part 3, 6.4 to 6.7).
 
 use super::Printer;
 use super::names::escaped;
@@ -77,7 +76,7 @@ impl Printer<'_> {
         self.close();
     }
 
-    /// `interface EConsumer` beside the event type `E`.
+    /// Prints `interface EConsumer` after the event type `E`.
     pub(super) fn consumer(&mut self, event: DefId) {
         let def = self.model.def(event);
         let DefKind::ValueType(body) = &def.kind else {
@@ -118,7 +117,7 @@ impl Printer<'_> {
         self.close();
     }
 
-    /// `before` the names stands that of an extended port and `_`.
+    /// Prints the operations of ports; `before` is the prefix of their names in an extended port.
     fn equivalent_ports(&mut self, before: &str, mirror: bool, exports: &[ComponentExport]) {
         for export in exports {
             match export {

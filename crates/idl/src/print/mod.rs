@@ -1,8 +1,7 @@
-//! A model as IDL text.
+//! Printing of a model as IDL text.
 //!
-//! The text means what the model means, and nothing else is promised: comments
-//! are gone, constants are values, included definitions that are needed stand
-//! beside the others, and instances of templates are ordinary modules.
+//! The text has the meaning of the model, and nothing else is promised: comments are lost, constants are values, needed
+//! definitions of included files are repeated, and instances of templates are ordinary modules.
 
 mod body;
 mod component;
@@ -15,9 +14,9 @@ use crate::model::{Def, DefId, DefKind, Model};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The definitions of the main files, and what they need, as IDL.
+/// Prints the definitions of the main files, and all that they refer to, as IDL.
 ///
-/// What `CORBA` and `Components` define is included, not repeated.
+/// Definitions of `CORBA` and `Components` are included, not repeated.
 ///
 /// ```
 /// use oxorb_idl::source::{Memory, SourceMap};
@@ -44,12 +43,12 @@ pub(crate) fn one(model: &Model, id: DefId) -> String {
 
 pub(crate) struct Printer<'m> {
     model: &'m Model,
-    /// Whether equivalent IDL of CORBA 2 is printed: no components, homes and event types.
+    /// Whether the equivalent CORBA 2 IDL is printed: without components, homes and event types.
     equivalent: bool,
     out: String,
-    /// Modules that are open, outermost first.
+    /// Open modules, outermost first.
     open: Vec<DefId>,
-    /// The prefix in force in the file and in each open scope.
+    /// Prefixes in force in the file and in each open scope.
     prefixes: Vec<String>,
     done: BTreeSet<DefId>,
     announced: BTreeSet<DefId>,
@@ -84,7 +83,7 @@ impl<'m> Printer<'m> {
         self.out
     }
 
-    /// Definitions of main files and all they refer to.
+    /// Returns the definitions of main files and all that they refer to.
     fn needed(&self) -> BTreeSet<DefId> {
         let mut needed = BTreeSet::new();
         let main = self.model.defs().filter(|def| def.in_main_file);
@@ -101,7 +100,7 @@ impl<'m> Printer<'m> {
         needed
     }
 
-    /// The definition that stands in a file or module and holds this one.
+    /// Returns the enclosing definition at file or module scope.
     fn outermost(&self, id: DefId) -> DefId {
         let mut id = id;
         while let Some(parent) = self.model.def(id).parent {
@@ -113,13 +112,13 @@ impl<'m> Printer<'m> {
         id
     }
 
-    /// Whether it is printed at file or module scope.
+    /// Reports whether it is printed at file or module scope.
     fn is_printed(&self, id: DefId) -> bool {
         !matches!(self.model.def(id).kind, DefKind::Module(_) | DefKind::TemplateModule(_))
             && self.library(id).is_none()
     }
 
-    /// The file that defines it, for what every ORB brings along.
+    /// Returns the include file of definitions that every ORB provides.
     fn library(&self, id: DefId) -> Option<&'static str> {
         let def = self.model.def(id);
         if def.in_main_file {
@@ -154,7 +153,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Forward declarations of what is defined later.
+    /// Prints forward declarations of what is defined later.
     fn announce_what_it_needs(&mut self, id: DefId) {
         for other in self.refers_to(id) {
             let other = self.outermost(other);
@@ -198,7 +197,7 @@ impl<'m> Printer<'m> {
         })
     }
 
-    /// Closes and opens modules until that one, or none, is open.
+    /// Closes and opens modules until `module`, or none, is open.
     fn go_to(&mut self, module: Option<DefId>) {
         let mut way: Vec<DefId> =
             std::iter::successors(module, |id| self.model.def(*id).parent).collect();
@@ -215,7 +214,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// A definition and the pragmas that give it its id.
+    /// Prints a definition and the pragmas that set its id.
     pub(super) fn scoped_def(&mut self, id: DefId) {
         self.prefix_for(id);
         self.def(id);
@@ -231,7 +230,7 @@ impl<'m> Printer<'m> {
         self.ids_inside(id, &name);
     }
 
-    /// Ids of types that were defined in passing, where no pragma can stand.
+    /// Prints pragmas for the ids of types defined within the definition, where no pragma is possible.
     fn ids_inside(&mut self, id: DefId, name: &str) {
         let members = match &self.model.def(id).kind {
             DefKind::Struct(body) | DefKind::Exception(body) => &body.members,
@@ -249,7 +248,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Changes the prefix where the next definition has another.
+    /// Changes the prefix if the next definition has another.
     fn prefix_for(&mut self, id: DefId) {
         let def = self.model.def(id);
         let (Some(prefix), _) = split_id(def) else {
@@ -284,7 +283,7 @@ impl<'m> Printer<'m> {
     }
 }
 
-/// Reports whether the definition only exists since CORBA 3.
+/// Reports whether the kind of definition exists only since CORBA 3.
 fn is_idl3(kind: &DefKind) -> bool {
     match kind {
         DefKind::ValueType(body) => body.event,
@@ -295,8 +294,7 @@ fn is_idl3(kind: &DefKind) -> bool {
     }
 }
 
-/// The prefix in a repository id, `None` if the rest is not the default, and
-/// the version.
+/// Returns the prefix in a repository id, `None` if the rest is not the default, and the version.
 fn split_id(def: &Def) -> (Option<&str>, &str) {
     let Some((rest, version)) =
         def.repository_id.strip_prefix("IDL:").and_then(|rest| rest.rsplit_once(':'))

@@ -3,7 +3,7 @@
 use crate::lex::Keyword;
 use crate::model::{Basic, DefId, DefKind, Model, Type, Value};
 
-/// A name, with the underscore that it needs if it is a keyword.
+/// Returns a name, escaped with an underscore if it is a keyword.
 pub(crate) fn escaped(name: &str) -> String {
     match Keyword::clashing(name).or_else(|| Keyword::from_text(name)) {
         Some(_) => format!("_{name}"),
@@ -11,7 +11,7 @@ pub(crate) fn escaped(name: &str) -> String {
     }
 }
 
-/// The name from `::` on; homes are what their operations are in, if `explicit`.
+/// Returns the absolute name; with `explicit`, a name in a home is that in its explicit interface.
 pub(crate) fn full_name(model: &Model, id: DefId, explicit: bool) -> String {
     let mut parts = Vec::new();
     let mut next = Some(id);
@@ -28,7 +28,7 @@ pub(crate) fn full_name(model: &Model, id: DefId, explicit: bool) -> String {
     format!("::{}", parts.join("::"))
 }
 
-/// A type without the dimensions of arrays, which stand behind the name.
+/// Returns a type without the dimensions of arrays, which follow the name.
 pub(crate) fn type_text(model: &Model, ty: &Type, explicit: bool) -> String {
     let inner = |ty: &Type| type_text(model, ty, explicit);
     let bounded = |bound: &Option<u32>| bound.map_or(String::new(), |n| format!("<{n}>"));
@@ -54,7 +54,7 @@ pub(crate) fn type_text(model: &Model, ty: &Type, explicit: bool) -> String {
     }
 }
 
-/// Returns the text closed with a `>` that no other compiler takes for half of a shift.
+/// Returns the text closed with a `>` that other compilers cannot read as half of a shift.
 fn closed(text: &str) -> String {
     match text.ends_with('>') {
         true => format!("{text} >"),
@@ -62,7 +62,7 @@ fn closed(text: &str) -> String {
     }
 }
 
-/// `[3][4]` behind a name.
+/// Returns the `[3][4]` after a name.
 pub(super) fn dimensions(ty: &Type) -> String {
     match ty {
         Type::Array(_, sizes) => sizes.iter().map(|size| format!("[{size}]")).collect(),
@@ -70,7 +70,7 @@ pub(super) fn dimensions(ty: &Type) -> String {
     }
 }
 
-/// A constant of type `ty` as a literal.
+/// Returns a constant of type `ty` as a literal.
 pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> String {
     let wide = match ty.map(|ty| model.resolve(ty)) {
         Some(Type::Basic(Basic::WChar) | Type::WString(_)) => "L",
@@ -101,8 +101,8 @@ pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> Str
     }
 }
 
-/// Returns a character in a literal; all that is not plain ASCII as an escape of full length, which
-/// nothing behind it can lengthen.
+/// Returns a character for a literal; outside plain ASCII, as an escape of full length, which following digits cannot
+/// extend.
 fn literal(c: char, quote: char, wide: bool) -> String {
     match c {
         _ if c == quote || c == '\\' => format!("\\{c}"),

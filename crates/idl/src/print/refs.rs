@@ -6,7 +6,7 @@ use crate::model::{
 };
 
 impl Printer<'_> {
-    /// All definitions that a definition names, those inside it included.
+    /// Returns all definitions that a definition refers to, including those inside it.
     pub(super) fn refers_to(&self, id: DefId) -> Vec<DefId> {
         let mut found = Refs::default();
         let mut todo = vec![id];
@@ -33,7 +33,7 @@ struct Refs {
 }
 
 impl Refs {
-    /// Collects the definitions that `kind` names; those defined inside go to `inside`.
+    /// Collects the definitions that `kind` refers to; those defined inside are added to `inside`.
     fn def(&mut self, kind: &DefKind, inside: &mut Vec<DefId>) {
         match kind {
             DefKind::Interface(body) => {

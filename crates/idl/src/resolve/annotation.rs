@@ -1,4 +1,4 @@
-//! Annotations: what standard ones say, and users' own.
+//! Resolution of annotations, standard and user-defined.
 
 use super::Resolver;
 use super::scope::Entity;
@@ -13,8 +13,7 @@ use crate::source::Span;
 use std::rc::Rc;
 
 impl Resolver<'_> {
-    /// Applied annotations as the model keeps them; a name that has no value
-    /// stays a name.
+    /// Returns applied annotations for the model; a name without a value stays a name.
     pub(super) fn annotations(
         &mut self,
         applied: &[ast::Annotation],
@@ -90,7 +89,7 @@ impl Resolver<'_> {
         }
         for member in &user.members {
             let set = params.iter().any(|param| param.name == member.name);
-            // A member whose value was wrong is missing among `params`.
+            // A member with a wrong value is missing from `params`.
             if member.default.is_none() && !set && params.len() == applied.params.len() {
                 let problem = AnnotationProblem::Unset {
                     annotation: applied.name.text(),
@@ -102,8 +101,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The definition behind `@name`, if a user gave one: looked for in the
-    /// scopes around, innermost first.
+    /// Returns the user-defined annotation for `@name`, if any, from the scopes around, innermost first.
     fn user_annotation(&self, applied: &ast::Annotation) -> Option<Rc<AnnotationDef>> {
         if self.user_annotations.is_empty() {
             return None;
@@ -160,12 +158,12 @@ impl Resolver<'_> {
         AnnotationMember { name: member.name.name.to_string(), ty, default }
     }
 
-    /// Whether a standard annotation without value, or with `TRUE`, is there.
+    /// Reports whether a standard annotation is applied without value, or with `TRUE`.
     pub(super) fn is_set(&self, applied: &[ast::Annotation], name: &str) -> bool {
         self.set_at(applied, name).is_some()
     }
 
-    /// Returns where such an annotation stands.
+    /// Returns the place of such an annotation.
     pub(super) fn set_at(&self, applied: &[ast::Annotation], name: &str) -> Option<Span> {
         let found = standard(applied, name)?;
         match found.params.first() {
@@ -174,8 +172,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of a standard annotation that needs one; without the
-    /// annotation, or when its lack was reported, `None`.
+    /// Returns the value of a standard annotation that needs one; `None` without the annotation, or if an error was
+    /// reported.
     pub(super) fn standard_value<'t>(
         &mut self,
         applied: &'t [ast::Annotation],
@@ -190,14 +188,13 @@ impl Resolver<'_> {
         value
     }
 
-    /// `@default(value)` of a member of type `ty`.
+    /// Returns the value of `@default(value)` for a member of type `ty`.
     pub(super) fn default_of(&mut self, applied: &[ast::Annotation], ty: &Type) -> Option<Value> {
         let expr = self.standard_value(applied, "default")?;
         self.value(expr, ty)
     }
 
-    /// Warns of standard annotations that mean nothing on what they stand
-    /// before; `on` says what that is.
+    /// Warns of standard annotations that have no meaning on their target; `on` is the kind of target.
     fn check_places(&mut self, applied: &[ast::Annotation], on: Target) {
         let mut misplaced: Vec<(Span, AnnotationProblem)> = Vec::new();
         for one in applied {
@@ -223,7 +220,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Target of an annotation, as far as that matters.
+/// Kind of an annotation's target, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Enum,
@@ -235,7 +232,7 @@ pub(super) enum Target {
     Other,
 }
 
-/// Annotations that change meanings, where they do, and that in words.
+/// Annotations that change meanings, with their targets, and the targets in words.
 const PLACES: &[(&str, &[Target], &str)] = &[
     ("bit_bound", &[Target::Enum, Target::BitMask], "enums and bitmasks"),
     ("position", &[Target::Flag], "flags of bitmasks"),
@@ -246,8 +243,7 @@ const PLACES: &[(&str, &[Target], &str)] = &[
     ("oneway", &[Target::Operation], "operations"),
 ];
 
-/// Standard annotations that would change what happens, were they acted upon,
-/// and why they are not.
+/// Standard annotations that are not supported but would change behaviour, and the reason.
 const VAIN: &[(&str, &str)] = &[
     ("appendable", "values travel in CORBA's encoding, which has no room for other members"),
     ("mutable", "values travel in CORBA's encoding, which has no room for other members"),

@@ -1,4 +1,4 @@
-//! Bitmasks and bitsets.
+//! Resolution of bitmasks and bitsets.
 
 use super::Resolver;
 use super::annotation::Target;
@@ -43,7 +43,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the position of `@position`, else `next`.
+    /// Returns the value of `@position`, or else `next`.
     fn position(&mut self, flag: &ast::Enumerator, next: i128, bound: i128) -> i128 {
         let problem = |found| BitProblem::Position { found, bound };
         if let Some(expr) = self.standard_value(&flag.notes.annotations, "position") {

@@ -1,4 +1,4 @@
-//! Module `CORBA`, which other ORBs define in files of their own as well: TAO in its `tao/*.pidl`.
+//! Module `CORBA`, parts of which other ORBs define in their own files: TAO in its `tao/*.pidl`.
 
 use super::Resolver;
 use super::scope::Entity;
@@ -6,8 +6,8 @@ use crate::ast::{Constructed, Definition, DefinitionKind, Ident};
 use crate::model::DefKind;
 
 impl Resolver<'_> {
-    /// Reports whether a definition in module `CORBA` is there already, and either of the two is built in: the first one
-    /// stands, as both are what the specification defines.
+    /// Reports whether a definition in module `CORBA` already exists, and one of the two is built in: the first one is
+    /// used, as both are defined by the specification.
     pub(super) fn every_orb_has(&self, definition: &Definition) -> bool {
         let names = names(&definition.kind);
         self.in_corba() && !names.is_empty() && names.iter().all(|name| self.has_either(name))
@@ -34,8 +34,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns the names that a definition declares in its scope, without enumerators; none for kinds that never stand in two
-/// files.
+/// Returns the names that a definition declares in its scope, without enumerators; empty for kinds that never occur in
+/// two files.
 fn names(kind: &DefinitionKind) -> Vec<&Ident> {
     match kind {
         DefinitionKind::Interface(interface) => vec![&interface.name],

@@ -1,4 +1,4 @@
-//! Components, connectors, port types, ports and homes.
+//! Resolution of components, connectors, port types, ports and homes.
 
 use super::Resolver;
 use super::annotation::Target;
@@ -77,7 +77,7 @@ impl Resolver<'_> {
         self.complete(names.first()?, wanted)
     }
 
-    /// A definition of some kind that is more than announced.
+    /// Returns a definition of the wanted kind that is not only declared forward.
     fn complete(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let def = self.look_up_def(name, wanted)?;
         if self.incomplete.contains_key(&def) {
@@ -196,7 +196,7 @@ impl Resolver<'_> {
         self.ports_inside(def, &body.name, inherited, written, &body.body);
     }
 
-    /// A key is a value with public members only, none of them a reference.
+    /// Checks that a key is a value with public members only, none of them a reference.
     fn check_key(&mut self, name: &ScopedName, key: DefId) {
         let DefKind::ValueType(value) = &self.model.def(key).kind else {
             return;

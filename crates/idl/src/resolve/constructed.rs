@@ -1,4 +1,4 @@
-//! Structs, exceptions, unions and enums.
+//! Resolution of structs, exceptions, unions and enums.
 
 use super::annotation::Target;
 use super::interface::MAX_BASES;
@@ -24,7 +24,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn struct_type(&mut self, notes: &Notes, body: &ast::Struct) -> Option<DefId> {
-        // The base is looked up outside, and cannot be the struct itself.
+        // The base is looked up outside, so it cannot be the struct itself.
         let base = self.struct_base(body);
         let kind = DefKind::Struct(Struct { base, ..Struct::default() });
         let def = self.begin(notes, &body.name, "a struct", kind);
@@ -113,7 +113,7 @@ impl Resolver<'_> {
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
-        // What it holds may be defined later, but must not hold it.
+        // The member's type may be defined later, but must not contain the struct.
         let external = self.is_set(&member.notes.annotations, "external");
         let base = match external {
             true => self.external_type(&member.ty),
@@ -135,7 +135,7 @@ impl Resolver<'_> {
         self.declared_field(base, notes, declarator)
     }
 
-    /// A member whose name was declared.
+    /// Returns a member whose name was declared.
     pub(super) fn declared_field(
         &mut self,
         base: Option<Type>,
@@ -177,7 +177,7 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// The scope of a definition whose members come now.
+    /// Returns the scope of a definition for its members.
     pub(super) fn open(&mut self, def: Option<DefId>) -> super::ScopeId {
         if let Some(def) = def
             && !matches!(self.model.def(def).kind, DefKind::Exception(_))
@@ -255,7 +255,7 @@ impl Resolver<'_> {
             for case in &mut cases {
                 case.is_default = false;
             }
-            // What no value selects never travels.
+            // A case that no value selects is never marshalled.
             cases.retain(|case| !case.labels.is_empty());
         }
         cases
@@ -276,7 +276,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Tells the values of one discriminator apart.
+/// Returns a key that identifies a value of the discriminator.
 fn label_key(value: &Value) -> i128 {
     match value {
         Value::Integer(value) => *value,

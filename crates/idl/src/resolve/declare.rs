@@ -1,4 +1,4 @@
-//! Declaring names, and what forbids it.
+//! Declaration of names, and its restrictions.
 
 use super::annotation::Target;
 use super::scope::{Entity, Scope, ScopeKind};
@@ -11,8 +11,8 @@ use crate::check::used_before::UsedBefore;
 use crate::model::{Def, DefId, DefKind};
 
 impl Resolver<'_> {
-    /// Adds a definition to the model and its name to the scope. `None` if the
-    /// name cannot be declared here, which was then reported.
+    /// Adds a definition to the model and its name to the scope. `None` if the name cannot be declared here, after an
+    /// error was reported.
     pub(super) fn define(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> Option<DefId> {
         let def = self.new_def(notes, name, kind);
         if self.declare(name, Entity::Def(def)) {
@@ -24,7 +24,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Declares a name about which enough was said already.
+    /// Declares a name that causes no further errors.
     pub(super) fn poison(&mut self, name: &Ident) {
         if self.scopes.scope(self.here).own(&name.name).is_some() {
             return;
@@ -34,7 +34,7 @@ impl Resolver<'_> {
         self.scopes.scope_mut(self.here).insert(entry(name, Entity::Def(def)));
     }
 
-    /// Puts a name into the open scope, if nothing speaks against it.
+    /// Adds a name to the open scope, unless a rule forbids it.
     pub(super) fn declare(&mut self, name: &Ident, entity: Entity) -> bool {
         if self.is_taken(name, entity) || self.is_like_scope(name) {
             self.scopes.scope_mut(self.here).refuse(&name.name);
@@ -84,7 +84,7 @@ impl Resolver<'_> {
         self.is_inherited(name, what)
     }
 
-    /// Operations and attributes of bases cannot be redefined; types can.
+    /// Checks redefinition of inherited names: operations and attributes of bases cannot be redefined, types can.
     fn is_inherited(&mut self, name: &Ident, what: &'static str) -> bool {
         let inherited = self.scopes.inherited(self.here, &name.name);
         let feature = inherited.into_iter().find(|(_, entry)| entry.entity.is_feature());
@@ -126,8 +126,8 @@ impl Resolver<'_> {
         matches!(entity, Entity::Def(def) if self.poisoned.contains(&def))
     }
 
-    /// The declaration that a forward declaration or a definition of this name
-    /// and kind continues. `Err` if the name is taken by something else.
+    /// Returns the declaration that a forward declaration or a definition of this name and kind continues. `Err` if the
+    /// name has another meaning.
     pub(super) fn announced_as(
         &mut self,
         name: &Ident,
@@ -156,7 +156,7 @@ impl Resolver<'_> {
                 at: announced.span,
             };
             self.report(name.span, problem);
-            // Said once is enough.
+            // Reported once only.
             self.poisoned.insert(def);
             self.incomplete.remove(&def);
             self.announced.remove(&def);
@@ -174,7 +174,7 @@ impl Resolver<'_> {
         Ok(Some(def))
     }
 
-    /// A forward declaration: of something new, or once more.
+    /// Handles a forward declaration: a new or a repeated one.
     pub(super) fn announce(
         &mut self,
         notes: &Notes,
@@ -199,7 +199,7 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// Announcing what is defined already does no harm.
+    /// Reports whether the name is already defined so: a late forward declaration is harmless.
     fn is_defined_as(&self, name: &Ident, what: &'static str) -> bool {
         let entry = self.scopes.scope(self.here).own(&name.name);
         entry.is_some_and(|entry| match entry.entity {
@@ -222,8 +222,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The definition of `name`, new or the one announced before, with its
-    /// members still to come.
+    /// Returns the definition of `name`, new or declared forward before, with its members still to come.
     pub(super) fn begin(
         &mut self,
         notes: &Notes,
@@ -239,7 +238,7 @@ impl Resolver<'_> {
                     _ => !self.incomplete.contains_key(&def),
                 };
                 if defined {
-                    // Reports it as defined twice.
+                    // Reports the name as redefined.
                     return self.define(notes, name, kind);
                 }
                 self.model.defined_now(def);
@@ -295,7 +294,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The definitions in the open scope.
+    /// Returns the definitions in the open scope.
     pub(super) fn siblings(&mut self) -> Option<&mut Vec<DefId>> {
         let Some(parent) = self.scopes.scope(self.here).def else {
             return Some(self.model.roots_mut());

@@ -1,4 +1,4 @@
-//! Enums, and the annotations that change their values.
+//! Resolution of enums, and of the annotations that change their values.
 
 use super::Resolver;
 use super::annotation::Target;
@@ -21,8 +21,7 @@ impl Resolver<'_> {
         for found in &body.enumerators {
             let name = &found.name;
             let Some(def) = def else {
-                // The name of the enum was taken; its enumerators are known
-                // all the same.
+                // The name of the enum was taken; its enumerators are declared anyway.
                 self.poison(name);
                 continue;
             };
@@ -57,7 +56,7 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// Returns the value of `@value`, else `next`.
+    /// Returns the value of `@value`, or else `next`.
     fn enumerator_value(
         &mut self,
         annotations: &[ast::Annotation],
@@ -76,7 +75,7 @@ impl Resolver<'_> {
         next
     }
 
-    /// `@bit_bound`, of an enum or bitmask.
+    /// Returns the value of `@bit_bound` of an enum or bitmask.
     pub(super) fn bit_bound(&mut self, annotations: &[ast::Annotation], most: i128) -> Option<u16> {
         let expr = self.standard_value(annotations, "bit_bound")?;
         let problem = |found| BitProblem::Bound { found, most };

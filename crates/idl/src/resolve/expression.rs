@@ -1,4 +1,4 @@
-//! Constant expressions where names have meanings.
+//! Evaluation of constant expressions with resolved names.
 
 use super::Resolver;
 use super::scope::Entity;
@@ -12,7 +12,7 @@ use crate::model::{Basic, DefKind, Type, Value};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// The value of an expression as one of type `ty`; `None` was reported.
+    /// Returns the value of an expression of type `ty`; `None` if an error was reported.
     pub(super) fn value(&mut self, expr: &Expr, ty: &Type) -> Option<Value> {
         let plain = self.plain(ty).clone();
         let target = match plain {
@@ -29,8 +29,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Type and value of a constant declared as `fixed`, which takes the shape
-    /// of its value; `None` was reported.
+    /// Returns type and value of a constant declared as `fixed`, which gets the digits and scale of its value; `None`
+    /// if an error was reported.
     pub(super) fn fixed_constant(
         &mut self,
         span: Span,
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Any integer; `None` was reported.
+    /// Returns the value of any integer; `None` if an error was reported.
     pub(super) fn integer(&mut self, expr: &Expr) -> Option<i128> {
         match evaluate(expr, None, self)? {
             Raw::Integer(value) => Some(value),
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// An integer in a range; `None` was reported.
+    /// Returns the value of an integer in a range; `None` if an error was reported.
     pub(super) fn integer_in(
         &mut self,
         expr: &Expr,
@@ -94,7 +94,7 @@ impl Resolver<'_> {
         Some(value)
     }
 
-    /// The value of a bound or dimension; `None` was reported.
+    /// Returns the value of a bound or dimension; `None` if an error was reported.
     pub(super) fn bound(&mut self, expr: &Expr, of: Bounded) -> Option<u32> {
         match evaluate(expr, Some(Basic::ULong), self)? {
             Raw::Integer(value) => match u32::try_from(value) {
@@ -116,7 +116,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A value as it would be written.
+    /// Returns a value in source form.
     pub(super) fn show(&self, value: &Value) -> String {
         match value {
             Value::Integer(value) => value.to_string(),

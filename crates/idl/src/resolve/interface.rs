@@ -1,4 +1,4 @@
-//! Interfaces, their bases, operations and attributes.
+//! Resolution of interfaces, their bases, operations and attributes.
 
 use super::Resolver;
 use super::annotation::Target;
@@ -16,7 +16,7 @@ use crate::model::{
 use crate::source::Span;
 use std::collections::BTreeMap;
 
-/// Most interfaces from which one may inherit; every lookup may visit them all.
+/// Most bases of an interface, direct and indirect; every lookup may visit them all.
 pub(super) const MAX_BASES: usize = 500;
 
 impl Resolver<'_> {
@@ -26,7 +26,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn interface(&mut self, notes: &Notes, interface: &ast::Interface) {
-        // Bases are looked up outside, and cannot be the interface itself.
+        // Bases are looked up outside, so they cannot be the interface itself.
         let bases = self.bases(interface);
         let kind = DefKind::Interface(Interface {
             kind: interface.kind,
@@ -77,14 +77,13 @@ impl Resolver<'_> {
         bases.into_iter().map(|(def, _)| def).collect()
     }
 
-    /// All bases together: not too many, and no two operations or attributes
-    /// of one name.
+    /// Checks all bases together: their number, and operations or attributes of equal names.
     pub(super) fn check_bases(&mut self, scope: ScopeId, span: Span) {
         let bases = self.scopes.scope(scope).bases.clone();
         let all = self.scopes.with_bases(scope);
         if all.len() > MAX_BASES {
             self.report(span, Bases::TooMany { limit: MAX_BASES });
-            // What inherits from it is spared the same.
+            // Spares derived interfaces the same error.
             let inner = self.scopes.scope_mut(scope);
             inner.bases.clear();
             inner.open_ended = true;
@@ -101,7 +100,7 @@ impl Resolver<'_> {
                 }
                 let (other, at) =
                     *features.entry(entry.name.to_lowercase()).or_insert((*base, entry.span));
-                // Two that one base brings together were reported there.
+                // A clash within one base was reported there.
                 let together = |direct: &ScopeId| {
                     let all = self.scopes.with_bases(*direct);
                     all.contains(base) && all.contains(&other)
@@ -121,7 +120,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn operation(&mut self, notes: &Notes, operation: &ast::Operation) {
-        // The keyword, or the annotation of IDL 4.2.
+        // Keyword, or annotation of IDL 4.2.
         let says_so = operation.oneway.or_else(|| self.set_at(&notes.annotations, "oneway"));
         if let Some(says_so) = says_so {
             oneway(operation, says_so, self.out);
@@ -191,7 +190,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Each exception once, in order.
+    /// Returns each exception once, in order.
     pub(super) fn exceptions(&mut self, names: &[ScopedName]) -> Vec<DefId> {
         let mut found = Vec::new();
         for name in names {
@@ -207,8 +206,8 @@ impl Resolver<'_> {
         found
     }
 
-    /// `native UserExceptionBase`, which CORBA itself has where any exception
-    /// may come (CORBA 3.3 part 1, 17.9).
+    /// Reports whether the name is `native UserExceptionBase`, which CORBA itself uses where any exception may occur
+    /// (CORBA 3.3 part 1, 17.9).
     fn is_any_exception(&self, name: &ScopedName) -> bool {
         let named = name.parts.last();
         if named.is_none_or(|last| &*last.name != "UserExceptionBase") {
@@ -239,7 +238,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The interface, valuetype or component whose body is being read.
+    /// Returns the interface, valuetype or component whose body is being resolved.
     pub(super) fn interface_around(&self) -> Option<DefId> {
         let mut outwards = self.scopes.outwards(self.here);
         outwards
@@ -247,7 +246,7 @@ impl Resolver<'_> {
             .and_then(|scope| self.scopes.scope(scope).def)
     }
 
-    /// A type that goes in and out of an object.
+    /// Returns a type that is transferred in calls.
     fn signature_type(&mut self, spec: &TypeSpec, position: Position) -> Option<Type> {
         let ty = self.used_type(spec, position)?;
         self.check_local(&ty, spec.span);
@@ -274,7 +273,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A local interface that is, or is in, a type.
+    /// Returns a local interface that a type is or contains.
     fn local_in(&self, ty: &Type) -> Option<DefId> {
         match ty {
             Type::Sequence(element, _) | Type::Array(element, _) => self.local_in(element),
@@ -290,7 +289,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Notes that a definition is made of `types`, for [`Self::local_in`].
+    /// Records that a definition contains `types`, for [`Self::local_in`].
     pub(super) fn made_of<'t>(&mut self, def: DefId, types: impl Iterator<Item = &'t Type>) {
         let local = types.filter_map(|ty| self.local_in(ty)).next();
         if let Some(local) = local {
@@ -299,7 +298,7 @@ impl Resolver<'_> {
     }
 }
 
-/// "a local interface" ...
+/// Describes the kind: "a local interface" ...
 pub(super) fn kind_text(kind: InterfaceKind) -> &'static str {
     match kind {
         InterfaceKind::Unconstrained => "an interface",

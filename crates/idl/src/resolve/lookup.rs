@@ -1,4 +1,4 @@
-//! Lookup of names: from a name as written to what it stands for (CORBA 3.3 part 1, 7.20).
+//! Name lookup (CORBA 3.3 part 1, 7.20).
 
 use super::Resolver;
 use super::scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
@@ -14,7 +14,7 @@ use crate::model::{DefId, DefKind, Type};
 use crate::source::Span;
 use std::collections::BTreeSet;
 
-/// Number of errors after which looking for what was meant is not worth the time.
+/// Number of errors after which suggestions are no longer searched for.
 const MAX_SUGGESTIONS: usize = 100;
 
 /// Result of a lookup.
@@ -23,12 +23,12 @@ pub(super) struct Found {
     pub(super) entity: Entity,
     /// Place of the declaration.
     pub(super) declared: Span,
-    /// The scope that gave the first part of an unqualified name its meaning.
+    /// Scope that gave the first part of an unqualified name its meaning.
     first_in: Option<ScopeId>,
 }
 
 impl Resolver<'_> {
-    /// Returns what a name stands for here; `None` when a mistake was reported.
+    /// Returns the meaning of a name here; `None` after an error was reported.
     pub(super) fn look_up(&mut self, name: &ScopedName) -> Option<Found> {
         let found = self.look_up_quietly(name)?;
         if let Some(scope) = found.first_in {
@@ -38,7 +38,7 @@ impl Resolver<'_> {
         Some(found)
     }
 
-    /// Looks up like [`Self::look_up`], but the use leaves no trace.
+    /// Looks up like [`Self::look_up`], but does not record the use.
     pub(super) fn look_up_quietly(&mut self, name: &ScopedName) -> Option<Found> {
         let first = &name.parts[0];
         let (first_in, mut entry) = match name.absolute {
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Returns what a name stands for, if that can be told without saying anything.
+    /// Returns the meaning of a name, if it can be found without a report.
     pub(super) fn find(&self, name: &ScopedName) -> Option<Entity> {
         let in_scope = |scope: ScopeId, ident: &Ident| {
             let own = self.scopes.scope(scope).own(&ident.name);
@@ -102,7 +102,7 @@ impl Resolver<'_> {
         Some(entity)
     }
 
-    /// Whether a name is declared here, or farther out, in just this spelling.
+    /// Reports whether a name is declared in this or an outer scope with exactly this spelling.
     pub(super) fn finds_spelled(&self, name: &Ident) -> bool {
         self.scopes.outwards(self.here).any(|scope| {
             let own = self.scopes.scope(scope).own(&name.name);
@@ -114,7 +114,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// A name that must stand for a definition of some kind.
+    /// Looks up a name that must stand for a definition of the wanted kind.
     pub(super) fn look_up_def(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let found = self.look_up(name)?;
         let entry = Entry { name: name.text().into(), span: found.declared, entity: found.entity };
@@ -144,8 +144,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// Returns what a `typedef` of a definition stands for, after however many others; anything
-    /// else is itself.
+    /// Returns the definition at the end of a chain of typedefs; any other definition is returned itself.
     fn behind_aliases(&self, def: DefId) -> DefId {
         match self.plain(&Type::Named(def)) {
             Type::Named(plain) => *plain,
@@ -153,8 +152,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The first part of a name that does not begin with `::`: the innermost
-    /// scope that knows it decides.
+    /// Looks up the first part of a name without leading `::`: the innermost scope that declares it decides.
     fn innermost(&mut self, ident: &Ident) -> Option<(ScopeId, Entry)> {
         let outwards: Vec<ScopeId> = self.scopes.outwards(self.here).collect();
         for scope in outwards.iter().copied() {
@@ -180,7 +178,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// A name that must be declared in, or inherited by, one scope.
+    /// Looks up a name that must be declared in, or inherited by, one scope.
     fn member_of(&mut self, scope: ScopeId, ident: &Ident) -> Option<Entry> {
         if let Some(entry) = self.scopes.scope(scope).own(&ident.name).cloned() {
             return self.spelled_right(scope, ident, entry);
@@ -206,7 +204,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// The name in these scopes and their bases that may have been meant.
+    /// Returns the most similar name in these scopes and their bases.
     fn closest_name(&self, name: &str, scopes: impl Iterator<Item = ScopeId>) -> Option<String> {
         if self.out.error_count() > MAX_SUGGESTIONS {
             return None;
@@ -220,7 +218,7 @@ impl Resolver<'_> {
         closest(name, names).map(str::to_owned)
     }
 
-    /// `entry`, which stands in `scope`, if it is spelled like its use.
+    /// Returns `entry` of `scope`, if its spelling equals that of the use.
     fn spelled_right(&mut self, scope: ScopeId, ident: &Ident, entry: Entry) -> Option<Entry> {
         if entry.name == ident.name {
             return Some(entry);
@@ -254,7 +252,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// Returns a scope named like `def`, farther out, that does declare `name`.
+    /// Returns an outer scope with the name of `def` that does declare `name`.
     fn hidden_by(&self, def: DefId, name: &str) -> Option<String> {
         let own = self.scopes.of_def(def)?;
         let scope_name = &self.model.def(def).name;
@@ -300,7 +298,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// "an enumerator", "a module" ...
+    /// Describes a kind: "an enumerator", "a module" ...
     pub(super) fn what(&self, entity: Entity) -> &'static str {
         match entity {
             Entity::Def(def) => what(&self.model.def(def).kind),
@@ -315,7 +313,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The name of a scope for messages.
+    /// Returns the name of a scope for messages.
     pub(super) fn scope_name(&self, scope: ScopeId) -> String {
         match self.scopes.scope(scope).def {
             Some(def) => self.model.def(def).scoped_name.clone(),
@@ -323,7 +321,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `CORBA::TypeCode`, which every ORB knows without any declaration.
+    /// Reports whether the name is `CORBA::TypeCode`, which needs no declaration.
     pub(super) fn is_type_code(&self, name: &ScopedName) -> bool {
         let parts: Vec<&str> = name.parts.iter().map(|part| &*part.name).collect();
         match parts[..] {
@@ -342,7 +340,7 @@ impl Resolver<'_> {
     }
 }
 
-/// "a struct", "an interface" ...
+/// Describes a kind: "a struct", "an interface" ...
 pub(super) fn what(kind: &DefKind) -> &'static str {
     match kind {
         DefKind::Module(_) => "a module",

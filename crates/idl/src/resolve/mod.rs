@@ -1,9 +1,8 @@
-//! Tree to model: what every name means, in order of appearance.
+//! Resolver: tree to model, in order of appearance.
 //!
-//! IDL is declared before it is used, so one walk over the tree suffices: it
-//! keeps the scopes that are open, declares what it meets and checks it on the
-//! spot. A definition that is wrong is declared nevertheless and remembered as
-//! poisoned: nothing more is said about it or about what uses it.
+//! IDL is declared before it is used, so one pass over the tree suffices: it keeps the open scopes, and declares and
+//! checks each definition at once. An erroneous definition is declared nevertheless and recorded as poisoned: neither
+//! it nor its uses are reported again.
 
 mod annotation;
 mod bits;
@@ -81,20 +80,20 @@ struct Resolver<'a> {
     model: Model,
     scopes: Scopes,
     here: ScopeId,
-    /// Declared, but so wrong that nothing can be said about them.
+    /// Definitions that are declared, but cause no further errors.
     poisoned: BTreeSet<DefId>,
-    /// Structs and unions whose members are not known, or not all of them.
+    /// Structs and unions whose members are unknown or incomplete.
     incomplete: BTreeMap<DefId, Completeness>,
-    /// Structs and unions that were not yet defined where an `@external` member holds them, and the place.
+    /// Structs and unions that an `@external` member contains before their definition, and the place.
     external: Vec<(DefId, Span)>,
-    /// Typedefs of typedefs, and the typedef each chain ends in.
+    /// Typedefs of typedefs, and the last typedef of each chain.
     last_typedefs: BTreeMap<DefId, DefId>,
-    /// Types with a local interface in them, and that interface.
+    /// Types that contain a local interface, and that interface.
     locals: BTreeMap<DefId, DefId>,
     /// First forward declarations.
     announced: BTreeMap<DefId, Announced>,
     ids: Ids,
-    /// Annotations that users defined with `@annotation`, by full name.
+    /// User-defined annotations, by full name.
     user_annotations: BTreeMap<String, Rc<AnnotationDef>>,
     templates: Templates,
 }
@@ -105,7 +104,7 @@ enum Completeness {
     BeingDefined,
 }
 
-/// Promise of a forward declaration.
+/// Properties of a forward declaration.
 #[derive(Debug, Clone)]
 struct Announced {
     what: &'static str,
@@ -184,7 +183,7 @@ impl Resolver<'_> {
         if let Some(def) = def {
             self.opens_module(def, name.span);
         }
-        // A module whose name is taken is looked at all the same.
+        // A module whose name is taken is resolved anyway.
         let scope = match def.and_then(|def| self.scopes.of_def(def)) {
             Some(scope) => scope,
             None => self.scopes.add(self.here, ScopeKind::Module, def),
@@ -192,7 +191,7 @@ impl Resolver<'_> {
         self.inside(scope, |r| r.items(body));
     }
 
-    /// The module of that name that is in this scope already.
+    /// Returns the module of that name that this scope already has.
     fn reopened(&mut self, name: &Ident) -> Option<DefId> {
         let entry = self.scopes.scope(self.here).own(&name.name)?;
         match entry.entity {
@@ -271,7 +270,7 @@ impl Resolver<'_> {
                 self.report(announced.span, Forward::NeverDefined { what, name });
             } else if let DefKind::ForwardInterface(kind) = self.model.def(def).kind {
                 if kind == InterfaceKind::Local {
-                    // Its objects are of this process only: nothing is known of them, and nothing need be.
+                    // Its objects never leave the process: its operations need not be known.
                     self.model.def_mut(def).kind =
                         DefKind::Interface(Interface { kind, ..Interface::default() });
                 }
@@ -280,25 +279,25 @@ impl Resolver<'_> {
         }
     }
 
-    /// Warnings about included files are for those who wrote them.
+    /// Warnings about included files concern their authors.
     fn report(&mut self, span: Span, problem: impl Problem + 'static) {
         if problem.severity() == Severity::Error || self.map.is_main(span.file) {
             self.out.push(span, problem);
         }
     }
 
-    /// Whether a definition counts as one of a main file.
+    /// Reports whether a definition counts as one of a main file.
     fn is_main(&self, span: Span) -> bool {
         let instance = self.templates.in_main_file();
         instance.unwrap_or_else(|| self.map.is_main(span.file))
     }
 
-    /// Takes poisoned definitions, and all inside them, out of the model.
-    /// Where there is no error these are stand-ins for template parameters.
+    /// Removes poisoned definitions, and all inside them, from the model. Without errors, these are stand-ins for
+    /// template parameters.
     fn leave_out_poisoned(&mut self) {
         let mut left_out = std::mem::take(&mut self.poisoned);
         left_out.extend(self.templates.arguments());
-        // Parents come before what is inside them.
+        // Parents precede their contents.
         for def in self.model.defs() {
             if def.parent.is_some_and(|parent| left_out.contains(&parent)) {
                 left_out.insert(def.id);
@@ -307,7 +306,7 @@ impl Resolver<'_> {
         self.model.leave_out(left_out);
     }
 
-    /// Follows typedefs; in one step, however long the chain.
+    /// Follows typedefs, in one step for a chain of any length.
     fn plain<'m>(&'m self, ty: &'m Type) -> &'m Type {
         let Type::Named(def) = ty else { return ty };
         let last = self.last_typedefs.get(def).unwrap_or(def);

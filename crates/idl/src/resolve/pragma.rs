@@ -9,10 +9,10 @@ use crate::model::DefId;
 use crate::source::Span;
 use std::collections::BTreeMap;
 
-/// Prefixes in force, and what pragmas said about single definitions.
+/// Prefixes in force, and ids set by pragmas.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Innermost last.
+    /// Prefixes, innermost last.
     frames: Vec<Frame>,
     /// Number of open scopes.
     depth: usize,
@@ -20,10 +20,10 @@ pub(super) struct Ids {
     set_at: BTreeMap<DefId, usize>,
     /// Declarations `typeprefix`: scope, prefix, place.
     type_prefixes: BTreeMap<DefId, (String, Span)>,
-    /// Ids that a pragma gave.
+    /// Ids set by a pragma.
     given: BTreeMap<DefId, Span>,
     versions: BTreeMap<DefId, (String, Span)>,
-    /// Prefix under which a module was opened first.
+    /// Prefix under which a module was first opened.
     modules: BTreeMap<DefId, String>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Ids {
 struct Frame {
     border: Border,
     prefix: String,
-    /// Number of scopes in which the pragma stands that set it.
+    /// Number of scopes around the pragma that set it.
     set_at: usize,
 }
 
@@ -42,12 +42,12 @@ enum Border {
 }
 
 impl Ids {
-    /// The prefix in force.
+    /// Returns the prefix in force.
     pub(super) fn prefix(&self) -> &str {
         self.frames.last().map_or("", |frame| &frame.prefix)
     }
 
-    /// Returns a definition's id unless a pragma says otherwise.
+    /// Returns a definition's id unless a pragma sets another.
     pub(super) fn default_id(&self, scoped_name: &str) -> String {
         let path = scoped_name.replace("::", "/");
         match self.prefix() {
@@ -56,7 +56,7 @@ impl Ids {
         }
     }
 
-    /// Notes where the prefix of a new definition comes from.
+    /// Records the origin of a new definition's prefix.
     pub(super) fn declared(&mut self, def: DefId) {
         let set_at = self.frames.last().map_or(0, |frame| frame.set_at);
         if set_at > 0 {
@@ -64,7 +64,7 @@ impl Ids {
         }
     }
 
-    /// An included file starts without a prefix.
+    /// Begins an included file, without a prefix.
     pub(super) fn enter_file(&mut self) {
         self.frames.push(Frame { border: Border::File, prefix: String::new(), set_at: 0 });
     }
@@ -84,8 +84,8 @@ impl Ids {
         self.leave(Border::Scope);
     }
 
-    /// Scopes may begin in one file and end in another, so the innermost frame
-    /// need not be the right one.
+    /// Leaves a file or scope. Scopes may begin in one file and end in another, so the innermost frame need not be the
+    /// right one.
     fn leave(&mut self, border: Border) {
         if let Some(at) = self.frames.iter().rposition(|frame| frame.border == border) {
             self.frames.remove(at);
@@ -104,8 +104,7 @@ impl Ids {
 }
 
 impl Resolver<'_> {
-    /// A module has one repository id, whatever prefixes it is opened under
-    /// (CORBA 3.3 part 1, 14.7.7).
+    /// Records the opening of a module, which has one repository id under all prefixes (CORBA 3.3 part 1, 14.7.7).
     pub(super) fn opens_module(&mut self, def: DefId, span: Span) {
         let now = self.ids.prefix().to_owned();
         match self.ids.modules.get(&def) {
@@ -138,12 +137,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// `typeid`, which is `#pragma ID` in another dress.
+    /// Handles `typeid`, which is equivalent to `#pragma ID`.
     pub(super) fn type_id(&mut self, name: &ScopedName, id: &str, span: Span) {
         self.set_id(name, id, span);
     }
 
-    /// `typeprefix`: for all that is in a scope, wherever it is opened.
+    /// Handles `typeprefix`, which applies to everything in a scope, wherever it is opened.
     pub(super) fn type_prefix(&mut self, name: &ScopedName, prefix: &str, span: Span) {
         self.check_start(prefix, span);
         let Some(def) = self.id_target(name) else {
@@ -174,7 +173,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `import ::X`: a promise that the name is known, no way to find it.
+    /// Handles `import ::X`: checks that the name is declared.
     pub(super) fn import(&mut self, name: Option<&ScopedName>) {
         let Some(name) = name else { return };
         if self.find(name).is_none() && &*name.parts[0].name != "CORBA" {
@@ -183,8 +182,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Called when all definitions and prefixes are known. The innermost scope
-    /// decides; a `#pragma prefix` deeper inside it still holds.
+    /// Applies all `typeprefix`es, once all definitions and prefixes are known. The innermost scope decides; a `#pragma
+    /// prefix` deeper inside still applies.
     pub(super) fn apply_type_prefixes(&mut self) {
         if self.ids.type_prefixes.is_empty() {
             return;
@@ -277,11 +276,11 @@ impl Resolver<'_> {
         self.ids.versions.insert(def, (version.to_owned(), span));
     }
 
-    /// The definition spoken of, if it has a repository id.
+    /// Returns the named definition, if it has a repository id.
     fn id_target(&mut self, name: &ScopedName) -> Option<DefId> {
         let found = self.look_up_quietly(name)?;
         if found.entity.is_feature() || found.entity == Entity::Factory {
-            // They have ids in an interface repository only.
+            // These have ids in an interface repository only.
             return None;
         }
         let Entity::Def(def) = found.entity else {

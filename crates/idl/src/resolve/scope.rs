@@ -1,4 +1,4 @@
-//! Scopes and the names in them.
+//! Scopes and their names.
 
 use crate::model::DefId;
 use crate::source::Span;
@@ -20,32 +20,30 @@ pub(super) struct Scope {
     pub(super) kind: ScopeKind,
     /// Definition that the scope belongs to; none for the file and for operations.
     pub(super) def: Option<DefId>,
-    /// Declared here, by name in lower case: names that differ in case only
-    /// are the same name.
+    /// Names declared here, in lower case: names that differ only in case are equal.
     names: BTreeMap<String, Entry>,
-    /// Names of outer scopes that were used here, likewise.
+    /// Names of outer scopes used here, likewise.
     uses: BTreeMap<String, Use>,
-    /// Names that could not be declared here, which was reported; exactly as
-    /// spelled.
+    /// Names whose declaration here was reported as an error, with exact spelling.
     refused: BTreeSet<Box<str>>,
     /// Scopes of base interfaces.
     pub(super) bases: Vec<ScopeId>,
-    /// Some base is not known, so that any name may be inherited from it.
+    /// Whether a base is unknown, so that any name may be inherited from it.
     pub(super) open_ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScopeKind {
-    /// The file or a module.
+    /// File or module.
     Module,
-    /// An interface, valuetype, component, port type or home.
+    /// Interface, valuetype, component, port type or home.
     Interface,
     /// Struct, union, bitset, bitmask or exception.
     Constructed,
     Operation,
 }
 
-/// A declared name.
+/// Declared name.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) name: Box<str>,
@@ -71,13 +69,13 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// Inherited, and neither hidden nor inherited twice under one name.
+    /// Reports whether it is inherited, and can be neither hidden nor inherited twice under one name.
     pub(super) fn is_feature(self) -> bool {
         matches!(self, Entity::Operation | Entity::Attribute | Entity::State | Entity::Port)
     }
 }
 
-/// Place where a name of an outer scope got its meaning in this one.
+/// Place where a name of an outer scope was used in this scope.
 #[derive(Debug, Clone)]
 pub(super) struct Use {
     pub(super) name: Box<str>,
@@ -112,13 +110,13 @@ impl Scopes {
         &mut self.all[id.0]
     }
 
-    /// The scope and those around it, innermost first.
+    /// Returns the scope and its enclosing ones, innermost first.
     pub(super) fn outwards(&self, from: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
         std::iter::successors(Some(from), |id| self.scope(*id).parent)
     }
 
-    /// Returns what an interface inherits under a name from all its bases: the different meanings,
-    /// each once. A base's own name hides its bases'.
+    /// Returns the different meanings of a name in all bases of an interface, each once. A base's own name hides those
+    /// of its bases.
     pub(super) fn inherited(&self, id: ScopeId, name: &str) -> Vec<(ScopeId, &Entry)> {
         let mut found: Vec<(ScopeId, &Entry)> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -136,7 +134,7 @@ impl Scopes {
         found
     }
 
-    /// The scope and all interfaces it inherits from, nearest first.
+    /// Returns the scope and all interfaces it inherits from, nearest first.
     pub(super) fn with_bases(&self, id: ScopeId) -> Vec<ScopeId> {
         let mut all = vec![id];
         let mut seen = BTreeSet::from([id]);
@@ -149,14 +147,14 @@ impl Scopes {
         all
     }
 
-    /// Whether a name that is not found may be inherited from an unknown base.
+    /// Reports whether a name that is not found may be inherited from an unknown base.
     pub(super) fn is_open_ended(&self, id: ScopeId) -> bool {
         let all = self.with_bases(id);
         all.iter().any(|scope| self.scope(*scope).open_ended)
     }
 
-    /// Notes that `name`, declared in `found`, was used in `here`. The meaning
-    /// then holds for `here` and for what is around it up to the module.
+    /// Records that `name`, declared in `found`, was used in `here`. The meaning then applies to `here` and its
+    /// enclosing scopes up to the module.
     pub(super) fn introduce(&mut self, here: ScopeId, found: ScopeId, name: &str, span: Span) {
         let mut scope = Some(here);
         while let Some(id) = scope {
@@ -171,7 +169,7 @@ impl Scopes {
                 .uses
                 .entry(name.to_lowercase())
                 .or_insert_with(|| Use { name: name.into(), span });
-            // A name inherited by an interface goes no farther out than it.
+            // A name inherited by an interface applies to no outer scope.
             let bases = self.with_bases(id);
             if bases.contains(&found) || kind == ScopeKind::Module {
                 return;
@@ -195,7 +193,7 @@ impl Scope {
         }
     }
 
-    /// Returns what is declared right here under a name, whatever its case.
+    /// Returns the declaration of a name in this scope, ignoring case.
     pub(super) fn own(&self, name: &str) -> Option<&Entry> {
         self.names.get(&name.to_lowercase())
     }

@@ -1,5 +1,5 @@
-//! Template modules: checked where they are defined, as far as that does not
-//! depend on arguments, and read again for each instance.
+//! Template modules: checked at their definition, as far as that is independent of arguments, and resolved again for
+//! each instance.
 
 use super::scope::{Entity, Entry, ScopeId, ScopeKind};
 use super::{Resolver, entry};
@@ -17,38 +17,36 @@ use std::rc::Rc;
 /// Most levels of templates that instantiate others.
 const MAX_DEPTH: usize = 8;
 
-/// Most definitions that there may be when something is instantiated.
+/// Most definitions that may exist when a template is instantiated.
 const MAX_DEFINITIONS: usize = 100_000;
 
-/// Templates that can be instantiated, and what is known of instances.
+/// Known templates, and state of instantiation.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
-    /// Templates with the scope each was defined in.
+    /// Templates, each with the scope of its definition.
     known: BTreeMap<DefId, (Rc<Template>, ScopeId)>,
-    /// Arguments that are types without a name, by the definition that stands
-    /// in for them.
+    /// Arguments that are unnamed types, by the definition that stands in for them.
     types: BTreeMap<DefId, Type>,
     /// Arguments that are values.
     values: BTreeSet<DefId>,
-    /// Whether the instance stands in a main file; innermost last.
+    /// Whether each open instance is in a main file; innermost last.
     open: Vec<bool>,
-    /// Whether it was reported that instances make too many definitions.
+    /// Whether too many definitions by instances were reported.
     too_many: bool,
 }
 
 impl Templates {
-    /// The type that a stand-in stands for.
+    /// Returns the type that a stand-in represents.
     pub(super) fn argument(&self, def: DefId) -> Option<&Type> {
         self.types.get(&def)
     }
 
-    /// All stand-ins; no part of the model.
+    /// Returns all stand-ins, which do not belong to the model.
     pub(super) fn arguments(&self) -> impl Iterator<Item = DefId> + '_ {
         self.types.keys().chain(&self.values).copied()
     }
 
-    /// Whether what is being read counts as part of a main file, if that is
-    /// decided by an instance.
+    /// Reports whether the present definition counts as part of a main file, if an instance decides that.
     pub(super) fn in_main_file(&self) -> Option<bool> {
         self.open.last().copied()
     }
@@ -85,8 +83,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reads the body once with nothing known of the parameters: what depends
-    /// on them is not looked at, all else is checked.
+    /// Resolves the body once with unknown parameters: skips whatever depends on them, and checks the rest.
     fn try_out(&mut self, template: &Template) {
         let hidden = self.new_def(Notes::NONE, &template.name, DefKind::Module(Module::default()));
         self.poisoned.insert(hidden);
@@ -158,7 +155,7 @@ impl Resolver<'_> {
         self.templates.open.pop();
     }
 
-    /// Whether a template is being tried out or instantiated around here.
+    /// Reports whether a template is being checked or instantiated around here.
     fn in_template(&self) -> bool {
         let mut around = self.scopes.outwards(self.here);
         // The scope of the parameters belongs to no definition.
@@ -169,8 +166,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Gives parameters their arguments; false if one does not fit, which was
-    /// then reported.
+    /// Binds parameters to their arguments; returns false after reporting an argument that does not fit.
     fn bind(&mut self, params: &[TemplateParam], args: &[TemplateArg], to: ScopeId) -> bool {
         let mut fine = true;
         let mut bound: BTreeMap<&str, Type> = BTreeMap::new();
@@ -202,7 +198,7 @@ impl Resolver<'_> {
         fine
     }
 
-    /// Something with a name for a type that has none.
+    /// Declares a named stand-in for an unnamed type.
     fn stand_in(&mut self, name: &Ident, ty: Type) -> Entity {
         let kind = DefKind::Typedef(Typedef { ty: ty.clone() });
         let def = self.new_def(Notes::NONE, name, kind);
@@ -315,12 +311,12 @@ impl Resolver<'_> {
     }
 }
 
-/// The parameters of a template so far. Each is looked up once, not compared with all others.
+/// Parameters of a template so far. Each is looked up, not compared with all others.
 #[derive(Debug, Default)]
 struct Seen<'t> {
-    /// Names as they are written.
+    /// Names as written.
     exact: BTreeSet<&'t str>,
-    /// Names in lower case: those that differ in case only are the same name.
+    /// Names in lower case: those that differ only in case are equal.
     lower: BTreeMap<String, Span>,
 }
 
@@ -336,7 +332,7 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// "a struct" ...
+/// Describes the kind: "a struct" ...
 fn wanted(kind: &TemplateParamKind) -> String {
     match kind {
         TemplateParamKind::Typename => "a type".into(),
@@ -352,7 +348,7 @@ fn wanted(kind: &TemplateParamKind) -> String {
     }
 }
 
-/// A parameter as it is written.
+/// Returns a parameter as written.
 fn text(param: &TemplateParam) -> String {
     let kind = match &param.kind {
         TemplateParamKind::Typename => "typename".into(),

@@ -1,4 +1,4 @@
-//! Types as they are written to types of the model.
+//! Conversion of types as written to types of the model.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,12 @@ use crate::model::{Basic, DefId, DefKind, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
-    /// The type that a typedef names.
+    /// Returns the type that a typedef names.
     pub(super) fn named_type(&mut self, spec: &TypeSpec) -> Option<Type> {
         self.type_of(spec, false)
     }
 
-    /// The type of a member, parameter, result or attribute, which should have
-    /// a name.
+    /// Returns the type of a member, parameter, result or attribute, which should have a name.
     pub(super) fn used_type(&mut self, spec: &TypeSpec, position: Position) -> Option<Type> {
         let what = match &spec.kind {
             TypeKind::Sequence(..) => Some("a sequence"),
@@ -36,7 +35,7 @@ impl Resolver<'_> {
         self.type_of(spec, false)
     }
 
-    /// The type of an `@external` member: a struct or union may be announced and not yet defined.
+    /// Returns the type of an `@external` member: a struct or union may be declared forward only.
     pub(super) fn external_type(&mut self, spec: &TypeSpec) -> Option<Type> {
         if !matches!(spec.kind, TypeKind::Named(_)) {
             return self.used_type(spec, Position::Member);
@@ -50,7 +49,7 @@ impl Resolver<'_> {
         Some(ty)
     }
 
-    /// Reports `@external` members that hold what they stand in: a value of such a type has no end.
+    /// Reports `@external` members that contain their own struct or union: a value of such a type is infinite.
     pub(super) fn report_endless(&mut self) {
         for (def, span) in std::mem::take(&mut self.external) {
             if self.incomplete.contains_key(&def) || !self.holds_itself(def) {
@@ -65,7 +64,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a struct or union has itself among its members, or theirs.
+    /// Reports whether a struct or union contains itself, directly or indirectly.
     fn holds_itself(&self, def: DefId) -> bool {
         let (mut next, mut seen) = (vec![def], BTreeSet::new());
         while let Some(at) = next.pop() {
@@ -101,7 +100,7 @@ impl Resolver<'_> {
         self.report(span, problem);
     }
 
-    /// A type that constants can have.
+    /// Returns a type that constants can have.
     pub(super) fn constant_type(&mut self, spec: &TypeSpec) -> Option<Type> {
         let ty = self.type_of(spec, false)?;
         let plain = self.plain(&ty);
@@ -118,7 +117,7 @@ impl Resolver<'_> {
         Some(ty)
     }
 
-    /// Any type; `in_sequence` allows those that are not complete yet.
+    /// Returns any type; `in_sequence` allows incomplete ones.
     fn type_of(&mut self, spec: &TypeSpec, in_sequence: bool) -> Option<Type> {
         Some(match &spec.kind {
             TypeKind::Basic(basic) => Type::Basic(*basic),
@@ -130,7 +129,7 @@ impl Resolver<'_> {
                 Type::WString(self.optional_bound(bound.as_deref(), Bounded::String)?)
             }
             TypeKind::Sequence(element, bound) => {
-                // Both are looked at, whatever is wrong with the other.
+                // Both are checked, even if one is wrong.
                 let element = self.type_of(element, true);
                 let bound = self.optional_bound(bound.as_deref(), Bounded::Sequence);
                 Type::Sequence(Box::new(element?), bound?)
@@ -188,7 +187,7 @@ impl Resolver<'_> {
         Some(Type::Fixed(digits_value as u16, scale_value as i16))
     }
 
-    /// `int8` and its like, where nothing declares such a name.
+    /// Returns `int8` and its like, unless the name is declared.
     pub(super) fn idl4_type(&self, name: &ScopedName) -> Option<Basic> {
         let [part] = &name.parts[..] else { return None };
         let basic = match &*part.name {
@@ -202,7 +201,7 @@ impl Resolver<'_> {
             "uint64" => Basic::ULongLong,
             _ => return None,
         };
-        // What an escaped name declares in another spelling, such as `_Int8`, is another name.
+        // A name declared with an escape in another spelling, such as `_Int8`, is a different name.
         let declared = name.absolute || self.finds_spelled(part);
         (!declared).then_some(basic)
     }
@@ -224,7 +223,7 @@ impl Resolver<'_> {
         false
     }
 
-    /// `None` was reported; `Some(None)` is no bound.
+    /// Returns an optional bound. `None`: an error was reported; `Some(None)`: there is no bound.
     fn optional_bound(&mut self, bound: Option<&Expr>, of: Bounded) -> Option<Option<u32>> {
         match bound {
             Some(bound) => Some(Some(self.bound(bound, of)?)),
@@ -232,7 +231,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The type of one declarator: an array, if it has dimensions.
+    /// Returns the type of one declarator: an array if it has dimensions.
     pub(super) fn with_dimensions(&mut self, base: Type, declarator: &Declarator) -> Option<Type> {
         if declarator.dimensions.is_empty() {
             return Some(base);
@@ -258,7 +257,7 @@ impl Resolver<'_> {
         self.with_dimensions(base, declarator)
     }
 
-    /// "`long`", "the struct `S`" ...
+    /// Describes a type: "`long`", "the struct `S`" ...
     pub(super) fn describe(&self, ty: &Type) -> String {
         match ty {
             Type::Basic(basic) => format!("`{}`", basic.as_str()),

@@ -1,4 +1,4 @@
-//! Valuetypes, boxed types and event types.
+//! Resolution of valuetypes, boxed types and event types.
 
 use super::Resolver;
 use super::annotation::Target;
@@ -48,7 +48,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn value_type(&mut self, notes: &Notes, value: &ast::ValueType) {
-        // Bases are looked up outside, and cannot be the valuetype itself.
+        // Bases are looked up outside, so they cannot be the valuetype itself.
         let bases = self.value_bases(value);
         let supports = self.supported(&value.supports);
         self.check_supported(&bases, &supports);
@@ -82,8 +82,7 @@ impl Resolver<'_> {
         self.inside(scope, |r| r.items(&value.body));
     }
 
-    /// The scope of a body that inherits from `bases`, of which `written` were
-    /// named.
+    /// Opens the scope of a body that inherits from `bases`, of which `written` were named.
     pub(super) fn open_body(
         &mut self,
         def: Option<DefId>,
@@ -141,7 +140,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Interfaces that a valuetype, component or home supports.
+    /// Returns the interfaces that a valuetype, component or home supports.
     pub(super) fn supported(&mut self, names: &[ScopedName]) -> Vec<(DefId, Span)> {
         let mut found: Vec<(DefId, Span)> = Vec::new();
         for name in names {
@@ -205,7 +204,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The interface that is not abstract and that these bases support.
+    /// Returns the concrete interface that these bases support.
     fn inherited_support(&self, bases: &[DefId]) -> Option<DefId> {
         bases.iter().flat_map(|base| self.value_ancestors(*base)).find_map(|def| {
             match &self.model.def(def).kind {
@@ -218,8 +217,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// A valuetype and all it inherits from, nearest first; cut off where
-    /// there are more than anybody writes.
+    /// Returns a valuetype and all its bases, nearest first, up to a limit.
     pub(super) fn value_ancestors(&self, def: DefId) -> Vec<DefId> {
         let mut all = vec![def];
         let mut next = 0;
@@ -306,7 +304,7 @@ impl Resolver<'_> {
     }
 }
 
-/// "an abstract valuetype" ...; custom ones are announced like plain ones.
+/// Describes the kind: "an abstract valuetype" ...; custom valuetypes are declared forward like plain ones.
 pub(super) fn kind_text(kind: ValueKind, event: bool) -> &'static str {
     match (kind, event) {
         (ValueKind::Abstract, false) => "an abstract valuetype",

@@ -1,4 +1,4 @@
-//! Every diagnostic code is shown by some test.
+//! Every diagnostic code occurs in some test.
 
 use crate::golden::root;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn every_code_has_a_case() {
     assert!(hidden.is_empty(), "no test shows {hidden:?}");
 }
 
-/// What looks like a code in the sources and results of a folder.
+/// Collects the texts that look like codes in the sources and results of a folder.
 fn codes(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,10 +1,10 @@
-//! The files that come with OxORB. Foreign ones: `cargo xtask idl-corpus`.
+//! IDL files of OxORB. For foreign ones: `cargo xtask idl-corpus`.
 
 use oxorb_idl::{Options, compile};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// No error, and no warning but for members whose types have no name.
+/// Our files cause no errors, and only warnings about members of unnamed types.
 #[test]
 fn our_own_files_are_in_order() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../idl/omg");

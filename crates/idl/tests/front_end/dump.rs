@@ -1,4 +1,4 @@
-//! A model as text, for people to compare.
+//! Text form of a model, for comparison by people.
 
 use oxorb_idl::model::{
     Annotation, AnnotationValue, Attribute, Case, ComponentExport, Def, DefId, DefKind, Direction,
@@ -8,7 +8,7 @@ use oxorb_idl::model::{
 use oxorb_idl::source::SourceMap;
 use std::fmt::Write;
 
-/// All definitions of the main file, one line each, what they hold below.
+/// Returns all definitions of the main file, one line each, with their contents below.
 pub(crate) fn dump(model: &Model, map: &SourceMap) -> String {
     let mut text = String::new();
     for def in model.defs() {

@@ -1,8 +1,8 @@
-//! Every rule of the language that has been established, with probes that obey or break it: `tests/idl-ui/facts/*.idl`.
+//! Every established rule of the language, with probes that follow or break it: `tests/idl-ui/facts/*.idl`.
 //!
-//! A probe is a few lines of IDL behind a heading `//# verdict case`. The verdict is `ok` (not a word is said) or the code of
-//! the one diagnostic there must be, so a probe that breaks a second rule by accident fails here. What is said in full
-//! lies beside, in `*.result`.
+//! A probe is a few lines of IDL below a heading `//# verdict case`. The verdict is `ok` (no diagnostic) or the code of
+//! the only diagnostic, so that a probe which breaks a second rule by accident fails here. The full messages are in
+//! `*.result` next to it.
 
 use crate::golden::{cases, golden, options_of, root};
 use oxorb_idl::source::{Memory, SourceMap};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// How many kinds of illegal IDL the list of section 5 has.
+/// Number of kinds of illegal IDL in the list of section 5.
 const ROWS: u32 = 27;
 
 struct Probe {
@@ -49,7 +49,7 @@ fn every_probe_gets_its_verdict_and_nothing_else() {
     });
 }
 
-/// One case, one diagnostic: no two cases share a code, and no case has two.
+/// Each case has one diagnostic: no two cases share a code.
 #[test]
 fn every_case_has_a_code_of_its_own() {
     let mut code_of = BTreeMap::new();

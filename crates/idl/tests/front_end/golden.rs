@@ -1,4 +1,4 @@
-//! What the golden tests share: cases, their options, comparison.
+//! Common parts of the golden tests: cases, their options, comparison.
 
 use oxorb_idl::Options;
 use oxorb_idl::source::Loader;
@@ -6,12 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// `tests/idl-ui` of the workspace; results lie beside the cases.
+/// Returns `tests/idl-ui` of the workspace; results are next to the cases.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/idl-ui")
 }
 
-/// Reads below [`root`], so that results name no place of this machine.
+/// Loader below [`root`], so that results contain no paths of this machine.
 pub(crate) struct Rooted;
 
 impl Loader for Rooted {
@@ -20,8 +20,8 @@ impl Loader for Rooted {
     }
 }
 
-/// Runs `actual` on every `*.idl` of a folder and compares what it gives with
-/// `*.result` beside; writes it there instead if `BLESS` is set.
+/// Runs `actual` on every `*.idl` of a folder and compares its result with the `*.result` next to it; writes the
+/// `*.result` instead if `BLESS` is set.
 pub(crate) fn golden(folder: &str, actual: impl Fn(&Path, &Options) -> Result<String, String>) {
     let bless = std::env::var_os("BLESS").is_some();
     let mut failures = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn golden(folder: &str, actual: impl Fn(&Path, &Options) -> Result<St
     );
 }
 
-/// The `*.idl` files of a folder below [`root`], sorted.
+/// Returns the `*.idl` files of a folder below [`root`], sorted.
 pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let mut cases: Vec<PathBuf> = entries
@@ -64,13 +64,13 @@ pub(crate) fn cases(folder: &str) -> Vec<PathBuf> {
     cases
 }
 
-/// What the first line of a case asks for.
+/// Returns the options in the first line of a case.
 pub(crate) fn options(case: &Path) -> Options {
     let text = fs::read(root().join(case)).unwrap();
     options_of(&String::from_utf8_lossy(&text))
 }
 
-/// What a first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
+/// Parses a first line: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
 pub(crate) fn options_of(text: &str) -> Options {
     let mut options = Options::default();
     let Some(line) = text.lines().next().and_then(|line| line.strip_prefix("// options: ")) else {

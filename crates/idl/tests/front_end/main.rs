@@ -1,4 +1,4 @@
-//! The front end from outside: golden cases, foreign IDL, hostile input.
+//! External tests of the front end: golden cases, foreign IDL, hostile input.
 
 mod cases;
 mod complete;

@@ -1,4 +1,4 @@
-//! No input makes the front end panic or run away.
+//! Robustness: no input causes a panic or unbounded work in the front end.
 
 use oxorb_idl::diagnostic::{Diagnostics, render_json, render_text};
 use oxorb_idl::lex::{Token, TokenKind};
@@ -115,7 +115,7 @@ fn a_chain_of_macros_is_no_recursion() {
     assert!(matches!(&tokens[1].kind, TokenKind::Ident { name, .. } if &**name == "M20000"));
 }
 
-/// Pieces that directives, macros and tokens are made of.
+/// Fragments of directives, macros and tokens.
 const FRAGMENTS: &[&str] = &[
     "#",
     "##",
@@ -253,7 +253,7 @@ fn check(octets: &[u8]) {
     assert_eq!(depth, 0, "a start without an end");
 }
 
-/// Preprocesses and renders; tokens that are too many would make the test slow.
+/// Preprocesses and renders; a token limit keeps the test fast.
 fn run(octets: &[u8]) -> (Diagnostics, Vec<Token>) {
     let memory = Memory([(PathBuf::from("self"), octets.to_vec())].into());
     let mut map = SourceMap::new(memory);

@@ -1,7 +1,6 @@
-//! Large sources of every recursive shape, and good IDL with slips in it.
+//! Large sources of every recursive shape, and valid IDL with small errors.
 //!
-//! A path that recursed without bound would overflow the stack here; one that
-//! took quadratic time would be noticed long before the test ends.
+//! Unbounded recursion would overflow the stack here; quadratic time would be noticed long before the test ends.
 
 use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_idl::{Compiled, Failed, Options, compile_from, fuzz};
@@ -70,7 +69,7 @@ fn deep_nesting_and_long_inheritance_are_refused() {
     }
 }
 
-/// Good IDL from the golden cases, to put slips into.
+/// Valid IDL from the golden cases, to insert errors into.
 const GOOD: &[&str] = &[
     include_str!("../../../../tests/idl-ui/ok/bank.idl"),
     include_str!("../../../../tests/idl-ui/ok/constants.idl"),
@@ -102,7 +101,7 @@ proptest! {
     }
 }
 
-/// The text cut before and after every name, number and other character.
+/// Returns the text split before and after every name, number and other character.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;

@@ -18,7 +18,7 @@ fn tokens_and_diagnostics_are_as_recorded() {
     });
 }
 
-/// One line for each line of the source: its place and its tokens.
+/// Returns one line for each source line: its place and its tokens.
 fn print(tokens: &[Token], map: &SourceMap) -> String {
     let mut text = String::new();
     let mut line = None;

@@ -1,4 +1,4 @@
-//! What is made of models: IDL, equivalent IDL, JSON, differences.
+//! Conversions of models: IDL, equivalent IDL, JSON, differences.
 
 use crate::golden::{Rooted, cases, golden, options, root};
 use oxorb_idl::diff::{Effect, diff};
@@ -8,8 +8,7 @@ use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_idl::{Options, compile_from, equivalent, print, show};
 use std::path::{Path, PathBuf};
 
-/// Every good case, printed, compiles to a model that is printed likewise, and
-/// that nothing sets apart from the first.
+/// Every valid case, printed, compiles to a model that prints equally and shows no difference from the first.
 #[test]
 fn printed_models_mean_the_same() {
     for case in cases("ok") {
@@ -31,7 +30,7 @@ fn printed_models_mean_the_same() {
 fn equivalent_idl_is_as_recorded() {
     golden("equivalent", |case, options| {
         let text = equivalent::print(&compile(case, options));
-        // Nothing is left to translate, only types move before operations.
+        // Nothing remains to be translated, but types move before operations.
         let plain = print::print(&compile_text(&text, options));
         assert!(equivalent::print(&compile_text(&plain, options)) == plain);
         Ok(text)
@@ -46,7 +45,7 @@ fn json_is_as_recorded() {
     });
 }
 
-/// Cases come in pairs: `x.idl` is new, `old/x.idl` was before.
+/// Cases are pairs: `x.idl` is the new version, `old/x.idl` the old one.
 #[test]
 fn differences_are_as_recorded() {
     golden("diff", |case, options| {
@@ -105,8 +104,7 @@ fn formatted_idl_is_as_recorded() {
     });
 }
 
-/// Whatever the width, formatting again changes nothing, and nothing but white
-/// space is changed: the second is checked by the formatter itself.
+/// Formatting is idempotent at any width. The formatter itself checks that only white space changes.
 #[test]
 fn formatting_is_stable() {
     for folder in ["ok", "fail", "facts", "tokens", "format"] {
@@ -146,7 +144,7 @@ fn a_literal_without_end_is_refused_where_it_may_be_read() {
     }
 }
 
-/// Groups without number, each with a fault, are read once.
+/// Groups without a number, each with an error, are read once.
 #[test]
 fn nested_groups_that_are_kept_cost_no_more_than_their_text() {
     let depth = 20_000;

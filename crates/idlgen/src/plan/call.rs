@@ -1,4 +1,4 @@
-//! Operations and attributes as the calls they are on the wire.
+//! Operations and attributes as calls on the wire.
 
 use std::borrow::Cow;
 
@@ -16,18 +16,17 @@ use crate::extra::said;
 /// Call of an operation, or of one half of an attribute.
 #[derive(Debug, Clone)]
 pub struct Call<'m> {
-    /// The operation name in the Request header.
+    /// Operation name in the Request header.
     pub wire_name: Cow<'m, str>,
-    /// The name a back end starts from: `balance`, `set_balance`, `withdraw`.
+    /// Name on which a back end bases its own: `balance`, `set_balance`, `withdraw`.
     pub name: Cow<'m, str>,
-    /// Whether it is one half of an attribute instead of an operation; its name gives
-    /// way when an operation wants the same.
+    /// Whether it is one half of an attribute instead of an operation; an operation of the same name takes precedence.
     pub attribute: bool,
-    /// The comment in the IDL.
+    /// Comment in the IDL.
     pub doc: &'m str,
-    /// Whether nothing comes back, not even an exception.
+    /// Whether there is no reply, not even an exception.
     pub oneway: bool,
-    /// The return value.
+    /// Return value.
     pub returns: Option<(&'m Type, Plan)>,
     /// Parameters of every direction, in order of declaration.
     pub args: Vec<Arg<'m>>,
@@ -35,7 +34,7 @@ pub struct Call<'m> {
     pub raises: Vec<DefId>,
     /// Names in the `context` clause; empty without one.
     pub context: &'m [String],
-    /// Whether it is a value's and may change the state.
+    /// Whether it is an operation of a valuetype that may change the state.
     pub mutating: bool,
 }
 
@@ -44,13 +43,14 @@ pub struct Call<'m> {
 pub struct Arg<'m> {
     /// Name as in IDL, without escape.
     pub name: &'m str,
-    /// Direction in which it travels.
+    /// Direction of transfer.
     pub direction: Direction,
-    /// The declared type.
+    /// Declared type.
     pub ty: &'m Type,
-    /// Plan by which it travels.
+    /// Plan for the transfer.
     pub plan: Plan,
-    /// Servants get a view of it, whose parts lie in the message and in an arena: an `in` parameter marked `@borrowed`.
+    /// Whether servants get a view whose parts are in the message and in an arena: an `in` parameter marked
+    /// `@borrowed`.
     pub borrowed: bool,
 }
 
@@ -65,13 +65,13 @@ impl<'m> Call<'m> {
         self.args.iter().filter(|arg| arg.direction != Direction::In)
     }
 
-    /// Leaves the parameters of a call within a process to the caller.
+    /// Clears marks that only concern messages, for a call within a process.
     fn lend_nothing(&mut self) {
         self.args.iter_mut().for_each(|arg| arg.borrowed = false);
     }
 
-    /// Whether it can be made from outside the process: no local interface and
-    /// no native type goes in or comes out.
+    /// Reports whether it can be called from outside the process: no parameter or result is of a local interface or
+    /// native type.
     pub fn travels(&self, model: &Model) -> bool {
         let args = self.args.iter().map(|arg| &arg.plan);
         let mut plans = args.chain(self.returns.iter().map(|(_, plan)| plan));
@@ -80,8 +80,8 @@ impl<'m> Call<'m> {
     }
 }
 
-/// The calls an interface declares itself, in order. Of an interface that is
-/// not local, those that [cannot travel](Call::travels) are left out.
+/// Returns the calls that an interface declares itself, in order. For an interface that is not local, calls that
+/// [cannot travel](Call::travels) are left out.
 pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<'m>>, NotYet> {
     let mut calls = declared(model, &interface.exports)?;
     if interface.kind != InterfaceKind::Local {
@@ -92,7 +92,7 @@ pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<
     Ok(calls)
 }
 
-/// All calls, whether they can travel or not.
+/// Returns all declared calls, whether they can travel or not.
 pub(crate) fn declared<'m>(
     model: &'m Model,
     exports: &'m [Export],
@@ -112,8 +112,8 @@ pub(crate) fn declared<'m>(
     Ok(calls)
 }
 
-/// The operations and attributes a valuetype declares itself, in order. They are local: whatever types they have, nothing
-/// travels, and there is an answer even if they are declared oneway.
+/// Returns the operations and attributes that a valuetype declares itself, in order. They are local: any types are
+/// allowed, nothing is marshalled, and they return results even if declared oneway.
 pub fn value_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Call<'m>>, NotYet> {
     let mut calls = declared(model, &value.exports)?;
     for call in &mut calls {
@@ -123,7 +123,7 @@ pub fn value_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Cal
     Ok(calls)
 }
 
-/// The factories of a valuetype, in order.
+/// Returns the factories of a valuetype, in order.
 pub fn factory_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Call<'m>>, NotYet> {
     let factories = value.factories.iter();
     factories.map(|one| factory_call(model, one)).collect()
@@ -252,13 +252,13 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
     })
 }
 
-/// Returns how the value of an attribute travels, either way.
+/// Returns the plan for the value of an attribute, in both directions.
 fn plan_of(model: &Model, attribute: &Attribute) -> Result<Plan, NotYet> {
     let marked = is_in_place(&attribute.annotations);
     plan_at(model, &attribute.ty, marked, attribute.span)
 }
 
-/// Returns how a value travels, `marked` as `@in_place` or not; or where a type is used that cannot.
+/// Returns the plan for a value, `marked` as `@in_place` or not; or the place of a type without a plan.
 fn plan_at(model: &Model, ty: &Type, marked: bool, place: Span) -> Result<Plan, NotYet> {
     match Plan::of(model, ty).map_err(|not_yet| not_yet.at(place))? {
         plan if !marked => Ok(plan),

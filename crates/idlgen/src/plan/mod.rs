@@ -1,8 +1,7 @@
-//! Marshal plan: the way in which values travel, in which no target language shows.
+//! Marshal plan: the transfer of values, independent of target languages.
 //!
-//! A back end asks for the [`Plan`] of each type it meets and for the
-//! [`Call`]s of each interface, and prints them. An interpreter could follow
-//! the same values at run time.
+//! A back end requests the [`Plan`] of each type and the [`Call`]s of each interface, and prints them. An interpreter
+//! could follow the same values at run time.
 
 mod call;
 mod passing;
@@ -22,58 +21,57 @@ pub(crate) use view::{has_view, is_octets, view_is_copy, viewed};
 use oxorb_idl::model::{Basic, BitSet, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type};
 use oxorb_idl::source::Span;
 
-/// Plan by which a value travels.
+/// Plan for the transfer of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
-    /// A basic type, by its own encoder call.
+    /// Basic type, with its own method of the encoder.
     Basic(Basic),
     /// `string` or `wstring`.
     Text {
-        /// `wstring`.
+        /// Whether it is a `wstring`.
         wide: bool,
         /// Most characters allowed.
         bound: Option<u32>,
     },
-    /// `fixed`: two digits in an octet.
+    /// `fixed`: two digits per octet.
     Fixed {
-        /// Digits in all.
+        /// Total number of digits.
         digits: u16,
-        /// Digits after the point.
+        /// Number of digits after the point.
         scale: u8,
     },
     /// `any`: a type code, then a value of that type.
     Any,
     /// `CORBA::TypeCode`.
     TypeCode,
-    /// A struct, union, exception, enum, bitmask or bitset: by the codec made
-    /// for that definition.
+    /// Struct, union, exception, enum, bitmask or bitset: by the codec of that definition.
     Named(DefId),
-    /// An object reference, nil allowed.
+    /// Object reference, possibly nil.
     Reference(Target),
-    /// A value, shared or null: of a valuetype, boxed or `ValueBase`.
+    /// Value, shared or null: of a valuetype, boxed or `ValueBase`.
     Value,
-    /// An abstract interface: an object reference or a value.
+    /// Abstract interface: an object reference or a value.
     Abstract,
-    /// A sequence whose elements lie in memory as on the wire but for octet
-    /// order: copied as one block.
+    /// Sequence whose elements have the same layout in memory as on the wire except for byte order: copied as one
+    /// block.
     Block {
-        /// The element type.
+        /// Type of the elements.
         element: Basic,
         /// Most elements allowed.
         bound: Option<u32>,
     },
-    /// A `sequence<octet>` parameter marked `@in_place`: wherever it lies.
+    /// `sequence<octet>` parameter marked `@in_place`: read and written in its place.
     InPlace,
-    /// A sequence written element by element.
+    /// Sequence that is written element by element.
     List {
         /// Plan of an element.
         element: Box<Plan>,
         /// Most elements allowed.
         bound: Option<u32>,
     },
-    /// A `map`: its entries, key and value.
+    /// `map`: its entries, each a key and a value.
     Map {
-        /// Whether its keys have an order, in which they are sent then.
+        /// Whether its keys are ordered, and then sent in that order.
         ordered: bool,
         /// Plan of a key.
         key: Box<Plan>,
@@ -82,9 +80,9 @@ pub enum Plan {
         /// Most entries allowed.
         bound: Option<u32>,
     },
-    /// An `@optional` member: whether it is there, and then itself.
+    /// `@optional` member: a boolean for its presence, then the value if present.
     Optional(Box<Plan>),
-    /// A local interface or a native type, which does not travel.
+    /// Local interface or native type, which is never marshalled.
     Local(DefId),
     /// Dimension of an array.
     Array {
@@ -95,31 +93,31 @@ pub enum Plan {
     },
 }
 
-/// Type that an object reference is declared to lead to.
+/// Declared type of an object reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// `Object`.
     Object,
-    /// An interface, defined or only declared forward.
+    /// Interface, defined or only declared forward.
     Interface(DefId),
 }
 
-/// A construct the generator has no mapping for yet.
+/// Construct without a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotYet {
-    /// The construct, named as in IDL.
+    /// Construct, named as in IDL.
     pub what: &'static str,
-    /// Place at which it is used, if that is known more exactly than by the definition.
+    /// Place of its use, if known more precisely than the definition.
     pub at: Option<Span>,
 }
 
 impl NotYet {
-    /// A construct, used somewhere in a definition.
+    /// Returns a construct that is used somewhere in a definition.
     pub const fn new(what: &'static str) -> NotYet {
         NotYet { what, at: None }
     }
 
-    /// The same, used at a place.
+    /// Returns the construct with the place of its use.
     #[must_use]
     pub const fn at(self, place: Span) -> NotYet {
         NotYet { what: self.what, at: Some(place) }
@@ -127,7 +125,7 @@ impl NotYet {
 }
 
 impl Plan {
-    /// The plan for a type as it is used.
+    /// Returns the plan for a type at its use.
     pub fn of(model: &Model, ty: &Type) -> Result<Plan, NotYet> {
         Ok(match model.resolve(ty) {
             Type::Basic(basic) => Plan::Basic(*basic),
@@ -161,7 +159,7 @@ impl Plan {
                 }
                 DefKind::ValueType(_) | DefKind::ValueBox(_) => Plan::Value,
                 DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
-                // Until they have code of their own, whatever they are at least.
+                // Until components have code of their own, they are plain objects.
                 DefKind::Component(_) | DefKind::Home(_) => Plan::Reference(Target::Object),
                 _ => return Err(NotYet::new("this kind of definition as a type")),
             },
@@ -186,7 +184,7 @@ impl Plan {
         })
     }
 
-    /// The plan for a member of a struct, exception or union.
+    /// Returns the plan for a member of a struct, exception or union.
     pub fn of_field(model: &Model, field: &Field) -> Result<Plan, NotYet> {
         let plan = Plan::of(model, &field.ty).map_err(|not_yet| not_yet.at(field.span))?;
         Ok(match field.optional {
@@ -195,7 +193,7 @@ impl Plan {
         })
     }
 
-    /// The plan for a member of a valuetype: all of its state is sent.
+    /// Returns the plan for a member of a valuetype: all of its state is sent.
     pub fn of_state(model: &Model, field: &Field) -> Result<Plan, NotYet> {
         let plan = Plan::of_field(model, field)?;
         match plan.travels(model) {
@@ -204,13 +202,12 @@ impl Plan {
         }
     }
 
-    /// Whether values can be sent at all: not so where a local interface or a
-    /// native type is within.
+    /// Reports whether values can be marshalled: not if they contain a local interface or a native type.
     pub fn travels(&self, model: &Model) -> bool {
         travels(model, self, &mut Vec::new())
     }
 
-    /// Whether values have an order that Rust knows.
+    /// Reports whether values have an order in Rust.
     fn has_order(&self, model: &Model) -> bool {
         match self {
             Plan::Basic(basic) => {
@@ -226,8 +223,7 @@ impl Plan {
         }
     }
 
-    /// Whether `bool`, a number, a character or an enum: small enough to be
-    /// passed by value.
+    /// Reports whether it is a `bool`, a number, a character or an enum, which are passed by value.
     pub fn is_scalar(&self, model: &Model) -> bool {
         match self {
             Plan::Basic(_) | Plan::Fixed { .. } => true,
@@ -253,7 +249,7 @@ fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
                 DefKind::Union(body) => body.cases.iter().map(|case| &case.field).collect(),
                 _ => Vec::new(),
             };
-            // What has no plan is refused where it is declared.
+            // A type without a plan is rejected at its declaration.
             let mut plans = fields.iter().filter_map(|field| Plan::of(model, &field.ty).ok());
             plans.all(|plan| travels(model, &plan, seen))
         }
@@ -261,24 +257,23 @@ fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
     }
 }
 
-/// Whether a run of such values is one block in memory and on the wire.
+/// Reports whether a sequence of such values is one block in memory and on the wire.
 fn is_block(basic: Basic) -> bool {
     !matches!(basic, Basic::Int8 | Basic::Char | Basic::WChar | Basic::LongDouble)
 }
 
-/// The integer that a value of an enum is on the wire.
+/// Returns the integer type of an enum's values on the wire.
 pub fn enum_integer(body: &Enum) -> Basic {
     body.bit_bound.map_or(Basic::ULong, unsigned)
 }
 
-/// Whether a type code, which knows ordinals of 32 bits only, can tell what an
-/// enum is on the wire.
+/// Reports whether a type code, which only has 32-bit ordinals, can describe the enum's form on the wire.
 pub fn is_plain_enum(body: &Enum) -> bool {
     let mut all = body.enumerators.iter().zip(0..);
     enum_integer(body) == Basic::ULong && all.all(|(one, ordinal)| one.value == ordinal)
 }
 
-/// The smallest unsigned integer of at least so many bits.
+/// Returns the smallest unsigned integer of at least `bits` bits.
 pub fn unsigned(bits: u16) -> Basic {
     match bits {
         0..=8 => Basic::Octet,
@@ -288,7 +283,7 @@ pub fn unsigned(bits: u16) -> Basic {
     }
 }
 
-/// The integer that a bitset is on the wire.
+/// Returns the integer type of a bitset on the wire.
 pub fn bitset_integer(model: &Model, body: &BitSet) -> Basic {
     unsigned(model.all_bits(body).iter().map(|field| field.bits).sum())
 }

@@ -1,21 +1,22 @@
-//! Whether values may go from caller to servant within a process without being marshalled.
+//! Passing of values from caller to servant within a process without marshalling.
 
 use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 
 use super::Plan;
 
-/// Treatment of the values of a type in a call within the process.
+/// Passing of a type's values in a call within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passing {
-    /// Each can be marshalled, and comes out equal and apart from the original.
+    /// Values always pass: each can be marshalled, and arrives equal to the original and independent of it.
     Always,
-    /// Most can: a character, a bound, a reference with policies of its own is looked at first.
+    /// Values pass after a check of their characters, bounds, and references with their own policies.
     Checked,
-    /// Values are marshalled: shared where a message copies, or of a depth that only messages limit.
+    /// Values are marshalled: they may be shared where a message makes copies, or nest to a depth that only messages
+    /// limit.
     Never,
 }
 
-/// Returns how values with this plan pass.
+/// Returns the passing of values with this plan.
 pub(crate) fn passing(model: &Model, plan: &Plan) -> Passing {
     let mut open = Vec::new();
     Walk { model, open: &mut open }.plan(plan)
@@ -23,7 +24,7 @@ pub(crate) fn passing(model: &Model, plan: &Plan) -> Passing {
 
 struct Walk<'m, 'o> {
     model: &'m Model,
-    /// The definitions around: a type that holds itself is found by them.
+    /// Enclosing definitions, by which recursive types are detected.
     open: &'o mut Vec<DefId>,
 }
 

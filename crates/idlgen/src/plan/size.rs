@@ -4,21 +4,19 @@ use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model, Type};
 
 use super::{Plan, bitset_integer, enum_integer, unsigned};
 
-/// The bounds of an encoding.
+/// Bounds on the size of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// The least octets, padding not counted: a decoder that has fewer left
-    /// need not try.
+    /// Least number of octets, without padding: a decoder with fewer octets left need not try.
     pub min: u64,
-    /// The most octets including padding, from the worst place to start;
-    /// `None` when nothing bounds it.
+    /// Greatest number of octets, with padding, at the least favourable alignment; `None` if unbounded.
     pub max: Option<u64>,
-    /// Always the same octets but for padding: no text, no sequence, no
-    /// union, no reference, no character (whose size depends on the code set).
+    /// Whether the number of octets is constant except for padding: no text, sequence, union, reference or character
+    /// (whose size depends on the code set).
     pub fixed: bool,
 }
 
-/// The size of whatever follows a plan.
+/// Returns the size of values with this plan.
 pub fn size(model: &Model, plan: &Plan) -> Size {
     Measure { model, open: Vec::new() }.plan(plan)
 }
@@ -30,7 +28,7 @@ impl Size {
         Size { min, max: None, fixed: false }
     }
 
-    /// A primitive of so many octets, aligned to `align`.
+    /// Returns the size of a primitive of `octets` octets, aligned to `align`.
     const fn primitive(octets: u64, align: u64) -> Size {
         Size { min: octets, max: Some(octets + align - 1), fixed: true }
     }
@@ -66,7 +64,7 @@ impl Size {
 
 struct Measure<'m> {
     model: &'m Model,
-    /// Definitions being measured: meeting one again means recursion.
+    /// Definitions being measured, by which recursion is detected.
     open: Vec<DefId>,
 }
 
@@ -75,20 +73,20 @@ impl Measure<'_> {
         match plan {
             Plan::Basic(basic) => self.basic(*basic),
             Plan::Text { bound, .. } => {
-                // A count, then characters of at most four octets, then perhaps a zero.
-                // Some peers send an empty string as a bare count of zero.
+                // A count, then characters of at most four octets, then possibly a zero. Some peers send an empty
+                // string as a mere count of zero.
                 Size {
                     min: 4,
                     max: bound.map(|bound| 7 + 4 * (u64::from(bound) + 1)),
                     fixed: false,
                 }
             }
-            // Two digits in an octet, the sign in the place of a digit.
+            // Two digits per octet, with the sign in place of a digit.
             Plan::Fixed { digits, .. } => Size::primitive(u64::from(*digits) / 2 + 1, 1).variable(),
-            // A kind at least; of `null` there is one value, of no octets.
+            // At least a kind; the only value of `null` has no octets.
             Plan::Any | Plan::TypeCode => Size::unbounded(4),
             Plan::Named(id) => self.named(*id),
-            // Nil: an empty type id and no profile.
+            // A nil reference has an empty type id and no profile.
             Plan::Reference(_) => Size::unbounded(8),
             // Null, or an indirection.
             Plan::Value => Size::unbounded(4),
@@ -161,7 +159,7 @@ impl Measure<'_> {
                     .reduce(Size::or)
                     .unwrap_or(Size::NOTHING);
                 let head = self.ty(&body.discriminator);
-                // No member at all is possible where labels leave values free.
+                // Unions whose labels do not cover all values may have no member.
                 let size = head.then(members).variable();
                 Size { min: head.min, ..size }
             }

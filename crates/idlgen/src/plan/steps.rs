@@ -1,23 +1,23 @@
-//! Amount of code that reads a value.
+//! Estimate of the code size for reading a value.
 
 use oxorb_idl::model::{DefId, DefKind, Field, Model};
 
 use super::{Plan, size};
 
-/// The most steps that are worth a copy of their own wherever a value is read.
+/// Most steps to be inlined wherever a value is read.
 const WORTH_INLINING: usize = 24;
 
-/// Whether values of a definition are read where they belong, without a call that returns them in memory first, from where
-/// they have to be moved.
+/// Reports whether values of a definition are read directly into their destination, instead of by a function whose
+/// result has to be moved there.
 pub(crate) fn is_read_in_place(model: &Model, id: DefId) -> bool {
     let mut open = Vec::new();
     Steps { model, open: &mut open }.named(id) <= WORTH_INLINING
 }
 
-/// Counts what is read in place, down to what is a call anyway.
+/// Counter of the steps that are inlined, down to function calls.
 struct Steps<'m, 'o> {
     model: &'m Model,
-    /// Types that are being counted: a type that holds itself has no end.
+    /// Types being counted, by which recursion is detected.
     open: &'o mut Vec<DefId>,
 }
 
@@ -31,7 +31,7 @@ impl Steps<'_, '_> {
                 steps => steps,
             },
             Plan::Array { element, .. } | Plan::Optional(element) => 1 + self.plan(element),
-            // The elements are read by a function of their own.
+            // Elements are read by a separate function.
             _ => 1,
         }
     }

@@ -1,20 +1,20 @@
-//! Properties of the values of a type, found by looking at all its parts.
+//! Properties of a type's values, derived from all its parts.
 
 use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 
 use super::{Plan, Target};
 
-/// Properties of one definition's values.
+/// Properties of a definition's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traits {
-    /// Small and flat: scalars and structs of such, no array.
+    /// Whether the type is small and flat: scalars and structs of scalars, no array.
     pub copy: bool,
-    /// Equality is an equivalence: no float and no reference inside.
+    /// Whether equality is an equivalence relation: no float and no reference inside.
     pub eq: bool,
 }
 
 impl Traits {
-    /// The properties of a struct, union, exception or enum.
+    /// Returns the properties of a struct, union, exception or enum.
     pub fn of(model: &Model, id: DefId) -> Traits {
         let mut walk = Walk { model, seen: vec![id], traits: Traits { copy: true, eq: true } };
         walk.parts(id);

@@ -1,4 +1,4 @@
-//! Views that servants get of `@borrowed` parameters, whose parts lie in the message and in an arena.
+//! Views of `@borrowed` parameters for servants; their parts are in the message and in an arena.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,13 +6,13 @@ use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 
 use super::{Plan, Traits, calls};
 
-/// Whether all of a value can be read into a view.
+/// Reports whether a whole value can be read into a view.
 pub(crate) fn is_viewable(model: &Model, plan: &Plan) -> bool {
     let mut views = HashSet::new();
     add_views(model, plan, &mut views)
 }
 
-/// Whether reading a value takes memory unless it is borrowed.
+/// Reports whether reading a value allocates unless it is borrowed.
 pub(crate) fn is_copied(model: &Model, plan: &Plan) -> bool {
     match plan {
         Plan::Text { wide, .. } => *wide,
@@ -24,12 +24,12 @@ pub(crate) fn is_copied(model: &Model, plan: &Plan) -> bool {
     }
 }
 
-/// Whether the elements of a block are octets, which stay where they are.
+/// Reports whether the elements of a block are octets, which stay in place.
 pub(crate) fn is_octets(element: Basic) -> bool {
     matches!(element, Basic::Octet | Basic::UInt8)
 }
 
-/// Whether a definition has a view of its own, because its values own memory.
+/// Reports whether a definition has its own view, because its values own memory.
 pub(crate) fn has_view(model: &Model, id: DefId) -> bool {
     owns(model, id, &mut HashSet::new())
 }
@@ -50,7 +50,7 @@ fn owns_within(model: &Model, plan: &Plan, seen: &mut HashSet<DefId>) -> bool {
     }
 }
 
-/// Whether the view of a definition is `Copy`.
+/// Reports whether the view of a definition is `Copy`.
 pub(crate) fn view_is_copy(model: &Model, id: DefId) -> bool {
     copies(model, id, &mut HashSet::new())
 }
@@ -83,14 +83,14 @@ fn fields(model: &Model, id: DefId) -> Vec<&Field> {
     }
 }
 
-/// Returns the structs and unions among `reach` of which servants see views.
+/// Returns the structs and unions among `reach` that servants get views of.
 pub(crate) fn viewed(model: &Model, reach: &BTreeSet<DefId>) -> HashSet<DefId> {
     let mut views = HashSet::new();
     for id in reach {
         let DefKind::Interface(interface) = &model.def(*id).kind else {
             continue;
         };
-        // What has no plan is refused where it is declared.
+        // A type without a plan is rejected at its declaration.
         let calls = calls(model, interface).unwrap_or_default();
         for arg in calls.iter().flat_map(|call| &call.args) {
             if arg.borrowed {
@@ -101,7 +101,7 @@ pub(crate) fn viewed(model: &Model, reach: &BTreeSet<DefId>) -> HashSet<DefId> {
     views
 }
 
-/// Adds the definitions with views within a plan; false where something has none.
+/// Adds the definitions with views within a plan; returns false if some part has none.
 fn add_views(model: &Model, plan: &Plan, views: &mut HashSet<DefId>) -> bool {
     match plan {
         Plan::Basic(_) | Plan::Text { .. } | Plan::Fixed { .. } | Plan::Block { .. } => true,

@@ -1,10 +1,10 @@
-//! IDL names in Rust spelling. A name that is taken in its scope gets an underscore at its end besides.
+//! IDL names in Rust spelling. A name that is taken in its scope gets a trailing underscore, too.
 
-/// `UpperCamelCase`: types, traits, variants.
+/// Returns a name in `UpperCamelCase`: types, traits, variants.
 pub fn camel(name: &str) -> String {
     let mut out = String::new();
     for word in words(name) {
-        // Digits on both sides would run together: `v_1_2` and `v_12` stay apart.
+        // Adjacent digits would merge: `v_1_2` and `v_12` stay different.
         if out.ends_with(|c: char| c.is_ascii_digit())
             && word.starts_with(|c: char| c.is_ascii_digit())
         {
@@ -17,19 +17,18 @@ pub fn camel(name: &str) -> String {
     out
 }
 
-/// `snake_case`: fields, parameters, methods, modules.
+/// Returns a name in `snake_case`: fields, parameters, methods, modules.
 pub fn snake(name: &str) -> String {
     words(name).join("_").to_ascii_lowercase()
 }
 
-/// `SCREAMING_SNAKE_CASE`: constants.
+/// Returns a name in `SCREAMING_SNAKE_CASE`: constants.
 pub fn screaming(name: &str) -> String {
     words(name).join("_").to_ascii_uppercase()
 }
 
-/// The words of a name: cut at underscores, before a capital that follows a
-/// small letter or digit, and before the last capital of a run that a small
-/// letter follows (`getHTTPReply` is get, HTTP, Reply).
+/// Returns the words of a name: split at underscores, before a capital that follows a small letter or digit, and before
+/// the last capital of a run that a small letter follows (`getHTTPReply` is get, HTTP, Reply).
 fn words(name: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for part in name.split('_').filter(|part| !part.is_empty()) {
@@ -49,8 +48,7 @@ fn words(name: &str) -> Vec<&str> {
     if words.is_empty() { vec!["x"] } else { words }
 }
 
-/// The name as an identifier: keywords become raw, the few that cannot be raw
-/// get an underscore.
+/// Returns the name as an identifier: keywords become raw, the few that cannot be raw get an underscore.
 pub fn escape(name: &str) -> String {
     match name {
         "self" | "Self" | "super" | "crate" => format!("{name}_"),
@@ -59,7 +57,7 @@ pub fn escape(name: &str) -> String {
     }
 }
 
-/// Reserved words of the 2024 edition and all before it.
+/// Reserved words of the 2024 edition and all earlier ones.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",

@@ -8,46 +8,46 @@ use super::scope::Scope;
 use super::{Rust, types};
 use crate::plan::{Plan, size};
 
-/// Place of a value to write.
+/// Expression for a value to write.
 pub(super) enum Place {
-    /// An expression that is the value: `self.x`, a local.
+    /// Expression of the value's own type: `self.x`, a local.
     Owned(TokenStream),
-    /// A `&T`.
+    /// Expression of type `&T`.
     Behind(TokenStream),
-    /// A `&mut T`.
+    /// Expression of type `&mut T`.
     BehindMut(TokenStream),
-    /// An `in` parameter: scalars by value, `&str`, `&[T]`, `Option<&XRef>`, `&T`.
+    /// `in` parameter: scalars by value, `&str`, `&[T]`, `Option<&XRef>`, `&T`.
     Param(TokenStream),
 }
 
-/// Step of writing or reading, and whether it can fail.
+/// Step of writing or reading, with its fallibility.
 pub(super) enum Step {
-    /// An expression of type `CdrResult<T>`.
+    /// Expression of type `CdrResult<T>`.
     Fallible(TokenStream),
-    /// An expression of type `T`; it may contain `?`.
+    /// Expression of type `T`; may contain `?`.
     Plain(TokenStream),
 }
 
-/// The names of encoder and decoder in a piece of code.
+/// Names of encoder and decoder in a piece of code.
 pub(super) struct Vars {
     pub e: TokenStream,
     pub d: TokenStream,
-    /// Operations are called through functions that are not inlined.
+    /// Whether operations are called through functions that are not inlined.
     pub interpreted: bool,
 }
 
 impl Vars {
-    /// `e` and `d`, or with underscores where parameters have these names.
+    /// Returns `e` and `d`, with underscores if parameters have these names.
     pub(super) fn beside<'n>(taken: impl Iterator<Item = &'n str> + Clone) -> Vars {
         Vars { e: fresh("e", taken.clone()), d: fresh("d", taken), interpreted: false }
     }
 
-    /// Sets whether the code is of a definition that is interpreted.
+    /// Sets whether the code belongs to an interpreted definition.
     pub(super) fn interpreted(self, interpreted: bool) -> Vars {
         Vars { interpreted, ..self }
     }
 
-    /// An operation of the encoder with these arguments.
+    /// Returns an operation of the encoder with these arguments.
     fn writes(&self, scope: &Scope<'_>, method: TokenStream, args: TokenStream) -> TokenStream {
         let (e, r) = (&self.e, &scope.runtime);
         match self.interpreted {
@@ -56,7 +56,7 @@ impl Vars {
         }
     }
 
-    /// An operation of the decoder with these arguments.
+    /// Returns an operation of the decoder with these arguments.
     fn reads(&self, scope: &Scope<'_>, method: TokenStream, args: TokenStream) -> TokenStream {
         let (d, r) = (&self.d, &scope.runtime);
         match (self.interpreted, args.is_empty()) {
@@ -67,7 +67,7 @@ impl Vars {
     }
 }
 
-/// A local name that no parameter has.
+/// Returns a local name that no parameter has.
 pub(super) fn fresh<'n>(wish: &str, taken: impl Iterator<Item = &'n str>) -> TokenStream {
     let taken: Vec<_> = taken.collect();
     let mut name = wish.to_owned();
@@ -79,7 +79,7 @@ pub(super) fn fresh<'n>(wish: &str, taken: impl Iterator<Item = &'n str>) -> Tok
 }
 
 impl Place {
-    /// The value itself; scalars only.
+    /// Returns the value itself; scalars only.
     pub(super) fn value(&self) -> TokenStream {
         match self {
             Place::Owned(x) | Place::Param(x) => x.clone(),
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// A reference to it.
+    /// Returns a reference to the value.
     pub(super) fn borrow(&self) -> TokenStream {
         match self {
             Place::Owned(x) => quote!(&#x),
@@ -103,7 +103,7 @@ impl Place {
         }
     }
 
-    /// An `Option<&XRef>`.
+    /// Returns an `Option<&XRef>`.
     pub(super) fn option(&self) -> TokenStream {
         match self {
             Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) => quote!(#x.as_ref()),
@@ -113,7 +113,7 @@ impl Place {
 }
 
 impl Step {
-    /// Returns it as a value, failing the enclosing function.
+    /// Returns the step as a value, with an early return on failure.
     pub(super) fn tried(self) -> TokenStream {
         match self {
             Step::Fallible(x) => quote!(#x?),
@@ -121,7 +121,7 @@ impl Step {
         }
     }
 
-    /// Returns it as a result, the last expression of a function.
+    /// Returns the step as a result, the last expression of a function.
     pub(super) fn last(self) -> TokenStream {
         match self {
             Step::Fallible(x) => x,
@@ -130,7 +130,7 @@ impl Step {
     }
 }
 
-/// Writing steps as the body of a function that returns `CdrResult<()>`.
+/// Returns writing steps as the body of a function that returns `CdrResult<()>`.
 pub(super) fn sequence(steps: Vec<Step>) -> TokenStream {
     let mut steps = steps;
     match steps.pop() {
@@ -147,7 +147,7 @@ pub(super) fn sequence(steps: Vec<Step>) -> TokenStream {
     }
 }
 
-/// Writing steps as a closure.
+/// Returns writing steps as a closure.
 pub(super) fn writer(vars: &Vars, steps: Vec<Step>) -> TokenStream {
     let e = &vars.e;
     match steps.as_slice() {
@@ -160,7 +160,7 @@ pub(super) fn writer(vars: &Vars, steps: Vec<Step>) -> TokenStream {
     }
 }
 
-/// Reading steps as a closure that returns nothing, one value, or a tuple.
+/// Returns reading steps as a closure that returns nothing, one value, or a tuple.
 pub(super) fn reader(vars: &Vars, steps: Vec<Step>) -> TokenStream {
     let d = &vars.d;
     let body = gathered(steps);
@@ -208,7 +208,7 @@ impl Rust<'_> {
                 // In parentheses: an inout parameter is `*b`.
                 Step::Fallible(quote!(#e.decimal((#value).get(), #digits, #scale)))
             }
-            // By copy: an encoder may keep what it is lent, and this may be a temporary.
+            // By copy: an encoder may keep what is lent to it, and this may be a temporary.
             Plan::Named(_) if plan.is_scalar(self.model) => {
                 let value = match place {
                     Place::Param(x) => quote!(&#x),
@@ -280,7 +280,7 @@ impl Rust<'_> {
         Step::Fallible(vars.writes(scope, quote!(sequence), quote!(#items, #bound)))
     }
 
-    /// The body of a closure over `item`, a reference to one element.
+    /// Returns the body of a closure over `item`, a reference to one element.
     fn encode_item(&self, scope: &Scope<'_>, vars: &Vars, element: &Plan) -> TokenStream {
         match self.encode(scope, vars, element, &Place::Behind(quote!(item))) {
             Step::Fallible(x) => x,
@@ -409,7 +409,7 @@ impl Rust<'_> {
         }
     }
 
-    /// The element type of a sequence.
+    /// Returns the element type of a sequence.
     pub(super) fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
         match self.model.resolve(ty) {
             Type::Sequence(element, _) => element,
@@ -417,7 +417,7 @@ impl Rust<'_> {
         }
     }
 
-    /// The types of key and value of a map.
+    /// Returns the types of key and value of a map.
     fn entry<'t>(&'t self, ty: &'t Type) -> (&'t Type, &'t Type) {
         match self.model.resolve(ty) {
             Type::Map(key, value, _) => (key, value),
@@ -425,7 +425,7 @@ impl Rust<'_> {
         }
     }
 
-    /// An array type without its outermost dimension.
+    /// Returns an array type without its outermost dimension.
     pub(super) fn inner_array(&self, ty: &Type) -> Type {
         match self.model.resolve(ty) {
             Type::Array(element, lengths) if lengths.len() > 1 => {
@@ -437,9 +437,8 @@ impl Rust<'_> {
     }
 }
 
-/// Whether the Rust type alone says how to travel, so that its `Encode` and
-/// `Decode` do the right thing: not so for wide characters and text (spelled
-/// like narrow ones), and for bounds.
+/// Reports whether the Rust type alone decides the encoding, so that its `Encode` and `Decode` are correct: not for
+/// wide characters and text (which have the same Rust types as narrow ones), and not for bounds.
 pub(super) fn is_canonical(plan: &Plan) -> bool {
     match plan {
         Plan::Basic(basic) => *basic != Basic::WChar,
@@ -458,7 +457,7 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
     }
 }
 
-/// The fewest octets of one element.
+/// Returns the least number of octets of one element.
 pub(super) fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
     least_of(size(rust.model, plan).min)
 }
@@ -477,7 +476,7 @@ pub(super) fn limit(bound: Option<u32>) -> TokenStream {
     }
 }
 
-/// The codec method for text, and its bound as a further argument.
+/// Returns the codec method for text, and its bound as a further argument.
 pub(super) fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
     let method = match (wide, bound) {
         (false, None) => quote!(string),
@@ -489,7 +488,7 @@ pub(super) fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, Token
     (method, quote!(#(, #bound)*))
 }
 
-/// The codec method for one value of a basic type.
+/// Returns the codec method for one value of a basic type.
 pub(super) fn method(basic: Basic) -> TokenStream {
     match basic {
         Basic::Octet | Basic::UInt8 => quote!(octet),
@@ -509,7 +508,7 @@ pub(super) fn method(basic: Basic) -> TokenStream {
     }
 }
 
-/// The codec method for a run of values.
+/// Returns the codec method for a run of values.
 pub(super) fn block_method(basic: Basic) -> TokenStream {
     match basic {
         Basic::Octet | Basic::UInt8 => quote!(octets),

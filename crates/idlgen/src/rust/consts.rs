@@ -10,7 +10,7 @@ use super::{Rust, docs};
 use crate::plan::NotYet;
 
 impl Rust<'_> {
-    /// `const`.
+    /// Prints a `const`.
     pub(super) fn constant(
         &self,
         scope: &Scope<'_>,
@@ -22,7 +22,7 @@ impl Rust<'_> {
         let value = self.value(scope, &constant.ty, &constant.value)?;
         let ty = match self.model.resolve(&constant.ty) {
             Type::String(_) | Type::WString(_) => quote!(&str),
-            // A constant has as many digits as it is written with.
+            // A constant has as many digits as are written.
             Type::Fixed(..) => {
                 let r = &scope.runtime;
                 quote!(#r::Decimal)
@@ -35,7 +35,7 @@ impl Rust<'_> {
         })
     }
 
-    /// A value of type `ty` as an expression; also a pattern, floats apart.
+    /// Returns a value of type `ty` as an expression; also valid as a pattern, except for floats.
     pub(super) fn value(
         &self,
         scope: &Scope<'_>,
@@ -89,7 +89,7 @@ fn decimal(text: String) -> TokenStream {
     text.parse().expect("finite numbers print as Rust literals")
 }
 
-/// `-1.50` as -150 and 2.
+/// Returns `-1.50` as -150 and 2.
 fn unscaled(text: &str) -> (TokenStream, Literal) {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let scale = u8::try_from(fraction.len()).expect("at most 31 digits");
@@ -98,7 +98,7 @@ fn unscaled(text: &str) -> (TokenStream, Literal) {
     (number, Literal::u8_unsuffixed(scale))
 }
 
-/// The IEEE binary128 bits of a finite number, which represent it exactly.
+/// Returns the IEEE binary128 bits of a finite number, which represent it exactly.
 fn quadruple(number: f64) -> u128 {
     const DOUBLE_BIAS: i32 = 1023;
     const QUADRUPLE_BIAS: i32 = 16383;

@@ -1,4 +1,4 @@
-//! `Default` for structs all of whose members have a default.
+//! `Default` for structs whose members all have a default.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,13 @@ use super::types::ident;
 use crate::plan::NotYet;
 
 impl Rust<'_> {
-    /// Reports whether values of a struct have a default: whether nothing in them is of a native type.
+    /// Reports whether values of a struct have a default: no part is of a native type.
     pub(super) fn has_default(&self, id: DefId) -> bool {
         self.all_have_default(id, &mut HashSet::new())
     }
 
-    /// Whether all members of a struct, or the first one of a union, have a default; each definition is looked at once.
+    /// Reports whether all members of a struct, or the first one of a union, have a default; visits each definition
+    /// once.
     fn all_have_default(&self, id: DefId, seen: &mut HashSet<DefId>) -> bool {
         if !seen.insert(id) {
             return true;
@@ -41,8 +42,8 @@ impl Rust<'_> {
         }
     }
 
-    /// Members that have no `@default` are zero, empty, absent, nil, or the
-    /// first of their enumeration or union.
+    /// Prints `Default`: members without `@default` are zero, empty, absent, nil, or the first value of their
+    /// enumeration or union.
     pub(super) fn default_impl(&self, scope: &Scope<'_>, def: &Def) -> Result<TokenStream, NotYet> {
         let (default, name) = (scope.std("Default"), ident(&self.names.item(def.id).name));
         let members = self.default_members(scope, def)?;
@@ -53,7 +54,7 @@ impl Rust<'_> {
         })
     }
 
-    /// `{ x: 0, y: 7 }`.
+    /// Returns the members with their defaults: `{ x: 0, y: 7 }`.
     pub(super) fn default_members(
         &self,
         scope: &Scope<'_>,

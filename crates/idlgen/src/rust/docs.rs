@@ -1,10 +1,10 @@
-//! Doc comments: the IDL's own, and where the item comes from.
+//! Doc comments: the IDL's own comments, and the origin of the item.
 
 use oxorb_idl::model::{Annotation, Def, Value};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// The comment of a definition, then `IDL: kind scoped::name`.
+/// Returns the comment of a definition, then `IDL: kind scoped::name`.
 pub(super) fn item(doc: &str, kind: &str, def: &Def) -> TokenStream {
     let own = comment(doc);
     let origin = format!("IDL: `{kind} {}`.", def.scoped_name);
@@ -14,13 +14,13 @@ pub(super) fn item(doc: &str, kind: &str, def: &Def) -> TokenStream {
     lines(&format!("{own}\n\n{origin}"))
 }
 
-/// The comment of something that has no name to tell of, or `otherwise`.
+/// Returns the comment of an item without a scoped name, or `otherwise`.
 pub(super) fn or(doc: &str, otherwise: &str) -> TokenStream {
     let own = comment(doc);
     lines(if own.is_empty() { otherwise } else { &own })
 }
 
-/// The comment of a member, and what its annotations say of its values.
+/// Returns the comment of a member, and the constraints that its annotations state.
 pub(super) fn member(doc: &str, annotations: &[Annotation]) -> String {
     let mut notes = Vec::new();
     for one in annotations {
@@ -55,12 +55,12 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A first sentence, then the comment of the definition it is about.
+/// Returns a first sentence, then the comment of the definition that it concerns.
 pub(super) fn after(first: &str, doc: &str) -> TokenStream {
     lines(format!("{first}\n\n{}", comment(doc)).trim_end())
 }
 
-/// Each line a doc attribute of its own, so that it prints as `///`.
+/// Returns each line as a separate doc attribute, so that it prints as `///`.
 pub(super) fn lines(text: &str) -> TokenStream {
     text.lines()
         .map(|line| {
@@ -70,8 +70,7 @@ pub(super) fn lines(text: &str) -> TokenStream {
         .collect()
 }
 
-/// An IDL comment made harmless: rustdoc must not see links, HTML, or
-/// (by indentation or fences) Rust code to test.
+/// Sanitizes an IDL comment: rustdoc must not see links, HTML, or (by indentation or fences) Rust code to test.
 fn comment(doc: &str) -> String {
     let mut out = Vec::new();
     for line in doc.trim().lines() {
@@ -84,7 +83,7 @@ fn comment(doc: &str) -> String {
     out.join("\n")
 }
 
-/// Escapes what starts a link or a tag, but not within backquotes.
+/// Escapes the start of links and tags outside backquotes.
 fn escape(text: &str) -> String {
     let mut quoted = false;
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Imports of the generated modules: only what their items use.
+//! Imports of the generated modules, limited to names in use.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use quote::quote;
 use super::Rust;
 
 impl Rust<'_> {
-    /// The imports of a module with these items.
+    /// Returns the imports of a module with these items.
     pub(super) fn imports(&self, items: &TokenStream) -> TokenStream {
         let used = Used::by(items);
         let short = |name: &str| used.words.contains(name) && !self.names.shadows(name);
@@ -39,12 +39,11 @@ fn import(what: TokenStream) -> TokenStream {
     quote!(use #what;)
 }
 
-/// Names that a module's own items use, modules inside it apart.
+/// Names that a module's own items use, excluding inner modules.
 #[derive(Default)]
 struct Used {
     runtime: bool,
-    /// Methods of these traits, outside of their own implementations, where
-    /// they need no import.
+    /// Whether methods of this trait are used outside its implementations, where they need no import.
     decode: bool,
     encode: bool,
     words: HashSet<String>,
@@ -77,7 +76,7 @@ fn implements(item: &syn::Item, name: &str) -> bool {
     path.and_then(|path| path.segments.last()).is_some_and(|last| last.ident == name)
 }
 
-/// All identifiers, comments and literals apart.
+/// Collects all identifiers, excluding comments and literals.
 fn collect(tokens: TokenStream, words: &mut HashSet<String>) {
     for token in tokens {
         match token {

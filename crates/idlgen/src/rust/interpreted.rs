@@ -1,4 +1,4 @@
-//! Tables for the interpreter, where other types have code of their own.
+//! Tables for the interpreter, for types without compiled codecs.
 
 use oxorb_idl::model::{Def, DefKind, Union};
 use proc_macro2::{Literal, TokenStream};
@@ -12,7 +12,7 @@ use super::types::ident;
 use crate::plan::{NotYet, Plan, Size};
 
 impl Rust<'_> {
-    /// A struct of which every value has one layout: two tables, for any place it may stand in.
+    /// Prints a struct whose values all have one layout: two tables, for any alignment.
     pub(super) fn interpreted_fixed(
         &self,
         scope: &Scope<'_>,
@@ -41,7 +41,8 @@ impl Rust<'_> {
         Ok(quote!(#codec #blank))
     }
 
-    /// Any other struct: a table for each run of members that the interpreter knows, and single steps between.
+    /// Prints any other struct: a table for each run of members that the interpreter supports, with single steps
+    /// between.
     pub(super) fn interpreted_variable(
         &self,
         scope: &Scope<'_>,
@@ -71,7 +72,7 @@ impl Rust<'_> {
         Ok(quote!(#tables #whole #blank))
     }
 
-    /// A union with its steps already called and not inlined.
+    /// Prints a union, with its steps called and not inlined.
     pub(super) fn interpreted_union(
         &self,
         scope: &Scope<'_>,
@@ -103,7 +104,8 @@ impl Rust<'_> {
         Ok(quote!(#tables #whole #blank))
     }
 
-    /// Prints what makes a whole codec of [`Fixed`](oxorb_cdr::Fixed); `blank` gives a value for the interpreter to fill.
+    /// Prints the codec around an implementation of [`Fixed`](oxorb_cdr::Fixed); `blank` is a value for the interpreter
+    /// to fill.
     pub(super) fn fixed_codec(
         &self,
         scope: &Scope<'_>,
@@ -122,7 +124,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints what tables of other types need of a type with a codec of its own.
+    /// Prints the entry by which tables of other types call a type with its own codec.
     pub(super) fn called_whole(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         self.tables(
@@ -136,7 +138,7 @@ impl Rust<'_> {
         )
     }
 
-    /// The value of a union's case as the interpreter writes it; none in compiled code.
+    /// Returns the value of a union's case as the interpreter writes it; nothing in compiled code.
     pub(super) fn interpreted_part(
         &self,
         scope: &Scope<'_>,
@@ -193,7 +195,8 @@ impl Rust<'_> {
         })
     }
 
-    /// Whether a table may list such a member: its Rust type alone says how it travels, and the interpreter knows it.
+    /// Reports whether a table may list such a member: its Rust type alone decides the encoding, and the interpreter
+    /// supports it.
     fn is_part(&self, plan: &Plan) -> bool {
         match plan {
             Plan::Named(id) => self.interpreted.contains(id),

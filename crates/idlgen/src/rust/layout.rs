@@ -1,7 +1,6 @@
-//! Blank lines between items, which the formatter leaves out.
+//! Blank lines between items, which the formatter omits.
 
-/// Puts a blank line before each item that follows another one of its level
-/// and is not just the next of a run of one-liners.
+/// Inserts a blank line before each item that follows another of its level, except within a run of one-liners.
 pub(super) fn air(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut before: Option<&str> = None;
@@ -23,7 +22,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Whether a blank line belongs between two lines of the same level.
+/// Reports whether a blank line belongs between two lines of the same level.
 fn parts(before: &str, line: &str) -> bool {
     let starts = |what: &[&str]| what.iter().any(|start| line.starts_with(start));
     let attributed = starts(&["///", "#["]);

@@ -1,4 +1,4 @@
-//! The Rust back end: prints plans as Rust items.
+//! Rust back end: prints plans as Rust items.
 
 mod bits;
 pub mod case;
@@ -37,7 +37,7 @@ use crate::reach::reachable;
 use names::Names;
 use scope::Scope;
 
-/// Lints that generated code may trip and its owner could do nothing about.
+/// Lints that generated code may trigger and that its users could not fix.
 const ALLOWED: &[&str] = &[
     "dead_code",
     "missing_docs",
@@ -50,19 +50,19 @@ const ALLOWED: &[&str] = &[
     "clippy::pedantic",
 ];
 
-/// A definition that has no mapping yet.
+/// Definition without a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unmapped {
-    /// The definition that uses the construct.
+    /// Definition that uses the construct.
     pub def: DefId,
-    /// The construct.
+    /// Unsupported construct.
     pub what: NotYet,
 }
 
-/// The text of one Rust file for a model.
+/// Returns the text of one Rust file for a model.
 ///
-/// `name` is that of the file, without ending. `runtime` is the path of the
-/// module that generated code may name. The text starts with `header`.
+/// `name` is that of the file, without extension. `runtime` is the path of the module that generated code may refer to.
+/// The text starts with `header`.
 pub(crate) fn generate(
     model: &Model,
     name: &str,
@@ -130,35 +130,35 @@ pub(crate) fn generate(
 struct Rust<'m> {
     model: &'m Model,
     names: Names,
-    /// Definitions to generate, by the scope they stand in.
+    /// Definitions to generate, by enclosing scope.
     children: HashMap<Option<DefId>, Vec<DefId>>,
     /// Definitions that the interpreter marshals.
     interpreted: HashSet<DefId>,
-    /// The interfaces that valuetypes support, with their bases.
+    /// Interfaces that valuetypes support, with their bases.
     supported: HashSet<DefId>,
-    /// Interfaces with servants that answer later.
+    /// Interfaces with servants that reply later.
     amh: HashSet<DefId>,
     /// Interfaces with servants that belong to one thread.
     confined: HashSet<DefId>,
-    /// Structs and unions of which servants see views.
+    /// Structs and unions that servants get views of.
     views: HashSet<DefId>,
     /// Oneway operations whose servants return a result, by interface and name.
     fallible: HashSet<(DefId, String)>,
-    /// The reply handlers of interfaces that have some.
+    /// Reply handlers of interfaces, if any.
     handlers: Handlers,
-    /// `Messaging::ExceptionHolder`, if there is one.
+    /// Definition of `Messaging::ExceptionHolder`, if present.
     exception_holder: Option<DefId>,
     runtime: syn::Path,
     operation_lookup: OperationLookup,
-    /// Definitions with executors, where those are wanted: then the module `Components` is the run time's.
+    /// Definitions with executors, if requested: the module `Components` is then that of the run time.
     executors: Option<&'m Executors>,
 }
 
 type Printed = Result<TokenStream, Unmapped>;
 
 impl<'m> Rust<'m> {
-    /// The file: the modules of the IDL, and one more for what stands outside
-    /// of any, so that there is one place for attributes and imports.
+    /// Prints the file: the modules of the IDL, and one more for definitions outside any module, as a single place for
+    /// attributes and imports.
     fn file(&self) -> Printed {
         let allow = allow();
         let scope = self.scope(None);
@@ -185,7 +185,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// The module with the hash of all interfaces.
+    /// Prints the module with the hash of all interfaces.
     fn interfaces(&self) -> Option<TokenStream> {
         let hash = format!("{:016x}", self.executors?.hash);
         let name = types::ident(self.names.interfaces());
@@ -199,7 +199,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// The items for one definition.
+    /// Prints the items for one definition.
     fn def(&self, scope: &Scope<'_>, def: &'m Def) -> Result<Vec<TokenStream>, Unmapped> {
         let fail = |what| Unmapped { def: def.id, what };
         let mut items = match &def.kind {
@@ -227,8 +227,7 @@ impl<'m> Rust<'m> {
             DefKind::BitMask(body) => self.bitmask(scope, def, body),
             DefKind::BitSet(body) => self.bitset(scope, def, body),
             DefKind::Native => vec![self.native(scope, def)],
-            // Only instances of template modules exist; of components and what
-            // belongs to them no code is made yet.
+            // Template modules exist only as instances; no code is generated yet for components and their parts.
             DefKind::TemplateModule(_)
             | DefKind::Component(_)
             | DefKind::Connector(_)
@@ -247,7 +246,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// `module`.
+    /// Prints a `module`.
     fn module(&self, def: &'m Def) -> Printed {
         let name = types::ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "module", def);
@@ -260,7 +259,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// The module beside a type that holds what belongs to it; none if empty.
+    /// Prints the module next to a type for its auxiliary items; nothing if it would be empty.
     fn inner_module(
         &self,
         def: &'m Def,
@@ -290,21 +289,21 @@ impl<'m> Rust<'m> {
         Ok(quote!(#imports #items))
     }
 
-    /// The definition in the IDL that one was made for.
+    /// Returns the definition in the IDL for which another one was made.
     fn written(&self, id: DefId) -> DefId {
         let mut handlers = self.handlers.iter();
         handlers.find(|(_, handler)| **handler == id).map_or(id, |(of, _)| *of)
     }
 
-    /// Returns what stands directly in a scope, in the order of the IDL.
+    /// Returns the definitions directly in a scope, in the order of the IDL.
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
         let ids = self.children.get(&parent).into_iter().flatten();
         ids.map(|id| self.model.def(*id))
     }
 }
 
-/// The attributes of a module at file scope. Not inner ones: the text is
-/// `include!`d, where these are not allowed.
+/// Returns the attributes of a module at file scope. Not inner ones: the text is `include!`d, where these are not
+/// allowed.
 fn allow() -> TokenStream {
     let lints = ALLOWED
         .iter()
@@ -312,7 +311,7 @@ fn allow() -> TokenStream {
     quote!(#[allow(#(#lints),*)] #[rustfmt::skip])
 }
 
-/// Whether a definition is a Rust type of its own with values.
+/// Reports whether a definition becomes a Rust type with values.
 fn is_typed(kind: &DefKind) -> bool {
     matches!(
         kind,
@@ -327,7 +326,7 @@ fn is_typed(kind: &DefKind) -> bool {
     ) || matches!(kind, DefKind::ForwardInterface(kind) if *kind == InterfaceKind::Unconstrained)
 }
 
-/// Whether an interface has stubs and skeletons.
+/// Reports whether an interface has stubs and skeletons.
 fn is_remote(interface: &Interface) -> bool {
     interface.kind != InterfaceKind::Local
 }

@@ -1,10 +1,8 @@
 //! Rust names of the definitions.
 //!
-//! Rules, in order: IDL definitions keep their (respelled) names; what the
-//! mapping adds beside them (`AccountRef`, module `account`, `WithdrawError`)
-//! comes second; whoever comes later and finds its name taken in the same Rust
-//! scope gets a trailing underscore. Within a scope, order is that of the IDL,
-//! so names change only where the IDL changes.
+//! Rules, in order: IDL definitions keep their (respelled) names; names added by the mapping (`AccountRef`, module
+//! `account`, `WithdrawError`) come second; a later name that is taken in its Rust scope gets a trailing underscore.
+//! Within a scope, the order is that of the IDL, so that names change only where the IDL changes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -31,94 +29,94 @@ pub(super) struct Names {
     interfaces: String,
 }
 
-/// The names of one definition.
+/// Names of one definition.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ItemNames {
-    /// The type, trait, constant or module.
+    /// Name of the type, trait, constant or module.
     pub name: String,
-    /// Interfaces: the reference type (`AccountRef`).
+    /// Reference type of an interface (`AccountRef`).
     pub reference: String,
-    /// The module for what belongs to it (`account`).
+    /// Module for auxiliary items (`account`).
     pub inner: String,
-    /// Interfaces: the module of operation descriptors inside `inner`.
+    /// Module of an interface's operation descriptors inside `inner`.
     pub op: String,
-    /// Interfaces: the module of upcall functions inside `inner`.
+    /// Module of an interface's upcall functions inside `inner`.
     pub serve: String,
-    /// Valuetypes: the trait of the operations (`PersonOperations`).
+    /// Trait of a valuetype's operations (`PersonOperations`).
     pub operations: String,
-    /// Valuetypes: the trait of the factories (`PersonFactory`).
+    /// Trait of a valuetype's factories (`PersonFactory`).
     pub factory: String,
-    /// Interfaces and valuetypes: inside `inner`, who implements the trait.
+    /// Type inside `inner` that detects implementers of an interface's or valuetype's trait.
     pub behaviour: String,
-    /// Interfaces with servants that answer later: their trait (`AmhAccount`), and what goes with it inside `inner`.
+    /// Trait of an interface for servants that reply later (`AmhAccount`), and of its auxiliary items inside `inner`.
     pub later: String,
     /// Counterpart of `serve`.
     pub serve_later: String,
-    /// The untyped servant inside `inner`.
+    /// Untyped servant inside `inner`.
     pub skeleton_later: String,
-    /// Interfaces with servants that belong to one thread: their trait (`AccountConfined`), and what goes with it inside
-    /// `inner`.
+    /// Trait of an interface for servants that belong to one thread (`AccountConfined`), and of its auxiliary items
+    /// inside `inner`.
     pub confined: String,
     /// Counterpart of `serve`.
     pub serve_confined: String,
-    /// The untyped servant inside `inner`.
+    /// Untyped servant inside `inner`.
     pub skeleton_confined: String,
-    /// Structs and unions that servants see views of: the view (`BookingView`).
+    /// View of a struct or union for servants (`BookingView`).
     pub view: String,
-    /// Components and homes: the executor's trait (`GpsExecutor`).
+    /// Trait of the executor of a component or home (`GpsExecutor`).
     pub executor: String,
-    /// Components, homes and consumers, inside `inner`: the servant around the executor.
+    /// Servant around the executor of a component, home or consumer, inside `inner`.
     pub adapter: String,
-    /// Components, inside `inner`: the ports, and what the executor sees of them in each phase.
+    /// Ports of a component, and the executor's view of them in each phase, inside `inner`.
     pub ports: String,
     /// Names like `ports`, one for each phase.
     pub phases: [String; 3],
 }
 
-/// The names made from one operation or half an attribute.
+/// Names made from one operation or half an attribute.
 #[derive(Debug, Clone)]
 pub(super) struct MethodNames {
-    /// The method itself.
+    /// Name of the method itself.
     pub method: String,
-    /// The descriptor in `op`.
+    /// Descriptor in `op`.
     pub descriptor: String,
-    /// The error enum in the interface's module; `None` without `raises`.
+    /// Error enum in the interface's module; `None` without `raises`.
     pub error: Option<String>,
-    /// Type that answers it later, in the interface's module; `None` where nothing does.
+    /// Answer type for a later reply, in the interface's module; `None` if not requested.
     pub answer: Option<String>,
 }
 
-/// A method of a reference type.
+/// Method of a reference type.
 #[derive(Debug, Clone)]
 pub(super) struct Inherent {
-    /// The interface that declares it.
+    /// Interface that declares it.
     pub owner: DefId,
-    /// Index among its calls.
+    /// Index among the interface's calls.
     pub index: usize,
     pub method: String,
     pub method_async: String,
-    /// The one that hands the answer to a reply handler, where that is wanted.
+    /// Method that passes the answer to a reply handler, if requested.
     pub sendc: Option<String>,
 }
 
-/// The names a union needs beyond its variants.
+/// Names of a union in addition to its variants.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnionNames {
-    /// The variant for values that no label names, if there are such.
+    /// Variant for values that no label names, if there are any.
     pub other: String,
-    /// Per case, then for `other`: the label type in the inner module.
+    /// Label type in the inner module, for each case and then for `other`.
     pub labels: Vec<String>,
-    /// Per case, then for `other`: the constructor.
+    /// Constructor, for each case and then for `other`.
     pub constructors: Vec<String>,
 }
 
-/// Definitions that get more names than others.
+/// Definitions with additional names.
 pub(super) struct Asked<'a> {
-    /// Interfaces with servants that answer later.
+    /// Interfaces with servants that reply later.
     pub(super) amh: &'a HashSet<DefId>,
     /// Interfaces with servants that belong to one thread.
     pub(super) confined: &'a HashSet<DefId>,
-    /// Structs and unions of which servants see views.
+    /// Structs and unions that servants get views of.
     pub(super) views: &'a HashSet<DefId>,
 }
 
@@ -145,7 +143,7 @@ impl Names {
         for id in reach {
             names.inside(model, *id)?;
         }
-        // Last: whoever asks for more finds all else under the same names.
+        // Last, so that requests for more leave all other names unchanged.
         for id in reach.iter().filter(|id| asked.amh.contains(id)) {
             names.later(model, *id)?;
         }
@@ -168,7 +166,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Names for executors.
+    /// Chooses names for executors.
     fn executor(&mut self, model: &Model, id: DefId, executors: &Executors) {
         let def = model.def(id);
         let component = executors.component(&def.scoped_name).is_some();
@@ -193,22 +191,22 @@ impl Names {
         &self.items[&id]
     }
 
-    /// Names of fields, variants or enumerators, in order.
+    /// Returns the names of fields, variants or enumerators, in order.
     pub(super) fn parts(&self, id: DefId) -> &[String] {
         &self.parts[&id]
     }
 
-    /// Names for the own calls of an interface or valuetype, in the order of [`calls`] or [`value_calls`].
+    /// Returns names for the own calls of an interface or valuetype, in the order of [`calls`] or [`value_calls`].
     pub(super) fn methods(&self, id: DefId) -> &[MethodNames] {
         &self.methods[&id]
     }
 
-    /// Names for the factories of a valuetype, in the order of [`factory_calls`].
+    /// Returns names for the factories of a valuetype, in the order of [`factory_calls`].
     pub(super) fn factories(&self, id: DefId) -> &[MethodNames] {
         &self.factories[&id]
     }
 
-    /// All methods of the reference type, own ones first.
+    /// Returns all methods of the reference type, own ones first.
     pub(super) fn inherent(&self, id: DefId) -> &[Inherent] {
         &self.inherent[&id]
     }
@@ -217,22 +215,22 @@ impl Names {
         &self.labels[&id]
     }
 
-    /// Whether some scope of this file gives `name` another meaning.
+    /// Reports whether some scope of this file gives `name` another meaning.
     pub(super) fn shadows(&self, name: &str) -> bool {
         self.everywhere.contains(name)
     }
 
-    /// The module for definitions outside of any IDL module.
+    /// Returns the module for definitions outside any IDL module.
     pub(super) fn file_scope(&self) -> &str {
         &self.file_scope
     }
 
-    /// The module with the hash of all interfaces, where executors are wanted.
+    /// Returns the module with the hash of all interfaces, if executors are requested.
     pub(super) fn interfaces(&self) -> &str {
         &self.interfaces
     }
 
-    /// The Rust module that stands for an IDL scope, as segments from the file.
+    /// Returns the Rust module for an IDL scope, as segments from the file.
     pub(super) fn module(&self, model: &Model, scope: Option<DefId>) -> Vec<&str> {
         let Some(id) = scope else {
             return vec![&self.file_scope];
@@ -310,7 +308,7 @@ impl Names {
             }
             DefKind::ValueType(value) => {
                 let fields = value.state.iter().map(|one| snake(&one.field.name));
-                // Whatever the state is called, there may be a base before it.
+                // A member must not have the name of the field for the base.
                 self.parts.insert(id, distinct(fields.chain(["base".to_owned()])));
                 let fail = |not_yet| (id, not_yet);
                 let own = value_calls(model, value).map_err(fail)?;
@@ -360,7 +358,7 @@ impl Names {
         Ok(())
     }
 
-    /// Names for servants that answer later.
+    /// Chooses names for servants that reply later.
     fn later(&mut self, model: &Model, id: DefId) -> Result<(), (DefId, NotYet)> {
         let def = model.def(id);
         let DefKind::Interface(interface) = &def.kind else {
@@ -381,7 +379,7 @@ impl Names {
         Ok(())
     }
 
-    /// Names for servants that belong to one thread.
+    /// Chooses names for servants that belong to one thread.
     fn confined(&mut self, model: &Model, id: DefId) {
         let def = model.def(id);
         let confined = self.claim(def.parent, camel(&def.name) + "Confined");
@@ -391,7 +389,7 @@ impl Names {
         (item.confined, item.serve_confined, item.skeleton_confined) = (confined, serve, skeleton);
     }
 
-    /// Names of trait methods: operations first, attributes give way.
+    /// Returns names of trait methods: operations take precedence over attributes.
     fn own_methods(&mut self, id: DefId, own: &[Call<'_>]) -> Vec<MethodNames> {
         let (mut methods, mut descriptors) = (HashSet::new(), HashSet::new());
         let mut names: Vec<Option<MethodNames>> = vec![None; own.len()];
@@ -413,8 +411,7 @@ impl Names {
         names.into_iter().flatten().collect()
     }
 
-    /// Names of reference methods: as in the traits, unless two traits or an
-    /// `_async` twin collide.
+    /// Returns names of reference methods: as in the traits, unless two traits or an `_async` twin collide.
     fn inherited(
         &mut self,
         model: &Model,
@@ -441,7 +438,7 @@ impl Names {
         for one in &mut all {
             one.method = claim(&mut taken, std::mem::take(&mut one.method));
         }
-        // Methods that gave way once give way again.
+        // Methods that were renamed once are renamed first again.
         for gave_way in [false, true] {
             let some = all.iter_mut().filter(|one| one.method.ends_with('_') == gave_way);
             for one in some {
@@ -463,7 +460,7 @@ impl Names {
     }
 }
 
-/// Takes `wish`, escaped, or with as many underscores as it needs to be new.
+/// Reserves `wish`, escaped, with as many underscores as make it unique.
 fn claim(taken: &mut HashSet<String>, wish: String) -> String {
     let mut name = escape(wish.trim_start_matches("r#"));
     while !taken.insert(name.clone()) {
@@ -472,7 +469,7 @@ fn claim(taken: &mut HashSet<String>, wish: String) -> String {
     name
 }
 
-/// A file name with everything that no identifier may hold replaced.
+/// Returns a file name with all characters replaced that identifiers cannot have.
 fn identifier(file: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = file.chars().map(fits).collect();
@@ -482,7 +479,7 @@ fn identifier(file: &str) -> String {
     }
 }
 
-/// Makes names that live together differ.
+/// Makes the names of one scope distinct.
 pub(super) fn distinct(wishes: impl Iterator<Item = String>) -> Vec<String> {
     let mut taken = HashSet::new();
     wishes.map(|wish| claim(&mut taken, wish)).collect()

@@ -1,4 +1,4 @@
-//! Whether a value passes to a servant of the same process as it is: what the types leave open, as Rust expressions.
+//! Conditions, as Rust expressions, under which a value passes unmarshalled to a servant of the same process.
 
 use oxorb_idl::model::{Basic, Def};
 use proc_macro2::{Literal, TokenStream, TokenTree};
@@ -14,7 +14,7 @@ use crate::plan::{Passing, Plan, passing};
 impl Rust<'_> {
     /// Returns the condition under which one value passes; `None`: it always does.
     ///
-    /// For plans that pass at all.
+    /// For plans whose values can pass.
     pub(super) fn passes(
         &self,
         scope: &Scope<'_>,
@@ -86,7 +86,7 @@ impl Rust<'_> {
         })
     }
 
-    /// The condition for `item`, a reference to one element.
+    /// Returns the condition for `item`, a reference to one element.
     fn item_passes(
         &self,
         scope: &Scope<'_>,
@@ -112,7 +112,7 @@ impl Rust<'_> {
         })
     }
 
-    /// Returns the trait implementation for a definition, if whether its values pass depends on them.
+    /// Returns the trait implementation for a definition, if the passing of its values depends on them.
     pub(super) fn passes_impl(
         &self,
         scope: &Scope<'_>,
@@ -134,7 +134,7 @@ impl Rust<'_> {
     }
 }
 
-/// Several conditions as one.
+/// Combines several conditions into one.
 pub(super) fn all_of(conditions: impl Iterator<Item = TokenStream>) -> TokenStream {
     let conditions: Vec<_> = conditions.collect();
     match conditions.as_slice() {
@@ -149,7 +149,7 @@ fn within(items: &TokenStream, bound: Option<u32>) -> Option<TokenStream> {
     Some(quote!(#items.len() <= #bound))
 }
 
-/// A parameter of a closure or function: without its name if the body does not use it.
+/// Returns a parameter of a closure or function: unnamed if the body does not use it.
 pub(super) fn parameter(name: TokenStream, body: &TokenStream) -> TokenStream {
     match mentions(body, &name.to_string()) {
         true => name,

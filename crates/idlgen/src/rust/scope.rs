@@ -1,4 +1,4 @@
-//! Place at which an item is printed, and the names of the rest from there.
+//! Module in which an item is printed, and the paths of names from there.
 
 use oxorb_idl::model::DefId;
 use proc_macro2::TokenStream;
@@ -10,15 +10,14 @@ use super::types::ident;
 /// Rust module of the generated file.
 pub(super) struct Scope<'r> {
     module: Vec<&'r str>,
-    /// The runtime module.
+    /// Path of the runtime module.
     pub runtime: TokenStream,
-    /// `SystemException` as it is written here.
+    /// Path of `SystemException`.
     pub system_exception: TokenStream,
     shadowed: Vec<&'static str>,
 }
 
-/// Names of the standard library that generated signatures use: imported, or
-/// in the prelude.
+/// Names of the standard library that generated signatures use: imported, or in the prelude.
 const PRELUDE: &[(&str, &str)] = &[
     ("Arc", "::std::sync::Arc"),
     ("Cow", "::std::borrow::Cow"),
@@ -32,11 +31,11 @@ const PRELUDE: &[(&str, &str)] = &[
     ("Vec", "::std::vec::Vec"),
 ];
 
-/// The Rust module of `Components`.
+/// Rust module of `Components`.
 const COMPONENTS: &str = "components";
 
 impl Rust<'_> {
-    /// Whether a definition is one of the module `Components` that the run time brings along.
+    /// Reports whether a definition is in the module `Components` that the run time provides.
     pub(super) fn is_external(&self, id: DefId) -> bool {
         let def = self.model.def(id);
         self.executors.is_some()
@@ -44,7 +43,7 @@ impl Rust<'_> {
             && def.scoped_name.split("::").next() == Some("Components")
     }
 
-    /// The module that stands for an IDL scope.
+    /// Returns the module for an IDL scope.
     pub(super) fn scope(&self, scope: Option<DefId>) -> Scope<'_> {
         self.scope_at(self.names.module(self.model, scope))
     }
@@ -60,14 +59,14 @@ impl Rust<'_> {
         Scope { module, runtime, system_exception, shadowed: shadowed.collect() }
     }
 
-    /// A module inside this one that the mapping adds.
+    /// Returns a module inside this one that the mapping adds.
     pub(super) fn nested<'r>(&'r self, scope: &Scope<'r>, name: &'r str) -> Scope<'r> {
         let mut module = scope.module.clone();
         module.push(name);
         self.scope_at(module)
     }
 
-    /// `name`, which stands in the module of `owner`, seen from `scope`.
+    /// Returns the path of `name` in the module of `owner`, seen from `scope`.
     pub(super) fn path(&self, scope: &Scope<'_>, owner: Option<DefId>, name: &str) -> TokenStream {
         let target = self.names.module(self.model, owner);
         if let (true, Some(owner)) = (target.first() == Some(&COMPONENTS), owner)
@@ -87,19 +86,19 @@ impl Rust<'_> {
         quote!(#(#ups)* #(#downs)* #name)
     }
 
-    /// The type, trait or constant of a definition, seen from `scope`.
+    /// Returns the type, trait or constant of a definition, seen from `scope`.
     pub(super) fn named(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         self.path(scope, self.model.def(id).parent, &self.names.item(id).name)
     }
 
-    /// The reference type of an interface, seen from `scope`.
+    /// Returns the reference type of an interface, seen from `scope`.
     pub(super) fn reference(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         self.path(scope, self.model.def(id).parent, &self.names.item(id).reference)
     }
 }
 
 impl Scope<'_> {
-    /// A name of the standard library, in full where a definition of the file shadows it.
+    /// Returns a name of the standard library, in full if a definition of the file shadows it.
     pub(super) fn std(&self, name: &str) -> TokenStream {
         let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("one of the table");
         let text = if self.shadowed.contains(&name) { full } else { name };

@@ -18,7 +18,7 @@ pub(super) struct Field<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// `struct`.
+    /// Prints a `struct`.
     pub(super) fn structure(
         &self,
         scope: &Scope<'_>,
@@ -39,7 +39,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// `exception`: a struct that knows its id and is an error.
+    /// Prints an `exception`: a struct with a repository id that is an error.
     pub(super) fn exception(
         &self,
         scope: &Scope<'_>,
@@ -51,7 +51,7 @@ impl<'m> Rust<'m> {
         let name = ident(&self.names.item(def.id).name);
         let id = &def.repository_id;
         let (r, scoped_name) = (&scope.runtime, &def.scoped_name);
-        // What a local interface leads to may have nothing to show.
+        // Objects of local interfaces may have no text form.
         let shown = fields.iter().filter(|_| self.travels(def.id));
         let shown = shown.map(|field| {
             let (member, value) = (&field.declared.name, &field.name);
@@ -95,7 +95,7 @@ impl<'m> Rust<'m> {
         fields.collect()
     }
 
-    /// A struct as the struct it inherits from.
+    /// Prints the conversion of a struct to its base struct.
     fn base_part(&self, scope: &Scope<'_>, def: &Def, base: DefId) -> TokenStream {
         let name = ident(&self.names.item(def.id).name);
         let (from, target) = (scope.std("From"), self.named(scope, base));
@@ -134,14 +134,14 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The derives of a struct, exception or union, and what stands for one that cannot be derived.
+    /// Returns the derives of a struct, exception or union, and replacements for those that cannot be derived.
     pub(super) fn derives(&self, id: DefId) -> (TokenStream, TokenStream) {
         if self.travels(id) {
-            // What is raised shows itself as a sentence.
+            // Exceptions print as a sentence.
             let debug = !matches!(self.model.def(id).kind, DefKind::Exception(_));
             return (derives(Traits::of(self.model, id), debug), TokenStream::new());
         }
-        // What a local interface leads to can be shared and nothing else.
+        // Objects of local interfaces can only be shared.
         if matches!(self.model.def(id).kind, DefKind::Exception(_)) {
             return (quote!(#[derive(Clone)]), TokenStream::new());
         }
@@ -157,12 +157,12 @@ impl<'m> Rust<'m> {
         (quote!(#[derive(Clone)]), debug)
     }
 
-    /// Whether values of a struct, exception or union can be sent.
+    /// Reports whether values of a struct, exception or union can be marshalled.
     pub(super) fn travels(&self, id: DefId) -> bool {
         Plan::Named(id).travels(self.model)
     }
 
-    /// `Encode` and `Decode`, through `Fixed` where every value has one layout.
+    /// Prints `Encode` and `Decode`, through `Fixed` if every value has one layout.
     fn field_codec(
         &self,
         scope: &Scope<'_>,
@@ -229,7 +229,7 @@ impl<'m> Rust<'m> {
         self.codec(scope, def, write, read.last(), whole)
     }
 
-    /// The two trait implementations around given bodies.
+    /// Prints the two trait implementations around given bodies.
     pub(super) fn codec(
         &self,
         scope: &Scope<'_>,
@@ -258,13 +258,13 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// The most octets, as a constant of the generated code; none if they are too many to provide for.
+/// Returns the greatest number of octets, as a constant of the generated code; none if it is too large to reserve.
 pub(super) fn max_size(whole: Size) -> Option<Literal> {
     let max = whole.max.and_then(|max| u32::try_from(max).ok());
     max.map(Literal::u32_unsuffixed)
 }
 
-/// The derives that hold for a struct or union with these properties.
+/// Returns the derives for a struct or union with these properties.
 fn derives(traits: Traits, debug: bool) -> TokenStream {
     let copy = traits.copy.then(|| quote!(, Copy));
     let eq = traits.eq.then(|| quote!(, Eq, Hash));

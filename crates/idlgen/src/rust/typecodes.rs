@@ -1,5 +1,4 @@
-//! Type codes of the types at run time, each made when it is
-//! first asked for.
+//! Type codes of types at run time, each made on first use.
 
 use std::collections::BTreeSet;
 
@@ -15,17 +14,17 @@ use super::types::ident;
 use super::{Rust, is_remote};
 use crate::plan::{bitset_integer, enum_integer, is_plain_enum, unsigned};
 
-/// Making one type code.
+/// State of making one type code.
 struct Spelling {
-    /// Types that contain each other, the one being made among them. Asking
-    /// them for their type codes would never end, so they are spelled out.
+    /// Types that contain each other, including the one being made. Calling their type-code functions would recurse
+    /// endlessly, so they are spelled out.
     cycle: BTreeSet<DefId>,
-    /// Types already spelled out: named from then on.
+    /// Types already spelled out; from then on they are referred to by name.
     spelled: BTreeSet<DefId>,
 }
 
 impl Rust<'_> {
-    /// `impl Typed` for the Rust type of a definition.
+    /// Prints `impl Typed` for the Rust type of a definition.
     pub(super) fn typed(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let item = self.names.item(def.id);
         let name = match &def.kind {
@@ -40,7 +39,7 @@ impl Rust<'_> {
         }
     }
 
-    /// The function in the module beside a typedef, which is no type of its own.
+    /// Prints the function in the module next to a typedef, which is no type of its own.
     pub(super) fn alias_type_code(&self, def: &Def) -> TokenStream {
         let scope = self.scope(Some(def.id));
         let (r, body) = (&scope.runtime, self.lazy(&scope, def));
@@ -50,7 +49,7 @@ impl Rust<'_> {
         }
     }
 
-    /// The type code of a type as it is used outside type codes, as an expression.
+    /// Returns the type code of a type outside type codes, as an expression.
     pub(super) fn used_type_code(&self, scope: &Scope<'_>, ty: &Type) -> TokenStream {
         let mut spelling = Spelling { cycle: BTreeSet::new(), spelled: BTreeSet::new() };
         self.type_code(scope, ty, &mut spelling)
@@ -66,7 +65,7 @@ impl Rust<'_> {
         }
     }
 
-    /// A type as it is used, as an expression.
+    /// Returns the type code of a type at its use, as an expression.
     fn type_code(&self, scope: &Scope<'_>, ty: &Type, spelling: &mut Spelling) -> TokenStream {
         let r = &scope.runtime;
         let tc = quote!(#r::TypeCode);
@@ -121,7 +120,7 @@ impl Rust<'_> {
         }
     }
 
-    /// A definition within the type code of another one.
+    /// Returns a definition within the type code of another one.
     fn mention(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
         let (r, def) = (&scope.runtime, self.model.def(id));
         let is_alias = matches!(def.kind, DefKind::Typedef(_));
@@ -152,7 +151,7 @@ impl Rust<'_> {
         quote!(<#ty as #r::Typed>::type_code())
     }
 
-    /// A definition spelled out.
+    /// Returns a definition spelled out.
     fn spell(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
         spelling.spelled.insert(id);
         let (r, def) = (&scope.runtime, self.model.def(id));
@@ -172,7 +171,7 @@ impl Rust<'_> {
                 let members = self.cases(scope, body, spelling);
                 quote!(#tc::union(#id, #name, #discriminator, [#(#members),*]))
             }
-            // Type codes know no such enums.
+            // Type codes cannot describe such enums.
             DefKind::Enum(body) if !is_plain_enum(body) => {
                 let integer = constant(enum_integer(body));
                 quote!(#tc::alias(#id, #name, #tc::#integer))
@@ -272,7 +271,7 @@ impl Rust<'_> {
         let mut members = Vec::new();
         for case in &body.cases {
             let labels = case.labels.iter().map(|value| {
-                // As the octet it is on the wire.
+                // As the octet on the wire.
                 let mask = if is_int8 { 0xFF } else { -1 };
                 let value = Literal::i128_unsuffixed(self.label_number(value) & mask);
                 quote!(#label::Value(#value))
@@ -287,7 +286,7 @@ impl Rust<'_> {
         members
     }
 
-    /// A label as type codes have it.
+    /// Returns a label in the form of type codes.
     fn label_number(&self, label: &Value) -> i128 {
         match label {
             Value::Integer(number) => *number,
@@ -303,8 +302,7 @@ impl Rust<'_> {
         }
     }
 
-    /// The types that contain each other with this one; none if it does not
-    /// contain itself.
+    /// Returns the types that contain each other with this one; empty if it does not contain itself.
     fn cycle(&self, id: DefId) -> BTreeSet<DefId> {
         let below = self.below(id);
         if !below.contains(&id) {
@@ -313,7 +311,7 @@ impl Rust<'_> {
         below.into_iter().filter(|other| self.below(*other).contains(&id)).collect()
     }
 
-    /// Every type that a type is made of.
+    /// Returns every type that a type contains.
     fn below(&self, id: DefId) -> BTreeSet<DefId> {
         let (mut found, mut todo) = (BTreeSet::new(), Vec::new());
         self.parts_of(id, &mut todo);
@@ -346,7 +344,7 @@ impl Rust<'_> {
     }
 }
 
-/// The definitions a type names.
+/// Collects the definitions that a type names.
 fn names(ty: &Type, parts: &mut Vec<DefId>) {
     match ty {
         Type::Named(id) => parts.push(*id),
@@ -367,7 +365,7 @@ fn interface_code(tc: &TokenStream, kind: InterfaceKind, id: &str, name: &str) -
     }
 }
 
-/// The constant of a basic type's code.
+/// Returns the constant of a basic type's type code.
 fn constant(basic: Basic) -> TokenStream {
     match basic {
         Basic::Octet | Basic::Int8 | Basic::UInt8 => quote!(OCTET),

@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::{Rust, docs};
 use crate::plan::{NotYet, Plan, Target};
 
-/// A name, raw if need be, as a token.
+/// Returns a name as a token, raw if necessary.
 pub(super) fn ident(name: &str) -> Ident {
     match name.strip_prefix("r#") {
         Some(keyword) => Ident::new_raw(keyword, Span::call_site()),
@@ -16,7 +16,7 @@ pub(super) fn ident(name: &str) -> Ident {
     }
 }
 
-/// The Rust type of a basic type.
+/// Returns the Rust type of a basic type.
 pub(super) fn basic(scope: &Scope<'_>, basic: Basic) -> TokenStream {
     let runtime = &scope.runtime;
     match basic {
@@ -37,7 +37,7 @@ pub(super) fn basic(scope: &Scope<'_>, basic: Basic) -> TokenStream {
 }
 
 impl Rust<'_> {
-    /// The owned Rust type, typedef names kept.
+    /// Returns the owned Rust type; keeps typedef names.
     pub(super) fn ty(&self, scope: &Scope<'_>, ty: &Type) -> TokenStream {
         match ty {
             Type::Basic(one) => basic(scope, *one),
@@ -101,12 +101,12 @@ impl Rust<'_> {
                 let r = &scope.runtime;
                 quote!(#r::Link<#r::ValueBase>)
             }
-            // The rest is refused when the plan is made.
+            // Other types are rejected when the plan is made.
             _ => self.nilable(scope, Target::Object),
         }
     }
 
-    /// The reference type a target is reached through.
+    /// Returns the reference type for a target.
     pub(super) fn target(&self, scope: &Scope<'_>, target: Target) -> TokenStream {
         let runtime = &scope.runtime;
         match target {
@@ -115,13 +115,13 @@ impl Rust<'_> {
         }
     }
 
-    /// An object with a local interface, never nil.
+    /// Returns the type of an object with a local interface, never nil.
     fn local(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         let (arc, interface) = (scope.std("Arc"), self.named(scope, id));
         quote!(#arc<dyn #interface>)
     }
 
-    /// The type of a member.
+    /// Returns the type of a member.
     pub(super) fn field_ty(&self, scope: &Scope<'_>, field: &Field) -> TokenStream {
         let ty = self.ty(scope, &field.ty);
         match field.optional {
@@ -138,8 +138,8 @@ impl Rust<'_> {
         quote!(#option<#reference>)
     }
 
-    /// The type of an `in` parameter: scalars by value, the rest borrowed.
-    /// `life` is a lifetime to name, if the result borrows from the arguments.
+    /// Returns the type of an `in` parameter: scalars by value, the rest borrowed. `life` is a lifetime to name, if the
+    /// result borrows from the arguments.
     pub(super) fn borrowed(
         &self,
         scope: &Scope<'_>,
@@ -180,7 +180,7 @@ impl Rust<'_> {
         }
     }
 
-    /// `native`: whatever the two sides of a local call agree on.
+    /// Prints a `native` type: any type that both sides of a local call agree on.
     pub(super) fn native(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let name = ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "native", def);
@@ -191,7 +191,7 @@ impl Rust<'_> {
         }
     }
 
-    /// `typedef`.
+    /// Prints a `typedef`.
     pub(super) fn alias(
         &self,
         scope: &Scope<'_>,

@@ -1,9 +1,8 @@
-//! Unions: a Rust enum whose variants know their labels.
+//! Unions: a Rust enum whose variants determine their labels.
 //!
-//! A case with one label is a variant with the value. Where the label is not
-//! implied by the variant (several labels, `default`, or values that no label
-//! names) the variant carries it too, in a type that holds only labels that
-//! belong there: a value that contradicts its label cannot be built.
+//! A case with one label is a variant with the value. If the variant does not imply the label (several labels,
+//! `default`, or values that no label names), it also contains the label, in a type that holds only labels of the
+//! variant: a value that contradicts its label cannot be built.
 
 use oxorb_idl::model::{Case, Def, DefKind, Field, Type, Union, Value};
 use proc_macro2::{Ident, TokenStream};
@@ -19,10 +18,10 @@ use crate::plan::{NotYet, Plan, size};
 /// Variant, ready to print.
 struct Variant<'m> {
     name: Ident,
-    /// Name of the label type, where the variant carries its label.
+    /// Name of the label type, if the variant contains its label.
     label: Option<Ident>,
     constructor: Ident,
-    /// The value; none for labels that no case names.
+    /// Value of the variant; none for labels that no case names.
     value: Option<(&'m Field, Plan)>,
     labels: &'m [Value],
     takes_rest: bool,
@@ -30,7 +29,7 @@ struct Variant<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// `union`.
+    /// Prints a `union`.
     pub(super) fn union(
         &self,
         scope: &Scope<'_>,
@@ -47,7 +46,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// The view of a union, if servants see one.
+    /// Prints the view of a union, if servants get one.
     fn union_view(
         &self,
         scope: &Scope<'_>,
@@ -136,7 +135,7 @@ impl<'m> Rust<'m> {
         Ok(variants)
     }
 
-    /// Returns what selects a case, and the name of its member.
+    /// Returns the labels of a case, and the name of its member.
     fn case_text(&self, case: &Case) -> String {
         let labels = case.labels.iter().map(|label| format!("`case {}`", self.label_text(label)));
         let default = case.is_default.then(|| "`default`".to_owned());
@@ -144,7 +143,7 @@ impl<'m> Rust<'m> {
         format!("{}: `{}`.", all.join(", "), case.field.name)
     }
 
-    /// A label as IDL would write it.
+    /// Returns a label in IDL notation.
     fn label_text(&self, label: &Value) -> String {
         match label {
             Value::Integer(number) => number.to_string(),
@@ -159,7 +158,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Whether some value of the discriminator selects no case.
+    /// Reports whether some value of the discriminator selects no case.
     fn leaves_rest(&self, body: &Union) -> bool {
         if body.cases.iter().any(|case| case.is_default) {
             return false;
@@ -171,7 +170,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Counts the values of a discriminator type, if labels could name them all.
+    /// Returns the number of values of a discriminator type, if labels could name them all.
     fn values(&self, ty: &Type) -> Option<usize> {
         use oxorb_idl::model::Basic;
         match self.model.resolve(ty) {
@@ -211,7 +210,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// `discriminant`, and constructors for variants that carry a label.
+    /// Prints `discriminant`, and constructors for variants that contain a label.
     fn union_methods(
         &self,
         scope: &Scope<'_>,
@@ -289,7 +288,7 @@ impl<'m> Rust<'m> {
                 .map(|(field, plan)| self.decode(scope, &vars, &field.ty, plan).tried());
             let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
             let carried: Vec<_> = label.chain(read).collect();
-            // Each arm is a result: a value put together once and wrapped later would be moved in pieces.
+            // Each arm is a result: a value that is built once and wrapped later would be moved in pieces.
             let read = quote!(Ok(Self::#name(#(#carried),*)));
             let bindings = variant.label.iter().map(|_| quote!(_));
             let bindings = bindings.chain(variant.value.iter().map(|_| quote!(value)));
@@ -322,7 +321,7 @@ impl<'m> Rust<'m> {
         Ok(codec)
     }
 
-    /// Whether a union passes to a servant of the same process as it is.
+    /// Prints the condition under which a union passes unmarshalled to a servant of the same process.
     fn union_passes(
         &self,
         scope: &Scope<'_>,
@@ -357,7 +356,7 @@ impl<'m> Rust<'m> {
         labels.iter().map(|label| self.value(scope, &body.discriminator, label)).collect()
     }
 
-    /// The label types, for the module beside the union; empty for other definitions.
+    /// Prints the label types, for the module next to the union; nothing for other definitions.
     pub(super) fn union_labels(&self, _: &Scope<'_>, def: &'m Def) -> Result<TokenStream, NotYet> {
         let DefKind::Union(body) = &def.kind else {
             return Ok(TokenStream::new());
@@ -417,7 +416,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// The least value of the discriminator that no label names.
+    /// Returns the least value of the discriminator that no label names.
     fn unnamed(&self, body: &Union) -> Value {
         let named = |value: &Value| body.cases.iter().any(|case| case.labels.contains(value));
         let candidates: Box<dyn Iterator<Item = Value>> = match self

@@ -1,4 +1,4 @@
-//! Valuetypes: structs for the state, and what tells the runtime about them.
+//! Valuetypes: structs for the state, and their descriptions for the runtime.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ struct Member<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// `valuetype` and `eventtype`.
+    /// Prints a `valuetype` or `eventtype`.
     pub(super) fn valuetype(
         &self,
         scope: &Scope<'_>,
@@ -50,7 +50,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// `valuetype Name content;`
+    /// Prints a `valuetype Name content;`.
     pub(super) fn boxed(
         &self,
         scope: &Scope<'_>,
@@ -86,7 +86,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// An abstract interface may be a value, too.
+    /// Prints the value side of an abstract interface.
     pub(super) fn abstract_interface(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).reference));
         let (id, factories) = (&def.repository_id, self.factories(scope, def.id));
@@ -98,7 +98,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Whether a definition is an abstract interface.
+    /// Reports whether a definition is an abstract interface.
     pub(super) fn is_abstract(&self, id: DefId) -> bool {
         match &self.model.def(id).kind {
             DefKind::Interface(interface) => interface.kind == InterfaceKind::Abstract,
@@ -107,14 +107,14 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The base that a valuetype inherits state from.
+    /// Returns the base from which a valuetype inherits state.
     pub(super) fn state_base(&self, value: &ValueType) -> Option<DefId> {
         value.bases.first().copied().filter(|base| {
             matches!(&self.model.def(*base).kind, DefKind::ValueType(base) if base.kind != ValueKind::Abstract)
         })
     }
 
-    /// The struct of the state, and how it travels.
+    /// Prints the struct of the state, and its codec.
     fn state(
         &self,
         scope: &Scope<'_>,
@@ -243,7 +243,7 @@ impl<'m> Rust<'m> {
         members.collect()
     }
 
-    /// Prints what IDL says about a valuetype, and who makes its values.
+    /// Prints the description of a valuetype, and the factories of its values.
     fn value_info(&self, scope: &Scope<'_>, def: &Def, value: &ValueType) -> TokenStream {
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
         let (id, factories) = (&def.repository_id, self.factories(scope, def.id));
@@ -280,7 +280,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The types with a state whose values may stand where `id` is declared.
+    /// Returns the types with state whose values are allowed where `id` is declared.
     fn factories(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         let r = &scope.runtime;
         let known = self.children.values().flatten().copied().collect::<BTreeSet<_>>();
@@ -300,7 +300,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// All valuetypes and abstract interfaces that a value of a type may stand for, itself apart.
+    /// Returns all valuetypes and abstract interfaces that a value of a type may be used as, except the type itself.
     pub(super) fn value_bases(&self, id: DefId) -> BTreeSet<DefId> {
         let mut found = BTreeSet::new();
         let mut todo = vec![id];
@@ -315,7 +315,7 @@ impl<'m> Rust<'m> {
         found
     }
 
-    /// The interfaces a valuetype names in `supports`, and their bases.
+    /// Returns the interfaces that a valuetype names in `supports`, and their bases.
     pub(super) fn supported(&self, value: &ValueType) -> BTreeSet<DefId> {
         let mut found = BTreeSet::new();
         for id in &value.supports {
@@ -328,7 +328,7 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// Rust has no members that only the implementation of a type sees, wherever that stands.
+/// Returns the docs of a private member, which Rust cannot restrict to the implementation of its type.
 fn docs_of_private(doc: &str) -> String {
     format!("{doc}\n\nPrivate in IDL: for the implementation of the type only.").trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Views: structs and unions as servants see them in `@borrowed` parameters.
+//! Views: structs and unions for servants in `@borrowed` parameters.
 
 use oxorb_idl::model::{Def, Type};
 use proc_macro2::TokenStream;
@@ -12,7 +12,7 @@ use super::{Rust, docs};
 use crate::plan::{Plan, Traits, has_view, is_octets, view_is_copy};
 
 impl<'m> Rust<'m> {
-    /// The type of a value within a view.
+    /// Returns the type of a value within a view.
     pub(super) fn view_ty(
         &self,
         scope: &Scope<'_>,
@@ -48,13 +48,13 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The path of a view.
+    /// Returns the path of a view.
     fn view(&self, scope: &Scope<'_>, id: oxorb_idl::model::DefId) -> TokenStream {
         let parent = self.model.def(id).parent;
         self.path(scope, parent, &self.names.item(id).view)
     }
 
-    /// The type of a `@borrowed` parameter.
+    /// Returns the type of a `@borrowed` parameter.
     pub(super) fn view_parameter(
         &self,
         scope: &Scope<'_>,
@@ -76,7 +76,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Reads one value of a view, with an arena by the name `arena`.
+    /// Returns the code that reads one value of a view, with an arena named `arena`.
     pub(super) fn decode_view(
         &self,
         scope: &Scope<'_>,
@@ -129,7 +129,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The owned value of a part of a view.
+    /// Returns the owned value of a part of a view.
     pub(super) fn owned(&self, plan: &Plan, place: &TokenStream) -> TokenStream {
         match plan {
             Plan::Text { .. } => quote!(#place.into()),
@@ -159,7 +159,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The view of a struct, if servants see one.
+    /// Prints the view of a struct, if servants get one.
     pub(super) fn struct_view(
         &self,
         scope: &Scope<'_>,
@@ -196,7 +196,7 @@ impl<'m> Rust<'m> {
         Some(self.view_items(scope, def, &body, &read, &owned))
     }
 
-    /// A view around its declaration and the bodies that read it and make the value of it.
+    /// Prints a view: its declaration, and the functions that read it and convert it to an owned value.
     pub(super) fn view_items(
         &self,
         scope: &Scope<'_>,

@@ -1,11 +1,11 @@
-//! The build-script API: what it reads, what it says, what it refuses.
+//! API for build scripts: input, messages, and rejected requests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use oxorb_idlgen::{Builder, Error, Generated, Marshalling};
 
-/// A folder of IDL files that ends with the test.
+/// Folder of IDL files, removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-/// The only file that was generated.
+/// Returns the only generated file.
 #[track_caller]
 fn only(generated: &Generated) -> (&Path, &str) {
     let mut files = generated.files.iter();
@@ -47,7 +47,7 @@ fn only(generated: &Generated) -> (&Path, &str) {
 #[track_caller]
 fn refused(builder: &Builder) -> String {
     let error = builder.generate().expect_err("is refused");
-    // What a build script prints when `main` returns the error.
+    // Output of a build script whose `main` returns the error.
     assert_eq!(format!("{error:?}"), format!("\n{error}"));
     error.to_string()
 }
@@ -69,10 +69,10 @@ fn includes_and_macros() {
     let generated = builder.generate().unwrap();
     let (path, text) = only(&generated);
     assert_eq!(path, folder.file("out/a.rs"));
-    // Of an included file: what is needed, and no more.
+    // Only the needed definitions of an included file.
     assert!(text.contains("pub struct T"), "{text}");
     assert!(!text.contains("Unused"), "{text}");
-    // No trace of where the file lies.
+    // No trace of the file's location.
     assert!(!text.contains(folder.0.to_str().unwrap()), "{text}");
     let sources = |generated: &Generated| -> Vec<_> {
         let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
@@ -180,7 +180,7 @@ fn components_become_what_clients_see() {
     );
 }
 
-/// Types and interfaces, of which some are interpreted.
+/// Types and interfaces, some of them interpreted.
 const MIXED: &str = "module m {
   struct Common { string text; };
   struct Rare { long x; string why; };
@@ -192,7 +192,7 @@ const MIXED: &str = "module m {
 };
 ";
 
-/// Which of the structs of `MIXED` are interpreted.
+/// Returns the structs of `MIXED` that are interpreted.
 fn interpreted_structs(builder: Builder) -> Vec<&'static str> {
     let generated = builder.generate().expect("compiles");
     let (_, text) = only(&generated);
@@ -208,7 +208,7 @@ fn marshalling_is_chosen_for_a_file_an_interface_or_a_type() {
     assert_eq!(interpreted_structs(builder()), ["Slow"]);
     let all = builder().marshalling(Marshalling::Interpreted);
     assert_eq!(interpreted_structs(all), ["Common", "Rare", "Loose", "Slow"]);
-    // What only an interpreted interface uses goes with it.
+    // Types that only an interpreted interface uses are interpreted, too.
     let admin = builder().interpret("m::Admin");
     assert_eq!(interpreted_structs(admin), ["Rare", "Slow"]);
     let module = builder().interpret("m");
@@ -293,7 +293,7 @@ fn operations_of_values_that_change_them() {
     let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
     let plain = text(&builder);
     assert!(plain.contains("fn spend(&self, some: i32)") && plain.contains("fn fill(&mut self)"));
-    // Also where the file goes by way of the IDL that it is equivalent to.
+    // Also if the file is compiled from its equivalent IDL.
     assert!(plain.contains("fn again(&self)") && plain.contains("fn louder(&mut self)"));
     let marked = text(&builder.clone().mutating("Purse::spend"));
     assert!(marked.contains("fn spend(&mut self, some: i32)"));
@@ -313,7 +313,7 @@ fn oneways_whose_servants_may_fail() {
     let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
     let plain = text(&builder);
     assert!(plain.contains("fn check(&self) -> Result<(), SystemException>;"));
-    // What it inherits is as its base says.
+    // For inherited operations, the base decides.
     for silent in ["fn line(&self, text: &str);", "fn ping(&self);"] {
         assert!(plain.contains(silent), "{silent}");
     }
@@ -354,7 +354,7 @@ fn a_file_with_components_keeps_what_its_annotations_ask_for() {
     assert!(text.contains("pub trait AmhTill"));
 }
 
-/// What `@rt` says gets into a program only where the build asks for it.
+/// `@rt` data is in a program only if the build requests it.
 #[test]
 fn rt_infos_are_left_out_unless_asked_for() {
     let idl = "module nav { interface Sensor {
@@ -374,6 +374,6 @@ fn rt_infos_are_left_out_unless_asked_for() {
     assert!(with.contains(sample), "{with}");
     assert!(with.contains(r#"("nav::Sensor::_get_rate", &[("wcet", "1 ms")]),"#), "{with}");
     assert!(!with.contains("reset\", &["), "{with}");
-    // All else is the same.
+    // Everything else is unchanged.
     assert!(with.starts_with(&without));
 }

@@ -1,4 +1,4 @@
-//! Rust from IDL, a module for each subject.
+//! Rust from IDL: a module for each subject.
 
 mod builder;
 mod plan;

@@ -1,4 +1,4 @@
-//! The marshal plan: how values travel, and how many octets they take.
+//! Marshal plan: transfer of values, and their sizes in octets.
 
 use oxorb_idl::model::{Basic, Def, DefKind, Model};
 use oxorb_idl::source::{Memory, SourceMap};
@@ -55,14 +55,14 @@ fn sizes_bound_every_encoding() {
         DefKind::Typedef(_) => size(&model, &alias(&model, name)),
         _ => size(&model, &Plan::Named(def(&model, name).id)),
     };
-    // Each member may need its alignment less one before it.
+    // Each member may need its alignment less one as padding.
     assert_eq!(of("Hop"), Size { min: 7, max: Some(1 + 7 + 3), fixed: true });
     assert_eq!(of("Hops"), Size { min: 21, max: Some(33), fixed: true });
     assert_eq!(of("Colour"), Size { min: 4, max: Some(7), fixed: true });
     assert_eq!(of("Few"), Size { min: 4, max: Some(7 + 110), fixed: false });
     assert_eq!(of("Many"), Size { min: 4, max: None, fixed: false });
     assert_eq!(of("Code"), Size { min: 4, max: Some(7 + 24), fixed: false });
-    // The label alone, if it selects nothing; the largest case at most.
+    // Only the label, if it selects nothing; at most the largest case.
     assert_eq!(of("Choice"), Size { min: 1, max: Some(1 + 15), fixed: false });
     assert_eq!(of("Tree"), Size { min: 4, max: None, fixed: false });
 }
@@ -118,7 +118,7 @@ fn borrowed_are_in_parameters_whose_values_have_views() {
     for yes in ["Words p", "S p", "Tree p", "wstring p"] {
         assert_eq!(of(&format!("@borrowed in {yes}")), Ok(true), "{yes}");
     }
-    // What needs no memory anyway, and what says that it is not.
+    // Types that need no memory anyway, and one that is not annotated.
     for no in [
         "@borrowed in string p",
         "@borrowed in B p",

@@ -1,4 +1,4 @@
-//! Sizes of requests and replies, worked out from the IDL.
+//! Sizes of requests and replies, computed from the IDL.
 
 use oxorb_idl::{Options, compile};
 use oxorb_idlgen::{Bounds, sizes};

@@ -1,4 +1,4 @@
-//! Types without name.
+//! Unnamed types.
 
 use oxorb::TypeCode;
 
@@ -50,7 +50,7 @@ impl FixedDef for Object {
 }
 
 impl Object {
-    /// Elements of a sequence or array, and how many.
+    /// Returns the element type of a sequence or array, and the number of elements.
     fn elements(&self) -> oxorb::Result<(EntryId, u32)> {
         match self.kind() {
             Kind::Sequence(element, count) | Kind::Array(element, count) => Ok((*element, *count)),

@@ -1,4 +1,4 @@
-//! Operations of everything that has a name.
+//! Operations of all named entries.
 
 use oxorb::Any;
 

@@ -1,4 +1,4 @@
-//! Descriptions: all about an entry in one struct.
+//! Descriptions: all properties of an entry in one struct.
 
 use oxorb::Any;
 
@@ -7,7 +7,7 @@ use crate::corba::*;
 use crate::{Entry, EntryId, Kind, Member, Named, Parameter};
 
 impl Object {
-    /// The description of an entry that its kind has.
+    /// Returns the description of an entry, according to its kind.
     pub(super) fn description(&self, id: EntryId) -> oxorb::Result<Any> {
         let entry = self.repository().entry(id);
         let named = entry.named.as_ref().ok_or(NO_SUCH)?;
@@ -57,7 +57,7 @@ impl Object {
         })
     }
 
-    /// Repository id; empty for the repository itself.
+    /// Returns the repository id; empty for the repository itself.
     pub(super) fn id_of(&self, id: EntryId) -> String {
         self.repository().entry(id).repository_id().to_owned()
     }

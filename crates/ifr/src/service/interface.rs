@@ -76,7 +76,7 @@ impl InterfaceAttrExtension for Object {
 }
 
 impl Object {
-    /// All operations, inherited ones after its own.
+    /// Returns all operations, inherited ones after the interface's own.
     pub(super) fn operations(&self) -> oxorb::Result<Vec<OperationDescription>> {
         let repository = self.repository();
         let ids = repository.contents(self.id, DefinitionKind::DkOperation, false);
@@ -86,7 +86,7 @@ impl Object {
         described.collect()
     }
 
-    /// All attributes with their exceptions, inherited ones after its own.
+    /// Returns all attributes with their exceptions, inherited ones after the interface's own.
     pub(super) fn ext_attributes(&self) -> oxorb::Result<Vec<ExtAttributeDescription>> {
         let repository = self.repository();
         let ids = repository.contents(self.id, DefinitionKind::DkAttribute, false);
@@ -96,7 +96,7 @@ impl Object {
         described.collect()
     }
 
-    /// All attributes, inherited ones after its own.
+    /// Returns all attributes, inherited ones after the interface's own.
     pub(super) fn attributes(&self) -> Vec<AttributeDescription> {
         let repository = self.repository();
         let ids = repository.contents(self.id, DefinitionKind::DkAttribute, false);

@@ -1,4 +1,4 @@
-//! The repository as CORBA objects: one servant for each entry, which knows no more than which entry it is.
+//! The repository as CORBA objects: one servant for each entry, which only stores the id of its entry.
 
 mod anonymous;
 mod contained;
@@ -23,18 +23,18 @@ use crate::corba::*;
 use crate::{EntryId, Error, INITIAL_NAME, Kind, Repository};
 use read_only::ReadOnly;
 
-/// The POA that the objects live in. It is persistent: given the same port, references outlive the process.
+/// Name of the POA of the objects. It is persistent: given the same port, references outlive the process.
 pub const POA_NAME: &str = "InterfaceRepository";
 
-/// A repository as CORBA objects: until the ORB is shut down, even if this is dropped.
+/// Repository served as CORBA objects until the ORB is shut down, even if this is dropped.
 pub struct Served {
     poa: Poa,
     root: RepositoryRef,
-    /// The objects there are, by their keys. Held while they are exchanged.
+    /// Active objects by key. Locked while they are exchanged.
     active: Mutex<HashMap<String, Active>>,
 }
 
-/// The object of one entry, whatever becomes of that.
+/// Object of one entry, which outlives changes of the entry.
 struct Active {
     kind: DefinitionKind,
     servant: Arc<ReadOnly>,
@@ -46,7 +46,7 @@ struct Active {
 /// of this ORB, too.
 ///
 /// # Errors
-/// [`Error::Poa`], when the ORB serves a repository already, or was shut down.
+/// [`Error::Poa`] if the ORB already serves a repository, or was shut down.
 pub fn serve(orb: &Orb, repository: Repository) -> Result<Served, Error> {
     let policies = Policies {
         lifespan: Lifespan::Persistent,
@@ -65,19 +65,19 @@ pub fn serve(orb: &Orb, repository: Repository) -> Result<Served, Error> {
 }
 
 impl Served {
-    /// The repository's own object.
+    /// Returns the reference of the repository object.
     pub fn reference(&self) -> &RepositoryRef {
         &self.root
     }
 
-    /// Serves another repository in the place of the one there is, while calls go on.
+    /// Replaces the served repository while calls continue.
     ///
-    /// References stay good: they lead to the definition that has the same repository id now. Where there is none any
-    /// more, or one of another kind, the old object is gone. A call that is being answered is answered from the old
+    /// References stay valid: they lead to the definition that has the same repository id now. If there is none any
+    /// more, or one of another kind, the old object is deactivated. A call in progress is answered from the old
     /// repository.
     ///
     /// # Errors
-    /// [`Error::Poa`], when the ORB was shut down.
+    /// [`Error::Poa`] if the ORB was shut down.
     pub fn replace(&self, repository: Repository) -> Result<(), Error> {
         let mut active = self.active.lock();
         exchange(&self.poa, &mut active, repository)?;
@@ -85,7 +85,7 @@ impl Served {
     }
 }
 
-/// Makes the active objects those of a repository; gives the references of its entries.
+/// Makes the active objects those of a repository; returns the references of its entries.
 fn exchange(
     poa: &Poa,
     active: &mut HashMap<String, Active>,
@@ -116,7 +116,7 @@ fn exchange(
         active.insert(entry.key.clone(), one);
     }
     let _ = service.references.set(references.clone());
-    // Only now: what they answer may refer to any of the others.
+    // Only now, as their answers may refer to any other object.
     for (object, servant) in kept {
         object.replace(servant);
     }
@@ -143,7 +143,7 @@ struct Service {
     references: OnceLock<Vec<ObjectRef>>,
 }
 
-/// The servant of one entry.
+/// Servant of one entry.
 struct Object {
     service: Arc<Service>,
     id: EntryId,
@@ -177,11 +177,11 @@ fn servant(object: Object) -> Arc<dyn Servant> {
     })
 }
 
-/// BAD_OPERATION for an entry without what was asked for; only a skeleton that was called for the
-/// wrong object asks so.
+/// BAD_OPERATION for an entry without the requested property, which only a skeleton called for the wrong object
+/// requests.
 const NO_SUCH: SystemException = SystemException::bad_operation(0, CompletionStatus::No);
 
-/// The first requests may come while the last objects are being made.
+/// Exception for requests that arrive while the last objects are being activated.
 const NOT_READY: SystemException = SystemException::transient(0, CompletionStatus::No);
 
 impl Object {
@@ -205,13 +205,13 @@ impl Object {
         self.repository().entry(id).ty.clone()
     }
 
-    /// A reference to the object of an entry.
+    /// Returns a reference to the object of an entry.
     fn reference<I: Interface>(&self, id: EntryId) -> oxorb::Result<I> {
         let references = self.service.references.get().ok_or(NOT_READY)?;
         Ok(references[id.0].unchecked_narrow())
     }
 
-    /// Returns the reference to an entry, where nil could stand.
+    /// Returns the reference to an entry, for a result that may be nil.
     fn nilable<I: Interface>(&self, id: EntryId) -> oxorb::Result<Option<I>> {
         self.reference(id).map(Some)
     }
@@ -251,8 +251,8 @@ impl crate::corba::Repository for Object {
 }
 
 impl Object {
-    /// Returns the type as the repository knows it, with all names; types that the repository does
-    /// not know as far as it knows their parts.
+    /// Returns the type as the repository has it, with all names; for a type that it lacks, only the parts are
+    /// replaced.
     fn canonical(&self, ty: &TypeCode) -> TypeCode {
         let known = ty.id().and_then(|id| self.repository().lookup_id(id));
         if let Some(known) = known {
@@ -271,7 +271,7 @@ impl Object {
     }
 }
 
-/// NO_IMPLEMENT for a caller who would change a repository that is filled from IDL.
+/// NO_IMPLEMENT for attempts to change a repository that is filled from IDL.
 const READ_ONLY: SystemException =
     SystemException::no_implement(minor::no_implement::READ_ONLY, CompletionStatus::No);
 const INDESTRUCTIBLE: SystemException =

@@ -1,4 +1,4 @@
-//! Modules, constants, and types with a name.
+//! Modules, constants, and named types.
 
 use oxorb::{Any, TypeCode};
 

@@ -1,4 +1,4 @@
-//! Refusal of operations that would change the repository, with an exception that says why.
+//! Refusal of operations that would change the repository, with a descriptive exception.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use oxorb_sys::sync::RwLock;
 
 use super::{INDESTRUCTIBLE, READ_ONLY};
 
-/// Refuses the operations that our IDL leaves out, and serves the others; what serves them can be exchanged.
+/// Servant that refuses the operations that our IDL leaves out, and forwards the others to an exchangeable servant.
 pub(super) struct ReadOnly {
-    /// Repository id of the kind of definition, which stays.
+    /// Repository id of the kind of definition, which never changes.
     repository_id: String,
     servant: RwLock<Arc<dyn Servant>>,
 }
@@ -22,7 +22,7 @@ impl ReadOnly {
         }
     }
 
-    /// Serves by another servant, of the same kind, from now on.
+    /// Forwards to another servant of the same kind from now on.
     pub(super) fn replace(&self, servant: Arc<dyn Servant>) {
         *self.servant.write() = servant;
     }

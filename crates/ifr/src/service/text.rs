@@ -1,10 +1,10 @@
-//! Values in the code sets of the client that is served ([`oxorb::escape`]).
+//! Values in the code sets of the calling client ([`oxorb::escape`]).
 
 use oxorb::cdr::{Encode as _, Encoder};
 use oxorb::{Any, ByteOrder, Dynamic, escape};
 
-/// Returns the value of a constant or label as the client can receive it. Text that its code sets cannot carry is sent as
-/// an escaped `string`, whatever its type: one constant must not hide a whole description.
+/// Returns the value of a constant or label in a form that the client can receive. Text that its code sets cannot carry
+/// is sent as an escaped `string`, whatever its type: one constant must not prevent a whole description.
 pub(super) fn outgoing(value: &Any) -> Any {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, escape::client());
     if value.encode(&mut e).is_ok() {

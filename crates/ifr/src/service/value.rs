@@ -18,7 +18,7 @@ impl Object {
         }
     }
 
-    /// All state, inherited one after its own.
+    /// Returns all state, inherited state after the valuetype's own.
     fn state(&self) -> oxorb::Result<Vec<ValueMember>> {
         let repository = self.repository();
         let ids = repository.contents(self.id, DefinitionKind::DkValueMember, false);

@@ -1,21 +1,21 @@
 use std::fmt;
 
-/// Reason for which a definition of an IDL file has no type code or signature.
+/// Reason why a definition of an IDL file has no type code or signature.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
-    /// The name is not declared.
+    /// Name that is not declared.
     #[error("there is no {0} in the IDL")]
     Unknown(String),
-    /// The name does not stand for a type.
+    /// Name that does not stand for a type.
     #[error("{0} is no type")]
     NotAType(String),
-    /// The name does not stand for an interface.
+    /// Name that does not stand for an interface.
     #[error("{0} is no interface")]
     NotAnInterface(String),
-    /// The definition is declared but not defined in the files given.
+    /// Definition that is declared but not defined in the files given.
     #[error("{0} is declared but not defined in the IDL given")]
     Undefined(String),
-    /// CORBA has no type code for it, because its octets depend on more than its type: the name, and what it is.
+    /// Definition for which CORBA has no type code, because its octets depend on more than its type: name and kind.
     #[error("{0}: {1} cannot be sent without stubs")]
     NoTypeCode(String, &'static str),
 }

@@ -1,4 +1,4 @@
-//! Interfaces of IDL as signatures of what they offer.
+//! Interfaces of IDL as signatures.
 
 use oxorb_dynamic::{Direction, Signature};
 use oxorb_idl::model::{
@@ -7,58 +7,57 @@ use oxorb_idl::model::{
 
 use crate::types::{Types, Unsupported};
 
-/// An interface with all that it inherits.
+/// Interface with all inherited operations and attributes.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// Names from file scope down, joined by `::`.
+    /// Names from file scope down to this one, joined by `::`.
     pub scoped_name: String,
-    /// `IDL:bank/Account:1.0`
+    /// Repository id: `IDL:bank/Account:1.0`.
     pub repository_id: String,
     /// Repository ids of the interface, and of its bases, nearest first.
     pub ids: Vec<String>,
-    /// Operations by their names on the wire: the interface's own first, attributes as `_get_` and
-    /// `_set_`.
+    /// Operations by their names on the wire: the interface's own first, attributes as `_get_` and `_set_`.
     pub operations: Vec<Signature>,
     /// Attributes, the interface's own first.
     pub attributes: Vec<Attribute>,
 }
 
-/// An attribute; its type is in the signature of `_get_` and its name.
+/// Attribute; its type is in the signature of `_get_` and its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attribute {
     /// Name as in IDL.
     pub name: String,
-    /// Whether there is no `_set_` operation.
+    /// Whether it has no `_set_` operation.
     pub readonly: bool,
 }
 
 impl Interface {
-    /// The operation of a name on the wire.
+    /// Returns the signature of the operation with this name on the wire.
     pub fn signature(&self, operation: &str) -> Option<&Signature> {
         let mut operations = self.operations.iter();
         operations.find(|known| known.operation == operation)
     }
 
-    /// An attribute by its name.
+    /// Returns an attribute by its name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|known| known.name == name)
     }
 
-    /// Whether objects of it support another interface.
+    /// Reports whether its objects support another interface.
     pub fn is_a(&self, repository_id: &str) -> bool {
         self.ids.iter().any(|id| id == repository_id)
     }
 }
 
 impl Types {
-    /// An interface by its scoped name or repository id.
+    /// Returns an interface by its scoped name or repository id.
     pub fn interface(&self, name: &str) -> Result<Interface, Unsupported> {
         let def = self.find(name);
         let def = def.ok_or_else(|| Unsupported::Unknown(name.to_owned()))?;
         self.interface_of(def.id)
     }
 
-    /// The interface of a definition.
+    /// Returns the interface of a definition.
     pub fn interface_of(&self, id: DefId) -> Result<Interface, Unsupported> {
         let def = self.model().def(id);
         let interface = match &def.kind {
@@ -86,7 +85,7 @@ impl Types {
         Ok(found)
     }
 
-    /// The interfaces whose objects can be called, in order of appearance.
+    /// Returns the interfaces whose objects can be called, in order of appearance.
     pub fn interfaces(&self) -> impl Iterator<Item = &model::Def> {
         self.model().defs().filter(|def| match &def.kind {
             DefKind::Interface(interface) => interface.kind != InterfaceKind::Local,

@@ -1,4 +1,4 @@
-//! A disk that is full, and has room again (S3); an empty file (S9).
+//! A full disk, and one with space again (S3); an empty file (S9).
 
 use oxorb_ifr::Store;
 use oxorb_testkit::disk::SmallDisk;
@@ -20,7 +20,7 @@ fn units_are_stored_again_once_a_full_disk_has_room() {
     let units: Vec<_> = std::iter::repeat_n(large.clone(), 1).collect();
     let refused = (0..200).find_map(|_| store.put(&units).err());
     assert!(refused.is_some(), "the disk was never full");
-    // What was stored before is read while the disk is full.
+    // Units stored before are readable while the disk is full.
     assert!(!store.units().unwrap().is_empty());
     std::fs::remove_file(ballast).unwrap();
     let mut stored = store.put(&units);

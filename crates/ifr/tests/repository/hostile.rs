@@ -1,4 +1,4 @@
-//! Whatever a client or a damaged file says, the repository answers or refuses.
+//! The repository answers or refuses any request of a client, and any damaged file.
 
 use oxorb::{Interface as _, TypeCode};
 use oxorb_ifr::Store;
@@ -15,7 +15,7 @@ fn odd_questions_have_answers() {
     for name in
         ["", "::", ":::", "::::", " ", "radar::", "::radar::", "IDL:", "\u{0}1", &long, &deep]
     {
-        // Nothing, or something of the repository; no exception but for what cannot be sent.
+        // Returns nothing, or an entry of the repository; no exception except for text that cannot be sent.
         if let Ok(Some(found)) = repository.lookup(name) {
             assert!(found.absolute_name().unwrap().starts_with("::"), "{name:?}");
         }
@@ -34,7 +34,7 @@ fn odd_questions_have_answers() {
     assert!(repository.lookup("radar::Station").unwrap().is_some());
 }
 
-/// An object is asked for what only another kind has.
+/// Requests for operations of another kind of object.
 #[test]
 fn operations_of_other_kinds_are_refused() {
     let served = Served::new(&[radar()]);
@@ -53,7 +53,7 @@ fn a_damaged_store_is_an_error() {
     Store::open(&place).unwrap().put(&[radar()]).unwrap();
     let whole = std::fs::read(&place).unwrap();
     let mut refused = [0, 0];
-    // Each damage in a copy: cut off, zeroed, turned round.
+    // Each damage in a copy: truncated, zeroed, inverted.
     for step in 0..48 {
         let mut octets = whole.clone();
         let at = whole.len() / 48 * step;

@@ -1,4 +1,4 @@
-//! Several files, in the process.
+//! Several files, linked in the process.
 
 use oxorb_ifr::Repository;
 

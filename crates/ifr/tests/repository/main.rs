@@ -1,4 +1,4 @@
-//! What is loaded is kept, linked and served.
+//! Loaded IDL is stored, linked and served.
 
 mod extended;
 mod full;
@@ -17,19 +17,19 @@ use oxorb::{Interface as _, Orb};
 use oxorb_ifr::corba::RepositoryRef;
 use oxorb_ifr::{Repository, Unit};
 
-/// Where the files of these tests are.
+/// Returns the folder of these tests' files.
 fn tests() -> PathBuf {
     let package = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs this");
     Path::new(&package).join("tests")
 }
 
-/// `radar.idl` with every kind of definition.
+/// Reads `radar.idl`, with every kind of definition.
 fn radar() -> Unit {
     let read = Unit::read(&tests().join("radar.idl"), &oxorb_idl::Options::default());
     read.expect("it compiles").0
 }
 
-/// A folder of its own for a test, gone after it.
+/// Folder of a test, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -60,7 +60,7 @@ impl Drop for Folder {
     }
 }
 
-/// A repository behind TCP, and an ORB that asks it.
+/// Repository behind TCP, and an ORB that queries it.
 struct Served {
     server: Orb,
     served: oxorb_ifr::Served,
@@ -84,7 +84,7 @@ impl Served {
 }
 
 impl Served {
-    /// A definition by its name, as what it is.
+    /// Returns a definition by its name, narrowed to its kind.
     fn found<I: oxorb::Interface>(&self, name: &str) -> I {
         let found = self.repository.lookup(name).unwrap();
         let found = found.unwrap_or_else(|| panic!("{name} is there"));

@@ -1,4 +1,4 @@
-//! omniORB and JacORB read the repository with stubs of their own.
+//! omniORB and JacORB read the repository with their own stubs.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Another repository in the place of the one that is served.
+//! Replacement of the served repository.
 
 use oxorb::{Interface as _, SystemExceptionKind};
 use oxorb_ifr::Repository;
@@ -31,7 +31,7 @@ fn references_lead_to_what_there_is_now() {
     assert_eq!(described.base_interfaces, ["IDL:m/J:1.0"]);
     assert_eq!(served.found::<InterfaceDefRef>("m::I").to_ior(), same);
     assert_eq!(structure.members().unwrap().len(), 2);
-    // Of another kind now: the old operations are not there any more.
+    // Of another kind now: the old operations are gone.
     let exception = alias.original_type_def().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadOperation);
     assert_eq!(served.found::<EnumDefRef>("m::T").members().unwrap(), ["a", "b"]);
@@ -43,7 +43,7 @@ fn references_lead_to_what_there_is_now() {
     assert_eq!(base.absolute_name().unwrap(), "::m::J");
 }
 
-/// Callers see the repository before or the one after, never a mixture and never an error.
+/// Callers see the old repository or the new one, never a mixture and never an error.
 #[test]
 fn calls_go_on_meanwhile() {
     let folder = Folder::new("meanwhile");

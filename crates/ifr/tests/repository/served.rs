@@ -171,7 +171,7 @@ fn nothing_changes_it_over_the_wire() {
     assert_eq!(call("nonsense"), SystemExceptionKind::BadOperation);
 }
 
-/// An object of an ORB that knows the repository, of any interface.
+/// Returns an object of an ORB that has the repository as initial reference, of any interface.
 fn object(orb: &Orb, repository_id: &'static str) -> ObjectRef {
     struct Silent(&'static str);
     impl oxorb::Servant for Silent {

@@ -52,10 +52,10 @@ fn what_is_no_store_is_refused() {
     assert!(error.to_string().contains("store"), "{error}");
 }
 
-/// What the process below is told to write to.
+/// Variable with the store for the process below.
 const PLACE: &str = "OXORB_IFR_TEST_STORE";
 
-/// How many units it says that it has put before it is killed.
+/// Number of stored units that the process reports before it is killed.
 const PUT: usize = 5;
 
 #[test]
@@ -88,10 +88,10 @@ fn puts_until_killed() {
         return;
     };
     let store = Store::open(&place).unwrap();
-    // Whoever kills this removes the folder.
+    // The test that kills this process removes the folder.
     let folder = Path::new(&place).parent().unwrap();
     let options = oxorb_idl::Options::default();
-    // Ends by itself, should nobody kill it.
+    // Ends by itself if it is not killed.
     for number in 0..10_000 {
         let path = folder.join(format!("{number}.idl"));
         std::fs::write(&path, format!("struct S{number} {{ long x; }};")).unwrap();

@@ -1,4 +1,4 @@
-//! IDL text to type codes and signatures.
+//! Conversion of IDL text to type codes and signatures.
 
 use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_ifr::types::{Types, Unsupported};
@@ -9,7 +9,7 @@ fn types(idl: &str) -> Types {
     Types::new(compiled.unwrap_or_else(|failed| panic!("{failed}")).model)
 }
 
-/// The type code of `m::NAME`, as IDL.
+/// Returns the type code of `m::NAME`, as IDL.
 fn shown(idl: &str, name: &str) -> String {
     let types = types(&format!("module m {{ {idl} }};"));
     types.by_name(&format!("m::{name}")).unwrap().to_string()

@@ -8,7 +8,7 @@ use crate::avionics::{self, Location, Position, Tick, sensor};
 use crate::cached::Cached;
 use crate::clock;
 
-/// Finds the nearest obstacle when it is triggered, and tells that it has looked.
+/// Finds the nearest obstacle when it is triggered, and reports that it has looked.
 pub(crate) struct CollisionRadar {
     cached: Arc<Cached>,
 }
@@ -39,7 +39,7 @@ impl avionics::SensorExecutor for CollisionRadar {
     }
 }
 
-/// Somebody who circles the other way round.
+/// Position of another aircraft that circles the other way round.
 fn nearest_obstacle() -> Position {
     let angle = (clock::now() as f64 / 45e9).fract() * std::f64::consts::TAU;
     Position { latitude: 48.1372 + angle.cos() / 10.0, longitude: 11.5756 + angle.sin() / 10.0 }

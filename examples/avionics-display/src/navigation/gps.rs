@@ -8,7 +8,7 @@ use crate::avionics::{self, Location, Position, Tick, sensor};
 use crate::cached::Cached;
 use crate::clock;
 
-/// Reads its device when it is triggered, keeps the position, and tells that there is a new one.
+/// Reads its device when triggered, stores the position, and reports that there is a new one.
 pub(crate) struct Gps {
     cached: Arc<Cached>,
 }

@@ -1,11 +1,11 @@
-//! What the collision subsystem changed when it was added: counted from the files, and compared with the README.
+//! Changes by the addition of the collision subsystem, counted from the files and compared with the README.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Lines of a file that another version of it no longer has, and lines that are new in that.
+/// Numbers of lines removed from a file in another version, and added in it.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Difference {
     removed: usize,
@@ -13,7 +13,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// Counts by the longest common subsequence of lines.
+    /// Counts lines by their longest common subsequence.
     fn between(before: &str, after: &str) -> Difference {
         let (before, after): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
         let mut common = vec![0; after.len() + 1];
@@ -37,7 +37,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(file)).unwrap()
 }
 
-/// Every file below a folder, by its path in the example.
+/// Returns every file below a folder, by its path in the example.
 fn files(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
@@ -55,7 +55,7 @@ fn files(folder: &str) -> Vec<String> {
     found
 }
 
-/// Sources of the state without the collision subsystem.
+/// Returns the sources of the state without the collision subsystem.
 fn existing() -> Vec<String> {
     let all = files("idl").into_iter().chain(files("src"));
     all.filter(|file| !file.starts_with("src/collision/")).collect()
@@ -85,8 +85,8 @@ fn plans_and_resources_only_grow_and_the_readme_says_by_how_much() {
     }
 }
 
-/// One executable runs both plans, so its sources are those of both states. What is shown here is that none of them had to
-/// know of the subsystem that came later.
+/// A single executable runs both plans, so its sources are those of both states. None of them depends on the subsystem
+/// that was added later.
 #[test]
 fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
     let words = ["collision", "radar", "warning", "obstacle"];
@@ -96,7 +96,7 @@ fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
         let lines = text.lines().filter(|line| words.iter().any(|word| line.contains(word)));
         knowing.extend(lines.map(|line| format!("{file}: {}", line.trim())));
     }
-    // The list of what the executable links in, and of the plans that it carries along.
+    // The lists of linked implementations and of embedded plans.
     knowing.retain(|line| !line.starts_with("src/plans.rs: "));
     let linked =
         ["src/lib.rs: mod collision;", "src/lib.rs: collision::implementations(navigation)"];

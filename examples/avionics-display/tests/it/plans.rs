@@ -28,8 +28,8 @@ fn run(plan: &str, resources: Option<&str>) -> Process {
     Process::spawn(command)
 }
 
-/// Waits until a display has drawn three pictures, and checks that each is of another tick and of a position that its
-/// sensor has read.
+/// Waits until a display has drawn three pictures, and checks that each is of a different tick and of a position that
+/// its sensor has read.
 fn is_updated(server: &mut Process, display: &str) {
     let mut ticks = Vec::new();
     while ticks.len() < 3 {
@@ -66,7 +66,7 @@ fn the_xml_forms_of_the_plans_run_as_well() {
     is_updated(&mut server, WARNING);
 }
 
-/// The executor starts its thread like any other; class and priority come from the real-time resources.
+/// The executor starts its thread like any other thread; class and priority come from the real-time resources.
 #[test]
 fn each_rate_generator_has_the_priority_of_its_container() {
     if !require_realtime() {
@@ -90,6 +90,6 @@ fn each_rate_generator_has_the_priority_of_its_container() {
         })
         .collect();
     found.sort_unstable();
-    // SCHED_FIFO, and what the linear mapping has for CORBA priorities 10000 and 20000.
+    // SCHED_FIFO, and the native priorities of CORBA priorities 10000 and 20000 by the linear mapping.
     assert_eq!(found, [(1, 30), (1, 60)]);
 }

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("balance {}", account.balance()?);
     println!("after a deposit of 50: {}", account.deposit(50)?);
 
-    // Two calls under way at once, in either order; `wait` is for those without an executor.
+    // Two simultaneous calls, in either order; `wait` is for callers without an executor.
     let first = account.withdraw_async(10);
     let second = account.withdraw_async(20);
     first.wait()?;

@@ -1,4 +1,4 @@
-//! An act: a server process that runs the plan, and what its displays show.
+//! Act: a server process that runs the plan, and the output of its displays.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use crate::live::{Live, progress};
 use crate::process::{PATIENCE, Process};
 use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print};
 
-/// The two acts, in their order.
+/// The two acts, in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// The plan alone.
+    /// Plan alone.
     Ordinary,
-    /// The plan and its real-time resources.
+    /// Plan with its real-time resources.
     RealTime,
 }
 
@@ -38,16 +38,16 @@ impl Act {
 pub(super) struct Played {
     /// Threads of the server at SCHED_FIFO.
     pub(super) real_time_threads: usize,
-    /// Time that the host took from the server's processor; nothing where the kernel does not tell.
+    /// Time that the host took from the server's processor; `None` if the kernel does not report it.
     pub(super) stolen_ms: Option<u64>,
     pub(super) warning: Seen,
     pub(super) navigation: Seen,
 }
 
-/// Lines that are no terminal come this often.
+/// Interval of lines if the output is no terminal.
 const LINES_EVERY: Duration = Duration::from_secs(2);
 
-/// Time after the end in which pictures of its ticks still come to be read.
+/// Time after the end for reading pictures of earlier ticks.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Starts the server, shows and counts its pictures, and ends it.
@@ -105,7 +105,7 @@ pub(super) fn play(act: Act, args: &Args, documents: &Documents) -> Result<Playe
     })
 }
 
-/// The command line as people would write it.
+/// Returns the command line for display.
 fn command(act: Act) -> Vec<&'static str> {
     let mut line = vec!["demo-avionics", "--plan", "with-warning.toml"];
     if act == Act::RealTime {
@@ -171,7 +171,7 @@ impl View {
     }
 }
 
-/// Returns the monotonic clock, which the server's ticks are multiples of, in nanoseconds.
+/// Returns the monotonic clock in nanoseconds, of which the server's ticks are multiples.
 fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as u64

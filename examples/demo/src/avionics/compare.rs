@@ -1,4 +1,4 @@
-//! The two acts side by side.
+//! Comparison of the two acts.
 
 use std::fmt::{self, Display};
 
@@ -71,7 +71,7 @@ impl Comparison {
     }
 }
 
-/// Writes what was seen of one display.
+/// Writes the results of one display.
 fn table(f: &mut fmt::Formatter<'_>, name: &str, before: &Seen, after: &Seen) -> fmt::Result {
     writeln!(f, "{name}, deadline {}", Time(before.deadline_ns))?;
     let missed = |seen: &Seen| format!("{} of {}", seen.missed, seen.ticks);

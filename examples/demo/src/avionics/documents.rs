@@ -10,31 +10,31 @@ use oxorb_example_avionics_display::plans;
 
 use oxorb_terminal::output::{Failed, because};
 
-/// The instance whose work is scaled.
+/// Instance whose work is scaled.
 const NAVIGATION: &str = "navigation";
 const WARNING: &str = "warning";
 
 /// Documents of both acts, in a folder that is removed when dropped.
 pub(super) struct Documents {
     folder: PathBuf,
-    /// Processor time of a picture of the navigation display by the plan, in microseconds.
+    /// Processor time of a picture of the navigation display according to the plan, in microseconds.
     pub(super) planned_work: u32,
     pub(super) navigation: Promise,
     pub(super) warning: Promise,
 }
 
-/// Deadline of a display, and what the check of the plan proves of it.
+/// Deadline of a display, and the response time that the check of the plan proves.
 #[derive(Clone, Copy)]
 pub(super) struct Promise {
     pub(super) title: &'static str,
     pub(super) period_ns: u64,
     pub(super) deadline_ns: u64,
-    /// The longest response by the check; `None`: it has no bound.
+    /// Longest response by the check; `None` if unbounded.
     pub(super) proved_ns: Option<u64>,
 }
 
 impl Documents {
-    /// Writes the plan with more work for the navigation display, and the real-time resources as they are.
+    /// Writes the plan with more work for the navigation display, and the unchanged real-time resources.
     pub(super) fn overloaded(load: u32) -> Result<Documents, Failed> {
         let read = |text| Document::read(text, Format::Toml, &Limits::default());
         let mut plan = read(plans::WITH_WARNING)?.into_plan()?;
@@ -73,7 +73,7 @@ impl Drop for Documents {
     }
 }
 
-/// Multiplies the work of the navigation display, and returns what it was.
+/// Multiplies the work of the navigation display, and returns the original value.
 fn scale(plan: &mut Plan, load: u32) -> Result<u32, Failed> {
     let mut instances = plan.instance.iter_mut();
     let instance = instances.find(|instance| instance.name == NAVIGATION);
@@ -89,7 +89,7 @@ fn scale(plan: &mut Plan, load: u32) -> Result<u32, Failed> {
     }
 }
 
-/// Returns what the check says of the chain that ends in a display's update.
+/// Returns the check's result for the chain that ends in a display's update.
 fn promise(report: &Report, title: &'static str) -> Result<Promise, Failed> {
     let last = format!("{title}.update");
     let mut chains = report.timing.iter().flat_map(|timing| &timing.chains);
@@ -108,7 +108,7 @@ fn promise(report: &Report, title: &'static str) -> Result<Promise, Failed> {
 fn new_folder() -> Result<PathBuf, Failed> {
     let name = format!("oxorb-demo-avionics-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    // Fails on one that is there, whoever made it.
+    // Fails if the folder exists, whoever made it.
     std::fs::create_dir(&folder)
         .map_err(|error| because(format!("{}: {error}; set TMPDIR", folder.display())))?;
     Ok(folder)

@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::documents::Promise;
 use oxorb_terminal::statistics::Time;
 
-/// A display of the server process, as its lines on standard output tell of it.
+/// Display of the server process, as read from its lines on standard output.
 pub(super) struct Instrument {
     promise: Promise,
     /// Microseconds from the tick until its picture was complete, by number of the tick.
     drawn: BTreeMap<u64, u64>,
-    /// Position in the latest picture, in the display's words.
+    /// Position in the latest picture, as printed by the display.
     latest: String,
 }
 
@@ -19,15 +19,14 @@ pub(super) struct Instrument {
 #[derive(serde::Serialize)]
 pub(super) struct Seen {
     pub(super) deadline_ns: u64,
-    /// The longest response that the check of plan and real-time resources proves, for the planned work;
-    /// nothing for the act
+    /// Longest response that the check of plan and real-time resources proves, for the planned work; `None` for the act
     /// without them.
     pub(super) proved_ns: Option<u64>,
     /// Ticks whose deadline was within the act.
     pub(super) ticks: u64,
-    /// Pictures that were complete after their deadline, or never.
+    /// Pictures that were completed after their deadline, or never.
     pub(super) missed: u64,
-    /// Ticks that were never drawn: lost while the one before was still handled.
+    /// Ticks that were never drawn: lost while the previous one was still handled.
     pub(super) lost: u64,
     pub(super) p50_ns: u64,
     pub(super) max_ns: u64,
@@ -38,7 +37,7 @@ impl Instrument {
         Instrument { promise, drawn: BTreeMap::new(), latest: String::new() }
     }
 
-    /// Takes a line of the server if it is this display's, and reports whether it was.
+    /// Processes a line of the server if it is this display's, and reports whether it was.
     pub(super) fn take(&mut self, line: &str) -> bool {
         let own = line.strip_prefix(self.promise.title);
         let Some(values) = own.and_then(|rest| rest.strip_prefix(": ")) else {
@@ -114,7 +113,7 @@ impl Instrument {
         first..end.max(first)
     }
 
-    /// Reports whether the picture of a tick was complete in time; `None`: it never was.
+    /// Reports whether the picture of a tick was complete in time; `None` if it never was complete.
     fn in_time(&self, tick: u64) -> Option<bool> {
         let after = self.drawn.get(&tick)?;
         Some(after * 1_000 <= self.promise.deadline_ns)

@@ -1,4 +1,4 @@
-//! The server process of the demo: the components of `examples/avionics-display`, linked into this program.
+//! Server process of the demo: the components of `examples/avionics-display`, linked into this program.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Returns how many threads of a process the kernel schedules by SCHED_FIFO; 0 where that cannot be read.
+/// Returns the number of threads of a process under SCHED_FIFO; 0 if it cannot be read.
 pub(super) fn real_time_threads(process: u32) -> usize {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
         return 0;
@@ -50,7 +50,7 @@ pub(super) fn real_time_threads(process: u32) -> usize {
 
 const SCHED_FIFO: u32 = 1;
 
-/// Returns the scheduling policy from `/proc/PID/task/TID/stat`: field 41, where the state behind the name is field 3.
+/// Returns the scheduling policy from `/proc/PID/task/TID/stat`: field 41, where the state after the name is field 3.
 fn policy(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(") ")?;
     fields.split(' ').nth(38)?.trim().parse().ok()

@@ -1,17 +1,17 @@
-//! Time that the host of a virtual machine took from a processor: no thread, however urgent, runs in it, and no analysis
-//! of this machine's threads knows of it.
+//! Time that the host of a virtual machine took from a processor: no thread, however urgent, runs in it, and the
+//! analysis of this machine's threads does not include it.
 
 use std::time::Duration;
 
 /// Length of a tick of `/proc/stat` (`USER_HZ`, which is 100 on every architecture that Linux reports it for).
 const TICK: Duration = Duration::from_millis(10);
 
-/// Returns the time stolen from a processor since the machine started; `None` where the kernel does not tell.
+/// Returns the time stolen from a processor since the machine started; `None` if the kernel does not report it.
 pub(super) fn stolen(cpu: usize) -> Option<Duration> {
     of(&std::fs::read_to_string("/proc/stat").ok()?, cpu)
 }
 
-/// The eighth number of a processor's line.
+/// Returns the eighth number of a processor's line.
 fn of(stat: &str, cpu: usize) -> Option<Duration> {
     let name = format!("cpu{cpu}");
     let mut fields = stat.lines().map(str::split_ascii_whitespace);

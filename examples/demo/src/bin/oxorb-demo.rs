@@ -1,4 +1,5 @@
-//! The demonstrations alone: `cargo run --release -- demo`, where the whole command takes longer to build.
+//! Demonstrations without the other commands: `cargo run --release -- demo` in the repository, which builds faster than
+//! the whole command.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

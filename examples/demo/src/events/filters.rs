@@ -12,12 +12,12 @@ use serde::Serialize;
 use super::event;
 use oxorb_terminal::output::{FAINT, Failed, because};
 
-/// Types and sources that are pushed, each pair ten times.
+/// Types and sources of the events, each pair pushed ten times.
 const TYPES: std::ops::RangeInclusive<i32> = 17..=20;
 const SOURCES: std::ops::RangeInclusive<i32> = 1..=5;
 const TIMES: u64 = 10;
 
-/// Filters, what they say, and how many of the events they let pass.
+/// Filters, their meaning, and the number of events that they let pass.
 const FILTERS: [(&str, &str, u64); 5] = [
     ("type==17", "one type", 50),
     ("type==17 && !(source==3)", "all but one source", 40),

@@ -20,7 +20,7 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
     told. Every event is counted from end to end; the demo fails if one is missing from the count."
 )]
 pub(crate) struct Args {
-    /// Seconds that the first act lasts; the others take two
+    /// Seconds of the first act; the others take two seconds
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=60))]
     seconds: u32,
     /// Output format
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 const READING: i32 = 17;
 const ALARM: i32 = 18;
 
-/// Longest wait for something that takes no time.
+/// Longest wait for an immediate result.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
@@ -80,18 +80,18 @@ fn event(kind: i32, source: i32, number: u64) -> Event {
     event
 }
 
-/// Returns the number of an event; 0 for one of the channel's timers.
+/// Returns the number of an event; 0 for events of the channel's timers.
 fn number(event: &Event) -> u64 {
     let octets = event.data.payload.first_chunk();
     octets.map_or(0, |octets| u64::from_le_bytes(*octets))
 }
 
-/// Returns the queues of all consumers that say nothing else.
+/// Returns the default queue of consumers.
 fn queue() -> Qos {
     Qos { events: 8192, ..Qos::default() }
 }
 
-/// Waits until something is true.
+/// Waits until a condition holds.
 fn until(what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failed> {
     let end = std::time::Instant::now() + PATIENCE;
     while !done() {

@@ -1,4 +1,5 @@
-//! More events than some consumers can take: urgent ones overtake, and each consumer loses only its own, by its policy.
+//! More events than some consumers can handle: urgent ones overtake, and each consumer loses only its own, by its
+//! policy.
 
 use std::fmt::{self, Display};
 use std::io::IsTerminal as _;
@@ -20,22 +21,22 @@ use super::{ALARM, READING, event, number, until};
 use oxorb_terminal::output::{Done, FAINT, Failed, GOOD, STRONG, because, control, print};
 use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 
-/// Events a second: readings of four sources, and alarms.
+/// Events per second: readings of four sources, and alarms.
 const RATE: u32 = 520;
 
-/// Number of events of which one is an alarm.
+/// Number of events per alarm.
 const ALARM_EVERY: u64 = 26;
 
-/// Time that a slow consumer takes for an event.
+/// Time of a slow consumer for an event.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// Events that wait for a slow consumer.
+/// Events that may wait for a slow consumer.
 const QUEUE: usize = 64;
 
-/// Time between two looks.
+/// Time between two updates of the display.
 const REFRESH: Duration = Duration::from_millis(250);
 
-/// Consumers of the act.
+/// Consumer of the act.
 struct Role {
     name: &'static str,
     pace: &'static str,
@@ -78,10 +79,10 @@ fn roles() -> [Role; 5] {
     ]
 }
 
-/// A consumer that takes its time.
+/// Consumer that takes some time for each event.
 struct Taker {
     pause: Duration,
-    /// Beginning of the time that events carry.
+    /// Origin of the times in events.
     start: Instant,
     stuck: Mutex<bool>,
     freed: Condvar,
@@ -157,13 +158,13 @@ struct SeenConsumer {
     delivered: u64,
     waiting: u64,
     dropped: u64,
-    /// Whether the events of each source came in their order.
+    /// Whether the events of each source arrived in order.
     in_order: bool,
     readings: Percentiles,
     alarms: Percentiles,
 }
 
-/// Plays the act, and shows it live if so wanted.
+/// Plays the act, and shows it live if requested.
 pub(super) fn play(length: Duration, says: bool) -> Result<Seen, Failed> {
     let plan = Plan::pool(roles().len() + 1);
     let channel = EventChannel::queued(ChannelOptions::default(), plan, super::queue())?;
@@ -199,7 +200,7 @@ pub(super) fn play(length: Duration, says: bool) -> Result<Seen, Failed> {
         let due = period * seen.pushed as u32;
         std::thread::sleep(due.saturating_sub(start.elapsed()));
     }
-    // The table is of the moment in which the supplier ends; the count, of the one in which nothing waits.
+    // The table shows the moment at which the supplier ends; the count, the one at which no event waits.
     seen.look(&channel, &consumers);
     shown.finish(&seen)?;
     consumers.iter().for_each(|one| one.taker.free());
@@ -230,7 +231,7 @@ fn push(supplier: &SupplierConnection, start: Instant, seen: &mut Seen) -> Done 
     Ok(())
 }
 
-/// A connected consumer.
+/// Connected consumer.
 struct Playing {
     role: Role,
     taker: Arc<Taker>,
@@ -267,7 +268,7 @@ impl Seen {
         self.consumers = seen.collect();
     }
 
-    /// Compares what was pushed with what the consumers and their queues have counted.
+    /// Compares the pushed events with the counts of the consumers and their queues.
     fn check(&self) -> Done {
         for one in &self.consumers {
             let accounted = one.delivered + one.dropped;
@@ -335,7 +336,7 @@ impl Display for Seen {
     }
 }
 
-/// The table while the act runs, on a terminal.
+/// Table while the act runs, on a terminal.
 struct Live {
     is_live: bool,
     says: bool,

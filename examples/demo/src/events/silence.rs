@@ -1,4 +1,4 @@
-//! A supplier that falls silent, and a consumer that is told by the channel's timer.
+//! A supplier that falls silent, and a consumer that the channel's timer notifies.
 
 use std::fmt::{self, Display};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -31,13 +31,13 @@ pub(super) struct Seen {
     silence_ns: u64,
 }
 
-/// Sends types of events with the times of their arrival.
+/// Consumer that records type and arrival time.
 struct Ear(SyncSender<(i32, Instant)>);
 
 impl PushConsumer for Ear {
     fn push(&self, events: &[Event]) {
         for event in events {
-            // Nobody listens any more once the act is over.
+            // The receiver is gone once the act is over.
             let _ = self.0.try_send((event.header.r#type, Instant::now()));
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn play() -> Result<Seen, Failed> {
     listen(&heard)
 }
 
-/// Counts beats up to the first timeout that follows the last of them.
+/// Counts beats up to the first timeout after the last of them.
 fn listen(heard: &Receiver<(i32, Instant)>) -> Result<Seen, Failed> {
     let mut beats = 0;
     let mut last = Instant::now();
@@ -71,7 +71,7 @@ fn listen(heard: &Receiver<(i32, Instant)>) -> Result<Seen, Failed> {
                 let silence = at.saturating_duration_since(last);
                 return Ok(Seen { filter: FILTER, beats, silence_ns: silence.as_nanos() as u64 });
             }
-            // A machine that stops this process between two beats makes a silence, too.
+            // A pause of this process between two beats causes a timeout, too.
             Ok((DEADLINE_TIMEOUT, _)) => {}
             Ok((_, at)) => {
                 beats += 1;

@@ -1,10 +1,10 @@
-//! `oxorb-demo demo avionics`: every tick is accounted for; times are the machine's.
+//! `oxorb-demo demo avionics`: every tick is accounted for; times depend on the machine.
 
 use crate::common::{good, json};
 
 #[test]
 fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
-    // The ticks below are those of one second: on a busy machine an act begins late and counts fewer.
+    // The ticks below are those of one second: on a busy machine, an act begins late and counts fewer.
     let told = json(&["demo", "avionics", "--seconds", "2", "--format", "json"]);
     assert_eq!(told["load"], 4);
     for act in ["ordinary", "real_time"] {
@@ -19,7 +19,7 @@ fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
             assert_eq!(number("deadline_ns"), deadline);
             assert_eq!(seen["proved_ns"].is_null(), act == "ordinary");
         }
-        // A picture takes 60 ms of processor time and was due after 50: none can be in time, on any machine.
+        // A picture takes 60 ms of processor time and is due after 50: none can be in time, on any machine.
         let navigation = &told[act]["navigation"];
         assert_eq!(navigation["missed"], navigation["ticks"], "{told}");
     }

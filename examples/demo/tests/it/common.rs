@@ -9,7 +9,7 @@ fn run(args: &[&str]) -> Output {
     program.args(args).stdin(Stdio::null()).output().expect("the program starts")
 }
 
-/// What it prints when it succeeds.
+/// Returns the output of a successful run.
 pub(crate) fn good(args: &[&str]) -> String {
     let output = run(args);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -17,12 +17,12 @@ pub(crate) fn good(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the program prints UTF-8")
 }
 
-/// The one document that it prints.
+/// Returns the only document of a run's output.
 pub(crate) fn json(args: &[&str]) -> Value {
     serde_json::from_str(&good(args)).expect("one JSON document")
 }
 
-/// The one message of a run that fails.
+/// Returns the only message of a failing run.
 pub(crate) fn bad(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");

@@ -1,4 +1,4 @@
-//! `oxorb demo events`: every event is accounted for; times are the machine's.
+//! `oxorb demo events`: every event is accounted for; times depend on the machine.
 
 use crate::common::{good, json};
 
@@ -23,7 +23,7 @@ fn consumers_lose_their_own_events_by_their_own_policies_and_all_are_counted() {
     let passed: Vec<_> = filters.iter().map(|one| one["passed"].as_u64()).collect();
     assert_eq!(passed, [50, 40, 80, 100, 100].map(Some));
     assert_eq!(told["silence"]["beats"], 10);
-    // The timer of the channel runs for this long; how much longer is the machine's.
+    // The channel's timer runs for this long; any excess depends on the machine.
     assert!(told["silence"]["silence_ns"].as_u64().unwrap() >= 150_000_000, "{told}");
 }
 

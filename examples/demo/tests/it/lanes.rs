@@ -1,4 +1,4 @@
-//! `oxorb-demo demo`: every call is accounted for; times are the machine's.
+//! `oxorb-demo demo`: every call is accounted for; times depend on the machine.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::common::{bad, json};
 fn the_demo_speaks_json() {
     let args = ["demo", "--seconds", "1", "--clients", "2", "--format", "json"];
     let told = json(&args);
-    // N16: the lane and its scheduling class are told apart.
+    // N16: the lane and its scheduling class are reported separately.
     for (act, real_time) in [
         ("without_priorities", false),
         ("lane", false),

@@ -1,4 +1,4 @@
-//! The demonstrations, run as people and programs do, a module for each.
+//! Tests of the demonstrations as programs, a module for each.
 
 #[cfg(feature = "avionics")]
 mod avionics;

@@ -1,4 +1,4 @@
-//! `oxorb demo sched`: every request of every strategy is served and told; times are the machine's.
+//! `oxorb demo sched`: every request of every strategy is served and reported; times depend on the machine.
 
 use crate::common::json;
 

@@ -1,10 +1,10 @@
-//! Serves a greeter until it is told to end, by Ctrl-C or SIGTERM.
+//! Serves a greeter until Ctrl-C or SIGTERM.
 
 use oxorb::{Interface as _, Orb};
 
 oxorb::include_idl!("hello");
 
-/// Servant: what answers calls of the object.
+/// Servant: answers calls of the object.
 struct Polite;
 
 impl hello::Greeter for Polite {

@@ -1,4 +1,4 @@
-//! Times alarms, first alone and then beside three threads that fill the archive.
+//! Times alarms, first alone and then together with three threads that fill the archive.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             scope.spawn(|| {
                 let picture = vec![7; 10_000];
                 while !over.load(Ordering::Relaxed) {
-                    // One that is refused is one picture less.
+                    // A refused picture is lost.
                     let _ = archive.store(&picture);
                 }
             });
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns how long alarms took that came every 2 ms.
+/// Returns the times of alarms that are sent every 2 ms.
 fn time(alarm: &plant::AlarmRef) -> oxorb::Result<String> {
     let mut times = Vec::new();
     for number in 0..CALLS {

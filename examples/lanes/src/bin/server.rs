@@ -1,4 +1,4 @@
-//! Serves alarms and an archive, each from a lane of its own: a thread with a priority and a port. Until Ctrl-C or SIGTERM.
+//! Serves alarms and an archive, each from its own lane (a thread with a priority and a port), until Ctrl-C or SIGTERM.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ struct Disk;
 
 impl plant::Archive for Disk {
     fn store(&self, picture: &[u8]) -> oxorb::Result<()> {
-        // Compressing it takes its time.
+        // Compressing takes some time.
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(2) {
             std::hint::black_box(picture.iter().map(|octet| u64::from(*octet)).sum::<u64>());
@@ -35,7 +35,7 @@ impl plant::Archive for Disk {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // With the right to real-time priorities: -ORBSchedPolicy SCHED_FIFO
+    // With the privilege for real-time priorities: -ORBSchedPolicy SCHED_FIFO
     let orb = Orb::builder().args(std::env::args()).build()?;
     let pool = orb.create_threadpool(Threadpool::with_lanes([
         ThreadpoolLane::new(Priority::new(ARCHIVE)?, 1),
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A POA whose objects the lane of this priority serves, whatever the client's priority.
+/// Returns a POA whose objects are served by the lane of this priority, whatever the client's priority.
 fn served_at(
     orb: &Orb,
     pool: ThreadpoolId,

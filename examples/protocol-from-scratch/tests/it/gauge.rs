@@ -1,4 +1,4 @@
-//! An object that is called over the protocols of this crate.
+//! An object called over the protocols of this crate.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn an_object_is_published_and_called_under_all_protocols_at_once() {
         }
         gauge.calibrate(0.5).unwrap();
     }
-    // The server is gone: each protocol tells so in its own way, and its clients alike.
+    // The server is gone: each protocol detects it in its own way, and clients see the same result.
     server.shutdown(true).unwrap();
     for tag in [0, SERIAL_TAG, CHECKSUM_TAG] {
         let gauge = gauge.with(ClientProtocol::new(&[Protocol::new(tag)]).unwrap());

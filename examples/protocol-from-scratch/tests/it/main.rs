@@ -1,4 +1,4 @@
-//! The protocol against the conformance suites, and at work.
+//! Conformance suites of the protocol, and calls over it.
 
 mod conformance;
 mod gauge;

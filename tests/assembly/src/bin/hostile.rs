@@ -1,4 +1,4 @@
-//! A plan whose names and texts want to be code, as `oxorb deploy static` writes it.
+//! A plan whose names and texts look like code, as `oxorb deploy static` writes it.
 #![forbid(unsafe_code)]
 
 #[rustfmt::skip]

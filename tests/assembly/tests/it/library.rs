@@ -1,4 +1,4 @@
-//! The same executors as a shared library: loaded, checked, run; and libraries that are refused.
+//! Executors as a shared library: loaded, checked, run; and libraries that are rejected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,13 +8,13 @@ use oxorb::deployment::artifact::{Artifact, ArtifactError, Demands, Fact, Reason
 use oxorb_testkit::process::{Process, rerun, test_name};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for any machine; nothing waits for it unless something is wrong.
+/// Long enough for any machine; reached only after an error.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const PLAN: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/deploy/tests/plans/avionics.toml");
 
-/// The library that was built with this test: beside it, or one folder above.
+/// Returns the library that was built with this test: next to it, or one folder above.
 fn library() -> PathBuf {
     let here = std::env::current_exe().expect("a test is a program");
     let mut folders = here.ancestors().skip(1).take(2);
@@ -25,7 +25,7 @@ fn library() -> PathBuf {
     found.expect("the crate of these tests is a shared library as well")
 }
 
-/// Set in the process of a library.
+/// Variable set in the process of a library.
 const HOST: &str = "OXORB_TEST_HOST";
 
 /// Runs the library in the process that the test below starts.
@@ -87,7 +87,7 @@ fn other_interfaces_are_refused() {
     );
 }
 
-/// A folder of one test.
+/// Folder of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -118,7 +118,7 @@ impl Drop for Folder {
     }
 }
 
-/// A library with a record written by hand, whose function ends the process if it is called.
+/// Returns a library with a hand-written record, whose function ends the process if it is called.
 fn record(mark: &str, size: u32, facts: [&str; 5]) -> String {
     let facts: Vec<String> = facts.iter().map(|fact| format!("text({fact:?})")).collect();
     format!(
@@ -217,7 +217,7 @@ fn what_is_no_library_of_components_is_refused() {
     assert!(error.contains("does not begin with the mark"), "{error}");
     let error = told(&folder.library("size", &record("OxORB-a1", 64, facts)));
     assert!(error.contains("has 64 octets, and here"), "{error}");
-    // The whole record of it ends after its size.
+    // The record ends after its size field.
     let short = "#[repr(C, align(8))] pub struct Record([u8; 8], u32, u32);\n\
                  #[unsafe(no_mangle)] pub static oxorb_artifact: Record = Record(*b\"OxORB-a1\", 16, 8);";
     let error = told(&folder.library("short", short));

@@ -1,4 +1,4 @@
-//! Programs and libraries that an assembly becomes.
+//! Programs and libraries made from an assembly.
 
 mod library;
 mod runs;

@@ -1,4 +1,4 @@
-//! Programs of `oxorb deploy static` run: events arrive, attributes are set, and they end when told.
+//! Running programs of `oxorb deploy static`: events arrive, attributes are set, and the programs end on request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use oxorb_testkit::process::Process;
 use oxorb_testkit::realtime::require_realtime;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for any machine; nothing waits for it unless something is wrong.
+/// Long enough for any machine; reached only after an error.
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn start(program: &str) -> Process {
@@ -57,7 +57,7 @@ fn both_subsystems_run_under_their_policies() {
 
 #[test]
 fn texts_of_a_plan_stay_texts() {
-    // It writes a reference to where it runs.
+    // It writes a reference to its working directory.
     let folder = folder("texts");
     let mut display = start_in(&folder, env!("CARGO_BIN_EXE_hostile"));
     let line = display.wait_for_line("48.5", LIMIT);
@@ -67,7 +67,7 @@ fn texts_of_a_plan_stay_texts() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Threads that executors start inherit it; class and priority come from the real-time resources.
+/// Threads started by executors inherit the priority; class and priority come from the real-time resources.
 #[test]
 fn each_instance_is_activated_at_the_priority_of_its_container() {
     if !require_realtime() {

@@ -1,4 +1,4 @@
-//! Clients, a bridge and a server, each an ORB, over protocols that differ before and behind the bridge.
+//! Clients, a bridge and a server, each an ORB, with different protocols on the two sides of the bridge.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
@@ -23,7 +23,7 @@ use oxorb_testkit::watchdog;
 const LONG: Duration = Duration::from_secs(120);
 const TCP: &str = "iiop://127.0.0.1:0";
 
-/// The server's servant.
+/// Servant of the server.
 #[derive(Default)]
 struct Counting {
     noted: AtomicI64,
@@ -92,7 +92,7 @@ impl Part for Counting {
     }
 }
 
-/// The client's servant.
+/// Servant of the client.
 struct Ear;
 
 impl Listener for Ear {
@@ -105,7 +105,7 @@ fn listening(endpoint: &str) -> Builder {
     Orb::builder().listen(endpoint)
 }
 
-/// Serves an object that runs at the priorities of its callers.
+/// Serves an object whose requests run at the priorities of its callers.
 fn serve(builder: Builder) -> (Orb, PartRef) {
     let orb = builder.build().unwrap();
     let callers =
@@ -120,7 +120,7 @@ fn serve(builder: Builder) -> (Orb, PartRef) {
     (orb, part)
 }
 
-/// A server, a bridge and a client.
+/// Server, bridge and client.
 struct Chain {
     server: Orb,
     middle: Orb,
@@ -135,7 +135,7 @@ fn chain(before: &str, server: Builder, client: Builder, interfaces: Interfaces)
     let bridge = Bridge::new(&middle, interfaces).unwrap();
     let here = bridge.open("Part", &there.to_ior()).unwrap();
     let client = client.build().unwrap();
-    // By the first protocol alone.
+    // With the first protocol alone.
     let mut ior = here.reference().ior().clone();
     ior.profiles.truncate(1);
     let part = client.resolve(&ior.to_string()).unwrap();
@@ -151,7 +151,7 @@ impl Chain {
     }
 }
 
-/// What every bridge carries.
+/// Makes the calls that every bridge must pass on.
 fn use_it(part: &PartRef) {
     let (sum, text) = part.sum(&[1.5, 2.25, -0.75]).unwrap();
     assert_eq!((sum, text.as_str()), (3.0, "3 of them"));
@@ -238,7 +238,7 @@ fn values_that_lie_elsewhere_are_refused_where_types_are_unknown() {
     for version in [Version::V1_0, Version::V1_1] {
         let client = Orb::builder().max_giop(version);
         let chain = chain(TCP, listening(TCP), client, Interfaces::default());
-        // GIOP 1.0 and 1.1 have agreed on no code sets, and values of eight octets lie elsewhere.
+        // GIOP 1.0 and 1.1 negotiate no code sets, and align values of eight octets differently.
         let refused = chain.part.sum(&[1.5, 2.5]).unwrap_err();
         assert_eq!(refused.kind, SystemExceptionKind::Marshal);
         assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
@@ -255,7 +255,7 @@ fn code_sets_that_differ_are_refused_by_name() {
     let server = listening(TCP).native_chars(CharSet::Iso8859_1).prefer_utf8(false);
     let client = Orb::builder();
     let chain = chain(TCP, server, client, Interfaces::default());
-    // The bridge agrees with the server on what the server has, and with its client on what both have.
+    // The bridge agrees with the server on the server's code sets, and with its client on their common ones.
     match chain.part.sum(&[1.0]) {
         Ok((sum, _)) => assert_eq!(sum, 1.0),
         Err(refused) => assert_eq!(refused.minor, minor::marshal::NOT_ALIKE),
@@ -361,20 +361,20 @@ fn parts() -> Interfaces {
 #[test]
 fn references_that_pass_lead_back_through_the_bridge() {
     let _guard = watchdog(LONG);
-    // The client hears over UNIX sockets alone, the server over TCP alone.
+    // The client listens on UNIX sockets only, the server on TCP only.
     let chain = chain("uiop://", listening(TCP), listening("uiop://"), parts());
     let ear: ListenerRef = chain.client.root_poa().activate(Ear).unwrap();
     assert_eq!(chain.part.tell(Some(&ear), "callback").unwrap(), 8);
     assert_eq!(chain.part.tell(None, "nobody").unwrap(), -1);
 
-    // What comes back is what it was.
+    // Returned references equal those passed.
     let all = [("one", Some(ear.clone())), ("none", None)]
         .map(|(name, who)| Pair { name: name.into(), who });
     let back = chain.part.listeners(&all).unwrap();
     assert_eq!(back[0].who.as_ref().unwrap().to_ior(), ear.to_ior());
     assert!(back[1].who.is_none());
 
-    // An object that the server makes is one of the bridge.
+    // An object created by the server is replaced by one of the bridge.
     let another = chain.part.another().unwrap().unwrap();
     let server_port = |ior: &str| ior.to_owned();
     assert_ne!(server_port(&another.to_ior()), "");
@@ -386,7 +386,7 @@ fn references_that_pass_lead_back_through_the_bridge() {
     assert_eq!(another.tell(Some(&ear), "ear").unwrap(), 3);
     let counted = chain.bridge.statistics();
     assert_eq!((counted.rewritten, counted.references), (5, 2), "{counted:?}");
-    // Operations without references are not read.
+    // Operations without references are not parsed.
     assert!(counted.answered > counted.rewritten - 1);
     chain.end();
 }
@@ -410,7 +410,7 @@ fn a_target_that_leads_to_the_bridge_itself_is_an_exception() {
     let server = listening(TCP).build().unwrap();
     let orb = listening(TCP).build().unwrap();
     let bridge = Bridge::new(&orb, Interfaces::default()).unwrap();
-    // A target that forwards every request to the object of the bridge that stands for it.
+    // Target that forwards every request to the bridge's object for it.
     let here: Arc<Mutex<Option<oxorb::Ref>>> = Arc::default();
     let forwards = Forwards(here.clone());
     let target = server.root_poa().activate_servant(Arc::new(forwards)).unwrap();

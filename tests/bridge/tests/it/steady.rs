@@ -1,4 +1,4 @@
-//! A request that is passed on allocates nothing: neither at the client, nor in the bridge, nor at the server.
+//! A request passed on by a bridge allocates nothing: neither at the client, nor in the bridge, nor at the server.
 
 use std::sync::Arc;
 

@@ -80,7 +80,7 @@ impl behaviour::Named for Worker {
     }
 }
 
-/// How often any worker was poked.
+/// Number of pokes of all workers.
 pub static POKED: AtomicI32 = AtomicI32::new(0);
 
 impl behaviour::Service for Worker {
@@ -96,7 +96,7 @@ impl behaviour::Service for Worker {
         Ok(self.grade)
     }
 
-    /// Attributes of interfaces are set through shared handles, where a state does not change.
+    /// Attributes of interfaces are set through shared handles, without changing the state.
     fn set_level(&self, _value: i32) -> oxorb::Result<()> {
         Ok(())
     }
@@ -191,7 +191,7 @@ impl behaviour::ListOperations for List {
     }
 }
 
-/// Factories may stand anywhere.
+/// Factories may be defined anywhere.
 #[derive(Debug)]
 pub struct Lists;
 

@@ -1,4 +1,4 @@
-//! `@borrowed` parameters: servants see views that lie in the message and in the arena of their thread.
+//! `@borrowed` parameters: servants get views whose parts are in the message and in their thread's arena.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use oxorb_testkit::watchdog;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Keeps what is posted, or only looks.
+/// Servant that keeps or only inspects what is posted.
 struct Wall {
     keeps: bool,
     notes: Mutex<Vec<Note>>,
@@ -189,7 +189,7 @@ fn views_hold_what_was_sent_in_either_order_from_here_and_elsewhere() {
 fn a_warm_lane_allocates_nothing_for_strings_and_sequences_of_structs() {
     let _watch = watchdog(LIMIT);
     for order in [ByteOrder::Big, ByteOrder::Little] {
-        // However loaded the machine: the connection counts as busy.
+        // Even on a loaded machine, the connection counts as busy.
         let server = orb(|options| options.worker_stay = Duration::from_secs(20));
         let client = orb(|options| {
             options.byte_order = order;
@@ -262,7 +262,7 @@ fn a_full_arena_takes_from_the_heap_or_refuses() {
                     assert_eq!(refused.completed, oxorb::CompletionStatus::No);
                 }
             }
-            // What fits is served all the same.
+            // Values that fit are still served.
             board.plant(&tree(1)).unwrap();
         }
         assert_eq!(wall.trees.lock().unwrap().len(), 3);
@@ -271,7 +271,7 @@ fn a_full_arena_takes_from_the_heap_or_refuses() {
     }
 }
 
-/// Calls within a call: the arena of the outer one stays.
+/// Nested calls: the arena of the outer call stays.
 #[test]
 fn a_request_within_a_request_has_an_arena_of_its_own() {
     let _watch = watchdog(LIMIT);

@@ -1,5 +1,5 @@
-//! Calls to objects of the same process (R3): the stub calls the servant, allocates nothing, and means what a request means;
-//! whatever needs a message has one; objects on lanes run on their lanes.
+//! Calls to objects of the same process (R3): the stub calls the servant without allocation and with the meaning of a
+//! request; calls that need a message use one; objects on lanes run on their lanes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ include!("../../golden/bank.rs");
 
 type Result<T> = std::result::Result<T, SystemException>;
 
-/// Remembers where it ran and what it was given.
+/// Servant that records its thread and its arguments.
 #[derive(Default)]
 struct Teller {
     orb: Mutex<Option<Orb>>,
@@ -31,7 +31,7 @@ struct Teller {
     text_at: AtomicUsize,
     thread: Mutex<Option<thread::ThreadId>>,
     priority: Mutex<Option<Priority>>,
-    /// Another account, which `balance` asks.
+    /// Second account, whose balance `balance` returns.
     next: Mutex<Option<AccountRef>>,
 }
 
@@ -82,7 +82,7 @@ fn orb(collocation: Collocation) -> Orb {
         .unwrap()
 }
 
-/// Whether a call hands the caller's own memory to the servant.
+/// Reports whether a call passes the caller's own memory to the servant.
 fn is_direct(account: &AccountRef, teller: &Teller) -> bool {
     let text = String::from("somebody");
     account.set_owner(&text).unwrap();
@@ -104,7 +104,7 @@ fn a_direct_call_allocates_nothing_and_passes_what_the_caller_has() {
     let (sum, made) =
         allocations(|| (0..100).map(|n| account.withdraw(n % 100).unwrap()).sum::<i64>());
     assert_eq!((sum, made.count), (4950, 0));
-    // A reference that was read from text is the same object.
+    // A reference parsed from text denotes the same object.
     let read: AccountRef = orb.string_to_object(&account.to_ior()).unwrap().unchecked_narrow();
     assert!(is_direct(&read, &teller));
     orb.shutdown(true).unwrap();
@@ -125,10 +125,10 @@ fn exceptions_panics_and_ends_are_those_of_a_request() {
         };
         let ended = (panicked.kind, panicked.completed);
         assert_eq!(ended, (SystemExceptionKind::Unknown, CompletionStatus::Maybe));
-        // A text that cannot be sent.
+        // A text that cannot be marshalled.
         let unsent = account.set_owner("no\0text").unwrap_err();
         assert_eq!(unsent.kind, SystemExceptionKind::Marshal, "{collocation:?}: {unsent}");
-        // The running request is known to the POA.
+        // The POA knows the running request.
         assert!(account.owner().is_ok());
         let id = orb.root_poa().reference_to_id(&account).unwrap();
         orb.root_poa().deactivate_id(id).unwrap();
@@ -236,11 +236,11 @@ fn objects_on_lanes_run_on_their_lane_and_directly_within_it() {
     assert_eq!(low_account.balance(), Ok(7));
     assert_ne!(ran(&low), thread::current().id());
     assert_eq!(at(&low), 10);
-    // From the lane to an object of the same lane: in the same thread. There is one, so it could not be another.
+    // From the lane to an object of the same lane: in the same thread, which is the only one.
     *low.next.lock().unwrap() = Some(same_account);
     assert_eq!(low_account.balance(), Ok(7));
     assert_eq!(ran(&same), ran(&low));
-    // From one lane to another: on its thread, at its priority.
+    // From one lane to another: on the other lane's thread, at its priority.
     *low.next.lock().unwrap() = Some(high_account.clone());
     assert_eq!(low_account.balance(), Ok(7));
     assert_ne!(ran(&high), ran(&low));
@@ -249,7 +249,7 @@ fn objects_on_lanes_run_on_their_lane_and_directly_within_it() {
     orb.shutdown(true).unwrap();
 }
 
-/// Both points of each side, in the order in which they were reached.
+/// Interception points of each side, in the order in which they were reached.
 #[derive(Clone, Default)]
 struct Points(Arc<Mutex<Vec<&'static str>>>);
 
@@ -313,7 +313,7 @@ fn interceptors_see_calls_within_the_process() {
     }
 }
 
-/// Makes a servant for every id.
+/// Servant manager that makes a servant for every id.
 struct Maker(Arc<Teller>);
 
 impl Maker {
@@ -330,7 +330,7 @@ impl ServantActivator for Maker {
     fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}
 }
 
-/// What each kind of POA and each state of its manager make of calls.
+/// Returns the results of calls for each kind of POA and each state of its manager.
 fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
     let orb = orb(collocation);
     let mut outcomes = Vec::new();

@@ -1,4 +1,4 @@
-//! Servants that belong to one thread: the only one of a lane makes them, calls them and drops them.
+//! Servants that belong to one thread: the only thread of a lane makes them, calls them and drops them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use oxorb_testkit::watchdog;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Neither `Send` nor `Sync`: the compiler proves that it stays where it was made.
+/// Neither `Send` nor `Sync`: the compiler proves that it stays in its thread.
 struct Counter {
     sum: Rc<Cell<i64>>,
     label: RefCell<String>,
@@ -72,7 +72,7 @@ impl TallyConfined for Counter {
         if many < 0 {
             return Err(Refused { why: format!("{many}") }.into());
         }
-        // No other thread comes between the two, so nothing is lost.
+        // No other thread intervenes, so no update is lost.
         let before = self.sum.get();
         self.sum.set(before + many);
         Ok(self.sum.get())
@@ -184,7 +184,7 @@ fn many_callers_share_a_cell_without_a_lock() {
     assert_ne!(end, thread::current().id(), "dropped by its own thread");
 }
 
-/// Looks at what its thread has used, at each visit.
+/// Servant that records its thread's counters at each visit.
 struct Looks(RefCell<Vec<(u64, u64)>>, Sender<Vec<(u64, u64)>>);
 
 impl ConfinedServant for Looks {
@@ -211,7 +211,7 @@ fn a_warm_request_allocates_nothing_and_takes_no_lock() {
     static LOOK: oxorb::__gen::Op = oxorb::__gen::Op::twoway("look");
     static END: oxorb::__gen::Op = oxorb::__gen::Op::twoway("end");
     let _watch = watchdog(LIMIT);
-    // However loaded the machine: the connection counts as busy.
+    // Even on a loaded machine, the connection counts as busy.
     let server = Orb::builder()
         .listen("iiop://127.0.0.1:0")
         .configure(|options| options.worker_stay = Duration::from_secs(20))
@@ -229,7 +229,7 @@ fn a_warm_request_allocates_nothing_and_takes_no_lock() {
     (0..500).for_each(|_| call(&LOOK).unwrap());
     call(&END).unwrap();
     let looks = looks.recv().unwrap();
-    // Between two looks lies a whole turn of the server: reply, write, read, dispatch.
+    // Between two records is a whole cycle of the server: reply, write, read, dispatch.
     let (before, after) = (looks[200], looks[499]);
     assert_eq!(before, after);
     client.shutdown(true).unwrap();
@@ -305,7 +305,7 @@ fn where_no_one_thread_serves_activation_says_why() {
     let single =
         Policies { thread: ThreadPolicy::SingleThread, ..policies(pool(Threadpool::new(1)), 1) };
     refused(&poa(&server, "single", single), "thread policy");
-    // A servant of one lane is none of another.
+    // A servant of one lane does not serve another.
     let low = poa(&server, "low", policies(lanes, 1));
     let high = poa(&server, "high", policies(lanes, 2));
     let (sender, dropped) = channel();
@@ -335,7 +335,7 @@ fn each_lane_has_servants_of_its_own() {
     let (low, high) = (elsewhere(&client, &low), elsewhere(&client, &high));
     assert_eq!(low.nested(Some(&high), 5), Ok(5));
     assert_eq!(high.nested(Some(&low), 6), Ok(6));
-    // Its own object is an ordinary call.
+    // A call to its own object is an ordinary call.
     assert_eq!(low.nested(Some(&low), 1), Ok(7));
     assert_eq!((low.sum(), high.sum()), (Ok(7), Ok(5)));
     client.shutdown(true).unwrap();
@@ -344,7 +344,7 @@ fn each_lane_has_servants_of_its_own() {
     assert_ne!(ends[0], ends[1], "each by its own lane");
 }
 
-/// Calls out, and holds its thread until it is told to go on.
+/// Servant that calls out, and holds its thread until released.
 struct Gate {
     entered: Sender<()>,
     open: std::sync::mpsc::Receiver<()>,
@@ -401,7 +401,8 @@ fn what_comes_by_other_threads_waits_for_the_lane_and_not_for_ever() {
     thread::scope(|scope| {
         let holding = scope.spawn(|| call("hold"));
         held.recv().unwrap();
-        // The lane's thread is busy: a servant is not made in time, and a request that another thread has waits in vain.
+        // The lane's thread is busy: a servant cannot be made in time, and a request held by another thread waits in
+        // vain.
         let begun = Instant::now();
         let late = poa.confine_servant(|| panic!("never called, or in vain"));
         assert!(matches!(late, Err(PoaError::NotConfined(NotConfined::Busy))));
@@ -416,7 +417,7 @@ fn what_comes_by_other_threads_waits_for_the_lane_and_not_for_ever() {
     assert!(ended.is_err());
 }
 
-/// Answers when it is told to.
+/// Servant that answers on request.
 struct Slow {
     entered: Mutex<Sender<()>>,
     open: Mutex<Receiver<()>>,
@@ -437,7 +438,8 @@ impl Servant for Slow {
     }
 }
 
-/// While the lane's thread calls out, a takeover thread reads its connection on: what comes there waits for the lane's.
+/// A takeover thread continues to read the connection while the lane's thread calls out: requests read there wait for
+/// the lane's thread.
 #[test]
 fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
     let _watch = watchdog(LIMIT);
@@ -464,7 +466,7 @@ fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
         let slow = Slow { entered: Mutex::new(entered), open: Mutex::new(open) };
         let slow = client.root_poa().activate_servant(Arc::new(slow)).unwrap();
         let slow = TallyRef::from_ref(slow);
-        // Both over the one connection that all threads of the client share.
+        // Both use the one connection that all threads of the client share.
         let nested = far.nested_async(Some(&slow), 1);
         held.recv().unwrap();
         let added = far.add_async(5);
@@ -488,7 +490,7 @@ fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
     }
 }
 
-/// Handlers of calls from a lane run in the lane, where the option says so.
+/// Handlers of calls from a lane run in the lane if the option says so.
 #[test]
 fn reply_handlers_of_a_lane_run_in_it_by_option() {
     let _watch = watchdog(LIMIT);
@@ -525,7 +527,7 @@ fn reply_handlers_of_a_lane_run_in_it_by_option() {
     }
 }
 
-/// In the lane, in the very thread, result, CORBA priority.
+/// Whether it ran in the lane, whether in the very thread, result, CORBA priority.
 type Seen = (bool, bool, i64, Option<Priority>);
 
 struct Calls {
@@ -551,7 +553,7 @@ impl ConfinedServant for Calls {
     }
 }
 
-/// What a servant begins and does not wait for ends in its thread, with what is neither `Send` nor `Sync`.
+/// Servant whose asynchronous calls end in its thread, with handlers that are neither `Send` nor `Sync`.
 struct Starts {
     orb: Orb,
     other: TallyRef,

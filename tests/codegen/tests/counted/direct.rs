@@ -1,5 +1,5 @@
-//! Calls within the process without a message (R3): for every type the same results, changes, exceptions and failures as by
-//! a message, and no allocation or lock beyond what the values themselves need.
+//! Calls within the process without a message (R3): for every type the same results, changes, exceptions and failures
+//! as with a message, and no allocation or lock beyond those of the values themselves.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,16 +18,16 @@ use oxorb_testkit::alloc::allocations;
 
 type Result<T, E = SystemException> = std::result::Result<T, E>;
 
-/// Answers with the old `inout`, puts `in` there, and gives both back.
+/// Servant that returns the old `inout`, stores `in` there, and returns both.
 #[derive(Default)]
 struct Echo {
-    /// Address of what came last by reference.
+    /// Address of the last argument by reference.
     at: AtomicUsize,
-    /// After changing what it may change.
+    /// Whether it raises an exception after changing its arguments.
     raises: AtomicBool,
-    /// What it raises.
+    /// Exception to raise.
     refused: Mutex<Option<Refused>>,
-    /// Whatever it gives back is not what the type allows.
+    /// Whether its results violate their types.
     spoils: AtomicBool,
     heard: Mutex<Vec<String>>,
 }
@@ -146,7 +146,7 @@ impl Peer for Echo {
     }
 }
 
-/// One servant, called directly, by messages within the process, and over a connection.
+/// Servant reached directly, by messages within the process, and over a connection.
 struct Bench {
     orbs: Vec<Orb>,
     echo: Arc<Echo>,
@@ -172,7 +172,7 @@ impl Bench {
         Bench { peers: peers.collect(), orbs: orbs.into(), echo }
     }
 
-    /// Whatever a call comes to is the same on all ways.
+    /// Checks that a call has the same result by all three routes.
     fn same<T: std::fmt::Debug>(&self, call: impl Fn(&PeerRef) -> T) -> String {
         let all: Vec<_> = self.peers.iter().map(|peer| shown(&call(peer))).collect();
         for (way, one) in WAYS.iter().zip(&all) {
@@ -185,7 +185,7 @@ impl Bench {
         &self.peers[0]
     }
 
-    /// Whether the servant was shown the caller's own value.
+    /// Reports whether the servant got the caller's own value.
     fn saw<T: ?Sized>(&self, value: &T) -> bool {
         self.echo.at.load(Ordering::SeqCst) == address(value)
     }
@@ -197,7 +197,7 @@ impl Bench {
     }
 }
 
-/// As text, without the addresses of objects, which differ from ORB to ORB.
+/// Returns a value as text, without the addresses of objects, which differ between ORBs.
 fn shown(value: &impl std::fmt::Debug) -> String {
     let text = format!("{value:?}");
     let mut parts = text.split("at: \"");
@@ -335,7 +335,7 @@ fn what_cannot_be_sent_fails_as_by_a_message_and_leaves_everything_as_it_was() {
         });
         assert!(failed.starts_with("(Err("), "{failed}");
     }
-    // What the servant gives back, after it ran: COMPLETED_YES.
+    // Invalid results after the servant ran: COMPLETED_YES.
     bench.echo.spoils.store(true, Ordering::SeqCst);
     let late = bench.same(|peer| {
         let mut b = "old".to_owned();
@@ -347,7 +347,7 @@ fn what_cannot_be_sent_fails_as_by_a_message_and_leaves_everything_as_it_was() {
         (done, b)
     });
     assert!(late.contains("\"old\""), "{late}");
-    // Only the direct call knows the character.
+    // Only the direct call identifies the character.
     bench.same(|peer| {
         let failed = peer.letter('a', &mut 'b').unwrap_err();
         (failed.kind, failed.minor, failed.completed)
@@ -402,14 +402,14 @@ fn values_are_not_copied_on_their_way_to_the_servant_unless_a_copy_is_what_they_
     let text = String::from("told");
     peer.tell(&text, &few[0]).unwrap();
     assert!(bench.saw(&*text));
-    // An any is copied, and so is what has no known depth.
+    // An any is copied, and so are types of unknown depth.
     let any = Any::new(1_i32);
     peer.anything(&any).unwrap();
     assert!(!bench.saw(&any));
     let tree = Tree { name: "tree".into(), below: Vec::new() };
     peer.give_tree(&tree).unwrap();
     assert!(!bench.saw(&tree));
-    // One value that cannot pass sends the whole call the marshalled way.
+    // One value that cannot pass makes the whole call be marshalled.
     let elsewhere = deep(&bench.peers[1], Choice::Text("of another ORB".into()));
     peer.whole(&elsewhere, &mut deep(peer, Choice::Text("b".into()))).unwrap();
     assert!(!bench.saw(&elsewhere));
@@ -428,7 +428,7 @@ fn references_come_without_policies_and_belong_to_the_orb_that_received_them() {
         let (back, _) = peer.self_(Some(peer), &mut None).unwrap();
         assert_eq!(back.unwrap().reference().timeout(), usual);
         bench.echo.spoils.store(false, Ordering::SeqCst);
-        // References of all ORBs end as those of this one.
+        // References of all ORBs become those of this one.
         for other in &bench.peers {
             let mut kept = None;
             let (back, _) = peer.self_(Some(other), &mut kept).unwrap();
@@ -457,7 +457,7 @@ fn oneways_do_not_tell_of_the_servant_and_contexts_are_filtered() {
         let unsent = peer.tell("a\0", &named("b")).unwrap_err();
         assert_eq!(unsent.kind, SystemExceptionKind::Marshal);
         bench.echo.raises.store(true, Ordering::SeqCst);
-        // It panics, and nobody hears.
+        // The servant panics, and no caller is notified.
         assert_eq!(peer.tell("a", &named("b")), Ok(()));
         bench.echo.raises.store(false, Ordering::SeqCst);
     }
@@ -499,7 +499,7 @@ fn a_direct_call_allocates_for_its_values_only_and_takes_no_lock() {
     let ((), made) = allocations(|| call(100, &mut point, &mut letter, &mut packed));
     assert_eq!(made.count, 0);
     assert_eq!(lock::taken().unwrap() - before, 0);
-    // A result that is a sequence, an inout and an out: three, whatever is passed.
+    // A result that is a sequence, an inout and an out: three allocations, for any arguments.
     let (_, made) = allocations(|| peer.self_(Some(&other), &mut reference).unwrap());
     assert_eq!(made.count, 1, "the sequence of references");
     let mut kept = vec![Colour::Red];

@@ -1,6 +1,6 @@
-//! Attributes that are `@in_place` (A8.9), and answers that reply handlers read where the server wrote them (A3.2).
+//! `@in_place` attributes (A8.9), and answers that reply handlers read where the server wrote them (A3.2).
 //!
-//! Copied octets are counted for the whole process, both ends together, so tests that count them run one after the other.
+//! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -18,12 +18,12 @@ use oxorb_codegen_tests::album::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_testkit::process::{Turn, turn};
 
 const OCTETS: usize = 100_000;
-/// More than headers and small arguments of a few calls and their replies have together.
+/// More octets than the headers and small arguments of a few calls and their replies.
 const HEADS: u64 = 8_000;
 
 struct Servant {
     picture: Vec<u8>,
-    /// What was set last, and whether it lay where the client wrote it.
+    /// Length and last octet of the last value set, and whether it was read where the client wrote it.
     set: Mutex<(usize, u8, bool)>,
 }
 
@@ -74,7 +74,8 @@ impl Album for Servant {
     }
 }
 
-/// Says what it is told: the operation, the number of octets, the last one, and whether they lie where they were written.
+/// Handler that reports the operation, the number of octets, the last one, and whether they were read where they were
+/// written.
 struct Told(Mutex<Sender<String>>);
 
 impl Told {
@@ -192,7 +193,7 @@ impl Drop for Setting {
     }
 }
 
-/// Returns how often a payload was copied.
+/// Returns the number of times a payload was copied.
 fn copies(work: impl FnOnce()) -> u64 {
     let before = oxorb_sys::shared::copied();
     work();
@@ -240,7 +241,7 @@ fn attributes_are_read_and_set_where_the_other_side_wrote_them() {
     assert_eq!(copies(|| album.set_unmarked(&image).unwrap()), 2);
     assert_eq!(copies(|| assert_eq!(album.plain().unwrap().len(), OCTETS)), 2);
     assert!(!setting.set().2);
-    // A client that copies has results of its own.
+    // A client that copies has its own results.
     let copying = album.with(LargePayloads::Copied);
     copying.picture().unwrap();
     assert_eq!(copies(|| assert_picture(&copying.picture().unwrap(), false)), 2);
@@ -275,7 +276,7 @@ fn a_reply_handler_reads_where_the_server_wrote() {
     album.sendc_get_picture(to());
     let first = told.recv().unwrap();
     assert_eq!(first, format!("picture {OCTETS} {LAST} true"));
-    // The handler copies one octet; the next call begins when it is done with the first one.
+    // The handler copies one octet; the next call begins when the handler has finished.
     let get = copies(|| {
         album.sendc_get_cover(to());
         assert_eq!(told.recv().unwrap(), format!("cover {OCTETS} {LAST} true"));
@@ -295,12 +296,12 @@ fn a_reply_handler_reads_where_the_server_wrote() {
     album.sendc_write(to(), album.room(OCTETS).unwrap().into());
     assert_eq!(told.recv().unwrap(), "written");
     assert!(setting.set().2);
-    // A client that copies has its handlers copy.
+    // A client that copies makes its handlers copy, too.
     album.with(LargePayloads::Copied).sendc_get_picture(to());
     assert_eq!(told.recv().unwrap(), format!("picture {OCTETS} {LAST} false"));
 }
 
-/// A handler that keeps nothing gives back each block, and one that is an object is called with the octets.
+/// A handler that keeps no octets returns each block; a handler object is called with the octets.
 #[test]
 fn reply_handlers_of_all_kinds_get_the_octets() {
     for (endpoint, leased) in [
@@ -322,7 +323,7 @@ fn reply_handlers_of_all_kinds_get_the_octets() {
         setting.album.sendc_get_picture(ReplyTo::Object(object.clone()));
         let text = told.recv().unwrap();
         assert!(text.starts_with(&format!("picture {OCTETS} {LAST} ")), "{text}");
-        // What fails goes there, too.
+        // Failures are passed to the handler, too.
         let nobody = setting.client.string_to_object("corbaloc::127.0.0.1:1/x");
         let nobody = AlbumRef::from_ref(nobody.unwrap().reference().clone());
         nobody.sendc_get_picture(ReplyTo::Object(object));

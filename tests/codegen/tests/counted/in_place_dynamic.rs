@@ -1,6 +1,6 @@
-//! Requests that are put together at run time (A7.1), with a payload in memory that both sides share (A8.9).
+//! Requests built at run time (A7.1), with a payload in memory shared by both sides (A8.9).
 //!
-//! Copied octets are counted for the whole process, both ends together, so tests that count them run one after the other.
+//! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use oxorb_dynamic::{Dynamic, Exception, Request, TypeCode};
 use oxorb_testkit::process::turn;
 
 const OCTETS: usize = 100_000;
-/// More than headers and small arguments of a call and its reply have together.
+/// More octets than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 
 struct Servant;
@@ -101,7 +101,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
         invoke(); // the connection is there
         if shared {
             assert_eq!(copies(invoke), 0, "{endpoint}");
-            // More often than there are places in the memory.
+            // More often than there are slots in the memory.
             (0..40).for_each(|_| invoke());
             let deferred = || {
                 let mut request = request(&store, room(&store, shared));
@@ -109,9 +109,9 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
                 assert_eq!(request.get_response().unwrap().returns, answered);
             };
             deferred(); // over the connection that such calls share
-            // The room is of the connection that synchronous calls have, so it is copied once.
+            // The room belongs to the connection of synchronous calls, so it is copied once.
             assert_eq!(copies(deferred), 1);
-            // From ordinary memory the client copies once, and values as they always did.
+            // From ordinary memory, the client copies once, and values as usual.
             let vector = || {
                 let mut request = request(&store, vec![7; OCTETS]);
                 assert_eq!(request.invoke().unwrap().returns, answered);
@@ -126,7 +126,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
         let mut oneway = Request::new(store.reference(), "tell").unwrap();
         oneway.add_octets("image", blob(), room(&store, shared));
         oneway.send_oneway().unwrap();
-        // Octets are octets only, and no more than the type allows.
+        // Only octets are accepted, and no more than the type allows.
         let nine = TypeCode::bounded_sequence(TypeCode::OCTET, 9);
         let longs = TypeCode::sequence(TypeCode::LONG);
         for (ty, part) in [(nine, "bound of 9"), (longs, "octets"), (TypeCode::LONG, "octets")] {

@@ -1,7 +1,8 @@
-//! Calls that end while octets are lent (A8.9): by a time-out, a cancel, a shutdown, and `kill -9` of either side. Who holds the
-//! lease reads on what it was sent, the other one is told, and in the end nothing is left of the connection.
+//! Calls that end while octets are lent (A8.9): by a time-out, a cancellation, a shutdown, and `kill -9` of either
+//! side. The holder of the lease still reads the octets it was sent, the other side is notified, and in the end no
+//! resource of the connection is left.
 //!
-//! Descriptors, threads and mapped memory are those of the whole process, so it is one of its own.
+//! Descriptors, threads and mapped memory are counted for the whole process, so the test runs in a separate one.
 
 use std::fs;
 use std::sync::Mutex;
@@ -16,22 +17,22 @@ use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
 use oxorb_testkit::watchdog;
 
-/// What the process that is killed does, in its environment, before a space the reference to call.
+/// Variable with the task of the process to be killed, followed by a space and the reference to call.
 const TASK: &str = "OXORB_IN_PLACE_TASK";
 
-/// A wait that fails takes so long.
+/// Duration of a failing wait.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Octets of a payload that is lent.
+/// Octets of a lent payload.
 const LARGE: usize = 50_000;
 
-/// Answers with octets of one value, and holds what it was lent.
+/// Servant that answers with equal octets, and holds those lent to it.
 struct Servant {
-    /// Told of each request that holds octets.
+    /// Signalled for each request that holds octets.
     begun: SyncSender<()>,
-    /// Lets it go on.
+    /// Releases the servant.
     go_on: Mutex<Receiver<()>>,
-    /// What the octets were once it went on.
+    /// Octets as they were after the release.
     held: SyncSender<Vec<u8>>,
 }
 
@@ -107,7 +108,7 @@ fn assert_leased(image: &Octets<'_>) {
     assert_eq!(octets, LARGE);
 }
 
-/// Segments that are mapped, descriptors, and threads of ORBs.
+/// Returns the numbers of mapped segments, descriptors, and threads of ORBs.
 fn used() -> [usize; 3] {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let segments = maps.matches("memfd:oxorb-shm").count();
@@ -128,8 +129,8 @@ fn wait_until(what: &str, is: impl Fn() -> bool) {
     }
 }
 
-/// Runs a case, and checks that nothing is left of it. A process makes one descriptor, that of a signal, when a descriptor
-/// of a connection is asked for first, in whichever case; each other one that stays shows.
+/// Runs a case, and checks that it leaves no resources. A process creates one descriptor, for a signal, when the
+/// descriptor of a connection is first requested, in whichever case; every other leftover descriptor is an error.
 fn leaves_nothing(what: &str, first: [usize; 3], case: impl FnOnce()) {
     case();
     wait_until(what, || {
@@ -144,7 +145,7 @@ fn calls_that_end_while_octets_are_lent_leave_nothing() {
         return;
     }
     let _guard = watchdog(4 * LONG);
-    // What a process has once and for all.
+    // Creates the permanent resources of a process.
     timed_out(setting("cached"));
     wait_until("the first one", || used()[0] == 0 && used()[2] == 0);
     let first = used();
@@ -159,13 +160,13 @@ fn calls_that_end_while_octets_are_lent_leave_nothing() {
     leaves_nothing("a killed client", first, client_killed);
 }
 
-/// The client's time is over while the servant reads.
+/// The client's time-out expires while the servant reads.
 fn timed_out(setting: Setting) {
-    // The connection is there before the time runs.
+    // Makes the connection before the time-out starts.
     setting.source.read(1).unwrap();
     let limit = RelativeRoundtripTimeout(Duration::from_millis(300));
     let hurried = setting.source.with(limit);
-    // On a loaded machine the time may be over before the request is sent.
+    // On a loaded machine, the time-out may expire before the request is sent.
     let error = loop {
         let error = hurried.back((&image()).into()).unwrap_err();
         if error.completed != CompletionStatus::No {
@@ -174,19 +175,19 @@ fn timed_out(setting: Setting) {
     };
     assert_eq!(error.kind, SystemExceptionKind::Timeout);
     setting.begun.recv_timeout(LONG).unwrap();
-    // Other calls have other blocks.
+    // Other calls use other blocks.
     assert_leased(&setting.source.read(LARGE as i32).unwrap());
     setting.go_on.send(()).unwrap();
     assert_eq!(setting.held.recv_timeout(LONG).unwrap(), image());
     setting.end();
 }
 
-/// Nobody waits for the answer any more, while the servant reads.
+/// The call is cancelled while the servant reads.
 fn cancelled(setting: Setting) {
     let answer = setting.source.back_async((&image()).into());
     setting.begun.recv_timeout(LONG).unwrap();
     drop(answer);
-    // Over the same connection, of which the thread still serves the request: as soon as that has ended.
+    // Over the same connection, whose thread still serves the request: once that has ended.
     setting.go_on.send(()).unwrap();
     assert_eq!(setting.held.recv_timeout(LONG).unwrap(), image());
     for _ in 0..40 {
@@ -196,7 +197,7 @@ fn cancelled(setting: Setting) {
     setting.end();
 }
 
-/// Replies that come, and that nobody takes, give their blocks back.
+/// Unclaimed replies return their blocks.
 fn late(setting: Setting) {
     for _ in 0..40 {
         let mut answer = setting.source.read_async(LARGE as i32);
@@ -219,14 +220,14 @@ fn client_ends(setting: Setting) {
     setting.client.shutdown(false).unwrap();
     setting.go_on.send(()).unwrap();
     assert_eq!(setting.held.recv_timeout(LONG).unwrap(), image());
-    // It was answered, or told that there will be no answer.
+    // It was answered, or notified that there will be no answer.
     if let Ok(answer) = caller.join().unwrap() {
         assert_eq!(answer, [1, 2, 3]);
     }
     setting.end();
 }
 
-/// The client reads while the server shuts down, and when both ORBs are gone.
+/// The client reads while the server shuts down, and after both ORBs are gone.
 fn server_ends(setting: Setting) {
     let image = setting.source.read(LARGE as i32).unwrap();
     setting.server.shutdown(true).unwrap();
@@ -235,7 +236,7 @@ fn server_ends(setting: Setting) {
     assert!(is_lost(error.kind), "{error}");
     setting.end();
     assert_leased(&image);
-    // The server's own mapping goes, and that of the lease stays.
+    // The server's own mapping is removed, and that of the lease stays.
     wait_until("the memory of the server", || used()[0] == 1);
     assert_leased(&image);
 }
@@ -244,7 +245,7 @@ fn is_lost(kind: SystemExceptionKind) -> bool {
     matches!(kind, SystemExceptionKind::CommFailure | SystemExceptionKind::Transient)
 }
 
-/// The client reads what a server wrote that is dead, and is told of that with its call.
+/// The client reads octets of a killed server, whose death is reported with its next call.
 fn server_killed(connections: &str) {
     let mut command = rerun(test_name(victim));
     command.env(TASK, "serve ");
@@ -266,7 +267,7 @@ fn server_killed(connections: &str) {
     assert_leased(&image);
 }
 
-/// The servant reads what a client wrote that is dead.
+/// The servant reads octets of a killed client.
 fn client_killed() {
     let (servant, begun, go_on, held) = servant();
     let server = serving();
@@ -278,12 +279,12 @@ fn client_killed() {
     victim.kill();
     go_on.send(()).unwrap();
     assert_eq!(held.recv_timeout(LONG).unwrap(), image());
-    // The memory goes without a shutdown.
+    // The memory is released without a shutdown.
     wait_until("the memory of a killed client", || used()[0] == 0);
     server.shutdown(true).unwrap();
 }
 
-/// The process that is killed.
+/// Process to be killed.
 #[test]
 fn victim() {
     let Ok(task) = std::env::var(TASK) else {

@@ -1,7 +1,7 @@
-//! Oneways with an `@in_place` argument (A8.9): nobody waits for the servant, which reads the octets where the client wrote
-//! them, and no call of the client disturbs them meanwhile.
+//! Oneways with an `@in_place` argument (A8.9): no caller waits for the servant, which reads the octets where the
+//! client wrote them, undisturbed by further calls of the client.
 //!
-//! Copied octets are counted for the whole process, both ends together, so tests that count them run one after the other.
+//! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,7 +14,7 @@ use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::turn;
 
 const OCTETS: usize = 100_000;
-/// More than the headers of two messages have together.
+/// More octets than the headers of two messages.
 const HEADS: u64 = 4_000;
 
 struct Servant(SyncSender<Octets<'static>>);
@@ -47,7 +47,7 @@ fn next(told: &Receiver<Octets<'static>>) -> Octets<'static> {
     told.recv_timeout(Duration::from_secs(20)).unwrap()
 }
 
-/// Runs `work` and returns how often so many octets were copied, by both ends together.
+/// Runs `work` and returns the number of times a payload was copied, by both ends together.
 fn copies(work: impl FnOnce()) -> u64 {
     let before = oxorb_sys::shared::copied();
     work();
@@ -94,7 +94,7 @@ fn a_oneway_is_read_where_the_client_wrote_it() {
             });
             assert_eq!(copied, 1, "{endpoint} {scope:?}");
         }
-        // Those that are kept stay what they are while further ones come, which take rooms of their own.
+        // Kept octets stay unchanged while further ones arrive, which use separate rooms.
         let kept: Vec<_> = (10..14)
             .map(|octet| {
                 store.tell(room(&store, octet)).unwrap();
@@ -102,7 +102,7 @@ fn a_oneway_is_read_where_the_client_wrote_it() {
             })
             .collect();
         assert!(kept.iter().all(|(image, octet)| is(image, *octet)));
-        // What waits in a buffer of the client is copied there.
+        // Oneways that wait in a buffer of the client are copied there.
         let buffered = store.with(SyncScope::None);
         let copied = copies(|| {
             buffered.tell(room(&store, 4)).unwrap();

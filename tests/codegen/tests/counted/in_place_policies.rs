@@ -1,7 +1,7 @@
-//! `LargePayloads` at each level of client and server (A8.9): octets that are copied for a payload, in each mode, and what
-//! is refused where copies are.
+//! `LargePayloads` at each level of client and server (A8.9): octets copied for a payload, in each mode, and payloads
+//! rejected where copies are.
 //!
-//! Copied octets are counted for the whole process, both ends together, so tests that count them run one after the other.
+//! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::{Turn, turn};
 
 const OCTETS: usize = 100_000;
-/// More than headers and small arguments of a call and its reply have together.
+/// More octets than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 
 const MODES: [(LargePayloads, &str); 4] = [
@@ -22,7 +22,7 @@ const MODES: [(LargePayloads, &str); 4] = [
     (LargePayloads::InPlaceOnly, "in-place-only"),
 ];
 
-/// Looks at no octet: the length says what came, and the last octet that it is right.
+/// Servant that inspects only the length and the last octet.
 struct Servant;
 
 impl Servant {
@@ -91,11 +91,11 @@ impl Drop for Setting {
 
 #[derive(Debug, PartialEq, Clone, Copy)]
 struct Counts {
-    /// Copies of a payload from ordinary memory.
+    /// Number of copies of a payload from ordinary memory.
     sent: u64,
-    /// Copies of one that was written into a room.
+    /// Number of copies of a payload written into a room.
     room: u64,
-    /// Whether the servant read it where the client wrote it.
+    /// Whether the servant read the payload where the client wrote it.
     in_place: bool,
 }
 
@@ -111,7 +111,7 @@ fn copied(work: impl FnOnce() -> i64) -> (i64, u64) {
 impl Setting {
     fn counts(&self) -> Counts {
         let image = vec![7; OCTETS];
-        // The connection is there, and so is memory for what is copied.
+        // Makes the connection, and memory for copies.
         self.store.put("", (&image).into(), 0, 0.0).unwrap();
         let put = || self.store.put("", (&image).into(), 0, 0.0).unwrap();
         let (first, sent) = copied(put);
@@ -156,7 +156,7 @@ fn the_poa_goes_before_the_endpoint_and_that_before_the_orb() {
     ] {
         let setting = setting(endpoint, orb, poa);
         assert_eq!(setting.counts(), wanted(mode), "{endpoint} {orb:?} {poa:?}");
-        // The operation goes before all of them: it is not marked.
+        // The operation overrides all of them: it is not marked.
         let image = vec![7; OCTETS];
         let unmarked = || setting.store.copied(&image).unwrap();
         assert_eq!(self::copied(unmarked), (OCTETS as i64, 2));
@@ -203,7 +203,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
             let text = error.to_string();
             assert!(text.contains("NO_RESOURCES (minor OxORB 6"), "{text}");
             assert_eq!(error.completed, oxorb::CompletionStatus::No);
-            // What is small, or is no payload of this kind, passes.
+            // Small payloads, and other kinds, pass.
             let small = &image[..(16 << 10) - 1];
             assert_eq!(setting.store.put("", small.into(), 0, 0.0).unwrap(), 16_390);
             assert_eq!(setting.store.copied(&image).unwrap(), OCTETS as i64);
@@ -214,13 +214,13 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
     for endpoint in ["iiop://127.0.0.1:0", "uiop://", "shm://|blocks=0"] {
         refuses(&setting(endpoint, Some("in-place-only"), None));
         refuses(&setting(endpoint, None, Some(only)));
-        // An object that takes copies is served, whatever the ORB says.
+        // An object that accepts copies is served, whatever the ORB's mode.
         let lenient = setting(endpoint, Some("in-place-only"), Some(LargePayloads::InPlace));
         let sum = lenient.store.put("", (&image).into(), 0, 0.0).unwrap();
         assert_eq!(sum, OCTETS as i64 + 7);
     }
     refuses(&setting("shm://|blocks=0&payloads=in-place-only", None, None));
-    // Memory is shared, but another payload lies there; and all of it may be out.
+    // Memory is shared, but occupied by another payload; and all of it may be in use.
     let setting = setting("shm://|blocks=256K&payloads=in-place-only", None, None);
     let counts = vec![1; 10_000];
     let error = setting.store.both(&counts, (&image).into()).unwrap_err();
@@ -230,7 +230,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
     let more = setting.store.room(OCTETS);
     assert!(!more.unwrap().is_in_place());
     drop(room);
-    // Within the process nothing is sent, and nothing refused.
+    // Within the process nothing is sent, and nothing rejected.
     let local: StoreRef = setting.server.resolve(&setting.store.to_ior()).unwrap();
     assert_eq!(local.put("", (&image).into(), 0, 0.0).unwrap(), OCTETS as i64 + 7);
 }
@@ -251,7 +251,7 @@ fn modes_of_other_transports_change_nothing() {
     assert!(refused.is_err());
 }
 
-/// The main thread gets a copy of each request, so a POA may not want both.
+/// The main thread gets a copy of each request, so a POA cannot require both.
 #[test]
 fn requests_for_the_main_thread_are_copies() {
     let both = [
@@ -265,7 +265,7 @@ fn requests_for_the_main_thread_are_copies() {
     assert_eq!(Policies::from_list(&policies.to_list()), Ok(policies));
 }
 
-/// What the client says holds for its rooms, and for results that it reads.
+/// The client's mode applies to its rooms, and to results that it reads.
 #[test]
 fn a_client_that_copies_has_ordinary_rooms() {
     let setting = setting("shm://", None, None);

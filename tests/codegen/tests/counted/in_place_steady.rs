@@ -1,8 +1,8 @@
-//! What a warm call with a large payload costs over shared memory, in each mode, with a room and without (A8.2, A8.9):
+//! Cost of a warm call with a large payload over shared memory, in each mode, with a room and without (A8.2, A8.9):
 //! allocations, locks, system calls and copied octets of both sides.
 //!
-//! The servant looks at the counters of the thread that serves it: between two looks lies a whole turn of the server.
-//! Copied octets are counted for the whole process, so tests that count them run one after the other.
+//! The servant reads the counters of its serving thread: between two reads is a whole cycle of the server. Copied
+//! octets are counted for the whole process, so the tests that count them run one at a time.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use oxorb_testkit::process::{Turn, test_name, turn};
 use oxorb_testkit::{syscalls, watchdog};
 
 const OCTETS: usize = 100_000;
-/// More than headers and small arguments of a call and its reply have together, in octets.
+/// More octets than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 /// Numbers of octets that begin and end a section.
 const BEGIN: usize = 1;
@@ -28,7 +28,7 @@ const WARM_UP: usize = 50;
 const CALLS: usize = 100;
 const LONG: Duration = Duration::from_secs(60);
 
-/// Whoever says so has no copy made on its side.
+/// Modes with a bound on copies of their side.
 const MODES: [LargePayloads; 4] = [
     LargePayloads::Copied,
     LargePayloads::SingleCopy,
@@ -36,7 +36,7 @@ const MODES: [LargePayloads; 4] = [
     LargePayloads::InPlaceOnly,
 ];
 
-/// Results of the servant's looks: allocations and locks of its thread.
+/// Allocations and locks of the serving thread, as read by the servant.
 type Looks = Arc<Mutex<Vec<(u64, u64)>>>;
 
 struct Servant {
@@ -65,7 +65,7 @@ impl Store for Servant {
         self.look();
         Ok(image.len() as i64)
     }
-    /// Marks what the serving thread does, by the number of octets.
+    /// Marks sections of the serving thread, by the number of octets.
     fn marked_false(&self, image: &[u8]) -> Result<i64> {
         match image.len() {
             BEGIN => syscalls::begin("server"),
@@ -122,10 +122,10 @@ struct Bench {
 }
 
 impl Bench {
-    /// Both sides in a mode, and with threads that spin for so long.
+    /// Makes both sides in a mode, with threads that spin for `spin`.
     fn new(mode: LargePayloads, spin: Duration) -> Bench {
         let turn = turn();
-        // However loaded the machine: the connection counts as busy.
+        // Even on a loaded machine, the connection counts as busy.
         let server = Orb::builder().listen("shm://");
         let server = server.concurrency(Concurrency::ThreadPerConnection);
         let server = server.configure(|options| {
@@ -164,7 +164,7 @@ impl Bench {
         sum > 1_000_000
     }
 
-    /// Passes octets that were written where they are sent from.
+    /// Passes octets written where they are sent from.
     fn put_room(&self) -> bool {
         let mut room = self.store.room(OCTETS).unwrap();
         assert!(room.is_in_place());
@@ -191,10 +191,10 @@ impl Bench {
     }
 }
 
-/// What one call costs.
+/// Cost of one call.
 #[derive(Debug, PartialEq)]
 struct Cost {
-    /// Allocations and locks, of [`CALLS`] calls.
+    /// Allocations and locks of [`CALLS`] calls.
     client: (u64, u64),
     server: (u64, u64),
     /// Copies of the payload in each call, on both sides.
@@ -215,7 +215,7 @@ fn cost(bench: &Bench, call: impl Fn(&Bench) -> bool) -> Cost {
         }
     });
     let locks = lock::taken().unwrap() - locks;
-    // The server may still note that it has sent the last reply.
+    // The server may still be recording that it has sent the last reply.
     let copied = (oxorb_sys::shared::copied() - copied) / CALLS as u64;
     let copies = copied / OCTETS as u64;
     assert!(copied - copies * OCTETS as u64 <= HEADS, "{copied} octets");
@@ -230,7 +230,7 @@ fn cost(bench: &Bench, call: impl Fn(&Bench) -> bool) -> Cost {
     }
 }
 
-/// The steady path, as docs/shared-memory.md has it: nothing is allocated, and no lock taken.
+/// Cost of the steady path according to docs/shared-memory.md: no allocations, and no locks.
 fn free(copies: u64, in_place: bool) -> Cost {
     Cost { client: (0, 0), server: (0, 0), copies, in_place }
 }
@@ -278,21 +278,21 @@ fn a_warm_call_with_a_room_makes_no_system_call_while_both_spin() {
         bench.end();
     });
     let Some(trace) = trace else { return };
-    // The server's, too.
+    // Including the server's.
     let made = names.iter().map(|name| trace.section(name).all.total());
     let free: usize = made.map(|calls| AT_ONCE.saturating_sub(calls)).sum();
     println!("at least {free} of {} calls without a system call", AT_ONCE * names.len());
     assert!(free > 0, "{:?}", trace.section(&names[0]).all);
 }
 
-/// Threads that sleep: to wake the other one, to wait on the word and, after 5 ms, at the socket.
+/// Sleeping threads make system calls to wake the other one, to wait on the word and, after 5 ms, at the socket.
 #[test]
 fn a_warm_call_with_a_room_only_wakes_and_waits() {
     let trace = syscalls::traced(test_name(a_warm_call_with_a_room_only_wakes_and_waits), || {
         let _guard = watchdog(LONG);
         let bench = Bench::new(LargePayloads::InPlace, Duration::ZERO);
         bench.put_rooms(WARM_UP);
-        // What the first one of its kind does once is not counted.
+        // One-time work of the first call of its kind is not counted.
         bench.store.marked_false(&[]).unwrap();
         bench.store.marked_false(&[0; BEGIN]).unwrap();
         syscalls::section("client", || bench.put_rooms(CALLS));

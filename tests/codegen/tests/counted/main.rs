@@ -1,7 +1,7 @@
-//! What calls of generated code cost: allocations, locks, system calls, copied octets.
+//! Costs of generated code's calls: allocations, locks, system calls, copied octets.
 //!
-//! Not beside the other tests of generated code: copies are counted for all connections of the process, and while a client is
-//! owed large replies, each request is looked at before it runs, which counts.
+//! Separate from the other tests of generated code: copies are counted for all connections of the process, and while
+//! large replies to a client are pending, each request is examined before it runs, which affects the counts.
 
 mod borrowed;
 mod collocated;
@@ -21,7 +21,7 @@ use oxorb_testkit::alloc::CountingAllocator;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// Release builds do not count the locks that a thread takes.
+/// Release builds do not count the locks of a thread.
 #[cfg(not(debug_assertions))]
 #[test]
 fn locks_are_counted() {

@@ -1,4 +1,4 @@
-//! Buffers are sized once: what the IDL says of the size of arguments is made room for before they are written (A7.1).
+//! Buffers are sized once: space for the arguments' size by the IDL is reserved before they are written (A7.1).
 
 use oxorb::__gen::{Encode, Encoder};
 use oxorb::{Orb, SystemException};
@@ -25,16 +25,16 @@ impl Store for Servant {
 
 #[test]
 fn descriptors_know_the_sizes_of_arguments() {
-    // Small ones fit into any buffer.
+    // Small arguments fit into any buffer.
     assert_eq!(op::SMALL.request, 0);
     // Two grids of 500 numbers, padding before each number supposed, and an octet.
     let grid = Grid::MAX_SIZE.expect("bounded");
     assert!(op::SWAP.request as usize > 2 * grid && op::SWAP.request < 10_000);
-    // Nothing bounds it, and empty it is small.
+    // Unbounded, and small when empty.
     assert_eq!(op::KEEP.request, 0);
 }
 
-/// What the first call on a new connection allocates on the client's thread.
+/// Returns the client thread's allocations in the first call on a new connection.
 fn first_call(store: &StoreRef, call: impl FnOnce(&StoreRef)) -> u64 {
     let orb = Orb::builder().build().expect("starts");
     let text = oxorb::Interface::to_ior(store).to_string();
@@ -78,6 +78,6 @@ fn elements_that_nothing_bounds_are_provided_for_by_the_first() {
         e.finish().len()
     });
     assert!(octets > 20_000);
-    // One for the first of them, one for the others, and growth if the first was much shorter than they are.
+    // One for the first call, one for the others, and growth if the first was much shorter.
     assert!(made.count <= 2, "{} allocations", made.count);
 }

@@ -1,5 +1,5 @@
-//! Values that do something: whatever type a handle has, the real type of its value decides. What they do is written in
-//! `src/does/behaviour.rs`.
+//! Values with behaviour: the actual type of a handle's value decides, whatever the handle's type.
+//! `src/does/behaviour.rs` implements the behaviour.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -45,13 +45,13 @@ fn the_real_type_decides_whatever_the_handle_is() {
         Value::new(badge()).upcast(),
     ];
     let areas: Vec<f64> = shapes.iter().map(|shape| shape.area().unwrap()).collect();
-    // A badge implements no area: it has that of a ring.
+    // A badge implements no area: it inherits that of a ring.
     assert_eq!(areas, [12.0, 9.0, 9.0]);
     let as_circle: Value<Circle> = shapes[1].downcast().unwrap();
     assert_eq!(as_circle.area(), Ok(9.0), "overridden");
     assert_eq!(as_circle.label().unwrap(), "ring");
     assert_eq!(ShapeOperations::area(&*as_circle), Ok(12.0), "of the part");
-    // Nor does a ring say anything about colours: that is up to the circle in it.
+    // A ring does not implement colours: the circle in it does.
     let badge: Value<Badge> = shapes[2].downcast().unwrap();
     assert_eq!(badge.colour().unwrap(), "red");
     assert_eq!(badge.title().unwrap(), "OxORB");
@@ -65,7 +65,7 @@ fn what_changes_a_value_changes_it_for_this_handle_alone() {
     assert_eq!(mine.colour().unwrap(), "blue");
     assert_eq!(before.colour().unwrap(), "red");
     assert_ne!(mine, before, "another value now");
-    // Nobody else has it: it is changed in place, and stays the same value of the same type.
+    // It has no other holder: it is changed in place, and stays the same value of the same type.
     let place = std::ptr::from_ref::<Badge>(&*mine.downcast::<Badge>().unwrap());
     mine.set_colour("green").unwrap();
     mine.fade(1.0).unwrap();
@@ -88,7 +88,7 @@ fn a_state_is_changed_in_place_or_copied() {
     let old = ring.clone();
     ring.make_mut().head = 7;
     assert_eq!((ring.head, old.head), (7, 1));
-    // What it links to is not copied, and leads back to the old value.
+    // Linked values are not copied, and lead back to the old value.
     let second = ring.tail.get().unwrap();
     assert_eq!(second.tail.get(), Some(old));
     let mut base: Value<Circle> = Value::new(self::ring()).upcast();
@@ -134,11 +134,11 @@ fn a_value_is_a_servant_of_what_it_supports() {
     assert_eq!(remote.doubled(&[1, 2]).unwrap(), [2, 4]);
     remote.poke(2).unwrap();
     remote.set_level(1).unwrap();
-    // Locally, nothing is sent.
+    // A local call sends nothing.
     worker.poke(3);
     assert_eq!(worker.doubled(&[3]).unwrap().as_ref(), [6]);
     assert_eq!(POKED.load(Relaxed), 5);
-    // As an abstract interface it goes as a copy.
+    // As an abstract interface, it is sent as a copy.
     match Abstract::<NamedRef>::from(worker) {
         Abstract::Value(named) => assert_eq!(named.title().unwrap(), "Ada"),
         other => panic!("{other:?}"),
@@ -179,7 +179,7 @@ fn recursive_types_in_every_direction() {
     let (mut shorter, mut octets) = (numbers.clone(), vec![1, 2]);
     shorter.drop_first(1, &mut octets).unwrap();
     assert_eq!((shorter.head, numbers.head, octets.len()), (2, 1, 1));
-    // Where a handle has a method of the same name, the trait names its own.
+    // If a handle has a method of the same name, the trait's one is called by path.
     assert_eq!(ListOperations::info(&numbers).unwrap(), numbers.tail);
     ListOperations::upcast(&numbers, &Link::null(), &TypeCode::LONG).unwrap();
     shorter.set_info(&Link::null()).unwrap();
@@ -198,7 +198,7 @@ fn what_nobody_wrote_is_no_implement() {
     assert_eq!(exception.minor, minor::no_implement::NO_VALUE_IMPLEMENTATION);
     let bell = Value::new(Bell { volume: 1 });
     assert_eq!(bell.ring().unwrap_err(), exception);
-    // The same over the wire.
+    // The same calls over the wire.
     let (server, client) = orbs();
     let idler: Value<Idler> = Value::new(Idler { hours: 8 });
     let served: NamedRef = server.root_poa().activate(idler).unwrap();

@@ -1,6 +1,5 @@
-//! The generator on every correct IDL file of the repository: it prints Rust,
-//! or says what it does not map yet. (That the Rust compiles is tested with
-//! the files of this crate.)
+//! The generator on every valid IDL file of the repository: it prints Rust, or reports unsupported constructs. (Other
+//! tests compile Rust from the files of this crate.)
 
 use std::path::{Path, PathBuf};
 
@@ -32,8 +31,7 @@ fn every_correct_file_becomes_rust_or_is_not_mapped_yet() {
                 assert!(text.starts_with("// @generated"));
                 generated += 1;
             }
-            // Options and macros that a file needs are not known here; what
-            // the front end refuses for the lack of them is not our matter.
+            // Options and macros of a file are unknown here; resulting errors of the front end are ignored.
             Err(Error::Idl(failed)) => {
                 let mut problems = failed.report.diagnostics.iter();
                 let ours = problems.any(|one| one.problem.code().is_not_yet());

@@ -1,4 +1,4 @@
-//! Corners of the mapping that are about more than one construct.
+//! Corner cases of the mapping with more than one construct.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Oneway operations whose servants raise system exceptions (P14): who waits for the servant learns of them.
+//! Oneway operations whose servants raise system exceptions (P14): callers that wait for the servant receive them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use oxorb::{
 use oxorb_codegen_tests::alarm;
 use oxorb_testkit::until;
 
-/// Raised by every servant.
+/// Exception raised by every servant.
 const CRACKED: SystemException = SystemException::no_resources(7, CompletionStatus::No);
 
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Bell for Cracked {
     }
 }
 
-/// Has its bell elsewhere.
+/// Servant whose bell is elsewhere.
 #[derive(Default)]
 struct Tower {
     bell: Arc<Cracked>,
@@ -68,7 +68,7 @@ impl Clock for Tower {
     fn wind(&self) {}
 }
 
-/// Answers twoway calls later; there are none but those of the bell.
+/// Servant that answers two-way calls later; only the bell has any.
 struct Later;
 
 impl alarm::AmhBell for Later {
@@ -108,7 +108,7 @@ fn raised(result: Result<()>) {
     assert_eq!((raised.minor, raised.completed), (7, CompletionStatus::No));
 }
 
-/// The calls that a client makes, over the wire or in the servant's process.
+/// Checks a client's calls, over the wire or in the servant's process.
 fn scopes(bell: &BellRef, servant: &Cracked) {
     raised(bell.with(SyncScope::WithTarget).ring("here"));
     bell.with(SyncScope::WithTarget).ring("there").unwrap();
@@ -117,7 +117,7 @@ fn scopes(bell: &BellRef, servant: &Cracked) {
     }
     bell.with(SyncScope::WithTarget).hush().unwrap();
     assert_eq!(servant.hushed.load(Ordering::SeqCst), 1);
-    // The connection stays in step: nobody answered where nobody asked.
+    // The connection stays in step: oneways got no replies.
     assert!(bell.rings().unwrap());
 }
 
@@ -128,10 +128,10 @@ fn a_oneway_with_target_tells_what_its_servant_raised() {
     let local: BellRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
     let bell: BellRef = client.resolve(&local.to_ior()).unwrap();
     scopes(&bell, &servant);
-    // The oneway of SYNC_NONE has a connection of its own, which the server's end may leave unread.
+    // The oneway of SYNC_NONE has a separate connection, which the server may leave unread at its end.
     until("each has run", || servant.rung.load(Ordering::SeqCst) == 5);
     client.shutdown(true).unwrap();
-    // What was only sent may still be on its way.
+    // A oneway that was only sent may still be in transit.
     let begun = Instant::now();
     while servant.rung.load(Ordering::SeqCst) < 5 && begun.elapsed() < Duration::from_secs(30) {
         thread::sleep(Duration::from_millis(1));

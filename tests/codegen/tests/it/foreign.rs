@@ -1,4 +1,4 @@
-//! IDL that other compilers take gives Rust that compiles, and means what they mean.
+//! IDL that other compilers accept generates Rust that compiles, with the same meaning.
 
 oxorb::include_idl!("foreign");
 
@@ -16,7 +16,7 @@ fn a_name_that_is_escaped_does_not_hide_a_type_of_idl_4() {
     assert_eq!(narrow.a, i8::MIN);
 }
 
-/// U4: structs have a default whatever their members are, arrays longer than those of the standard library too.
+/// U4: structs have a default with any members, including arrays longer than those supported by the standard library.
 #[test]
 fn structs_have_defaults_whatever_they_hold() {
     use defaults::{Choice, Colour, Everything};

@@ -1,11 +1,11 @@
-//! Generated text is kept in `golden`, so that a change of the generator shows
-//! as a change of Rust. `BLESS=1` writes it anew.
+//! Generated text is stored in `golden`, so that changes of the generator are visible as changes of Rust. `BLESS=1`
+//! rewrites it.
 
 use std::path::{Path, PathBuf};
 
 use oxorb_idlgen::{Builder, Files, StaleState};
 
-/// The files whose Rust is kept.
+/// Files whose Rust is stored.
 const KEPT: [&str; 2] = ["bank.idl", "global.idl"];
 
 fn folder(name: &str) -> PathBuf {
@@ -51,7 +51,7 @@ fn the_same_idl_gives_the_same_text() {
     assert_eq!(generated(&out), generated(&out));
 }
 
-/// Committed Rust compiles where it stands, without a build script.
+/// Committed Rust compiles in place, without a build script.
 mod committed {
     include!("../../golden/bank.rs");
 }

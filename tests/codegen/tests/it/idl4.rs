@@ -1,4 +1,4 @@
-//! What IDL 4 adds, `any`, type codes and `fixed`: through CDR and through calls.
+//! Additions of IDL 4, `any`, type codes and `fixed`: through CDR and through calls.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ fn enums_and_bitmasks_of_every_size() {
     assert_eq!((error.kind, error.at), (ErrorKind::BadEnumerator(2), 0));
     let error = idl4::Sparse::decode(&mut decoder(&[0, 0, 0, 0], ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadEnumerator(0));
-    // Flags of a later version stay.
+    // Flags of a later version are kept.
     let mid = idl4::Mid::decode(&mut decoder(&[0x80, 1], ByteOrder::Big, 0)).unwrap();
     assert!(mid.contains(idl4::Mid::M0) && mid.bits() == 0x8001);
     assert_eq!(mid.without(idl4::Mid::M0).bits(), 0x8000);
@@ -180,7 +180,7 @@ fn maps_of_every_kind() {
     let octets = encoded(scores, ByteOrder::Big, 0).unwrap();
     assert_eq!(octets[..4], [0, 0, 0, 2]);
     assert_eq!(octets[8], b'a', "in the order of the keys");
-    // The same key twice.
+    // A repeated key.
     let twice = [0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0, 0, 0, 6];
     let error = BTreeMap::<u8, i32>::decode(&mut decoder(&twice, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!((error.kind, error.at), (ErrorKind::BadValue, 12));
@@ -363,7 +363,7 @@ fn calls() {
         let (before, ty) = it.pass(&value, &mut other).unwrap();
         assert_eq!(before.get::<i32>().unwrap(), Some(5));
         assert_eq!((other, ty), (value, idl4::Options::type_code()));
-        // References that come in an any can be called.
+        // References that arrive in an any can be called.
         let mut other =
             Any::new(vec![Any::new(Some(it.clone())), Any::new(it.a_scores().unwrap())]);
         let (back, _) = it.pass(&other.clone(), &mut other).unwrap();

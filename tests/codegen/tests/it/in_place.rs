@@ -1,5 +1,5 @@
-//! Parameters that are `@in_place` (A8.9): the servant reads them where the client wrote them, over shared memory; over
-//! anything else, and where they are small, it sees the same octets in another place.
+//! `@in_place` parameters (A8.9): over shared memory, the servant reads them where the client wrote them; over other
+//! transports, and if they are small, it gets the same octets in another place.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,7 +119,7 @@ fn image(octets: usize) -> (Vec<u8>, i64) {
     (image, sum)
 }
 
-/// Sizes of every remainder, because what follows is aligned as if the octets were there.
+/// Sizes with every remainder, because following values are aligned as if the octets were present.
 #[test]
 fn a_servant_reads_a_large_argument_where_the_client_wrote_it() {
     for endpoint in ["shm://", "giop-lite+shm://", "giop-lite-rt+shm://"] {
@@ -150,7 +150,7 @@ fn what_is_small_or_not_marked_or_another_argument_is_copied() {
         assert_eq!(store.marked_false(&image).unwrap(), sum);
     }
     assert_eq!(setting.leased(), 0);
-    // The first large argument is what the transport lends.
+    // The first large argument is the one that the transport lends.
     let numbers = vec![1; 10_000];
     assert_eq!(store.both(&numbers, (&image).into()).unwrap(), sum + 10_000);
     assert_eq!(setting.leased(), 0);
@@ -180,7 +180,7 @@ fn within_the_process_the_servant_is_called_with_the_callers_octets() {
     assert_eq!(setting.leased(), 0);
 }
 
-/// Memory that the ORB gives, whatever the protocol: the same call, and the same octets.
+/// Memory provided by the ORB, for any protocol: the same call, and the same octets.
 #[test]
 fn a_room_of_the_orb_is_an_argument_like_any_other() {
     for endpoint in ["iiop://127.0.0.1:0", "uiop://", "shm://", "shm://|blocks=0"] {
@@ -203,7 +203,7 @@ fn a_room_of_the_orb_is_an_argument_like_any_other() {
     }
 }
 
-/// Memory that must be shared is not replaced by other memory, and each mode copies on the side that it says.
+/// Memory that must be shared is not replaced by other memory, and each mode copies on its own side.
 #[test]
 fn modes_say_which_side_copies() {
     let setting = setting("shm://|blocks=64K");
@@ -236,7 +236,7 @@ fn modes_say_which_side_copies() {
     assert_eq!(copying.leased(), 0);
 }
 
-/// A servant that hands requests on, some of them too late.
+/// Servant that passes requests on, some of them too late.
 struct Relay {
     first: bool,
 }
@@ -281,7 +281,8 @@ fn a_request_is_copied_before_its_arguments_are_taken() {
     }
 }
 
-/// Blocks that are kept are missed by the sender, which then sends through the ring; the memory outlives the connection.
+/// Blocks that are held are unavailable to the sender, which then sends through the ring; the memory outlives the
+/// connection.
 #[test]
 fn leases_that_are_kept_stay_as_they_are_and_nobody_waits_for_them() {
     let setting = setting("shm://|blocks=256K");
@@ -299,7 +300,7 @@ fn leases_that_are_kept_stay_as_they_are_and_nobody_waits_for_them() {
     }
 }
 
-/// Several threads and requests without answers: each request finds its own octets.
+/// Several threads and requests without answers: each request gets its own octets.
 #[test]
 fn requests_side_by_side_find_their_own_octets() {
     let setting = setting("shm://");
@@ -325,7 +326,8 @@ fn requests_side_by_side_find_their_own_octets() {
     assert!(setting.leased() > 0);
 }
 
-/// A thread that serves many connections is not back at its poller before it has all of a request that was written at once.
+/// A thread that serves many connections does not return to its poller before it has all of a request that was written
+/// at once.
 #[test]
 fn a_request_that_is_lent_costs_one_trip_to_the_poller() {
     const CALLS: usize = 100;
@@ -349,6 +351,6 @@ fn a_request_that_is_lent_costs_one_trip_to_the_poller() {
     let Some(trace) = trace else { return };
     let own = &trace.section("server").own;
     let trips = own.of("epoll_wait") + own.of("epoll_pwait2") + own.of("epoll_pwait");
-    // And one for what begins and ends it.
+    // One more for the first and last calls.
     assert!(trips <= CALLS + 4, "{own:?}");
 }

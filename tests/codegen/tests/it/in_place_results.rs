@@ -1,5 +1,5 @@
-//! Results that are `@in_place` (A8.9): the client reads them where the server wrote them, over shared memory; over
-//! anything else, and where they are small, it gets the same octets in another place.
+//! `@in_place` results (A8.9): over shared memory, the client reads them where the server wrote them; over other
+//! transports, and if they are small, it gets the same octets in another place.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Drop for Setting {
 
 const SHARED: &[(&str, &str)] = &[("ClientConnections", "multiplexed")];
 
-/// Sizes of every remainder, because what follows is aligned as if the octets were there.
+/// Sizes with every remainder, because following values are aligned as if the octets were present.
 #[test]
 fn a_client_reads_a_large_result_where_the_server_wrote_it() {
     for (endpoint, client) in [
@@ -200,7 +200,7 @@ fn within_the_process_results_are_the_callers_own() {
     assert_image(&image, 100_000);
 }
 
-/// Both ways at once: the servant returns the octets that it borrows.
+/// Octets in both directions: the servant returns the octets that it borrows.
 #[test]
 fn what_is_borrowed_by_the_servant_goes_back() {
     let setting = setting("shm://");
@@ -211,8 +211,8 @@ fn what_is_borrowed_by_the_servant_goes_back() {
     }
 }
 
-/// Blocks that are kept are missed by the server, which then sends through the ring; the memory outlives the connection
-/// and both ORBs.
+/// Blocks that are held are unavailable to the server, which then sends through the ring; the memory outlives the
+/// connection and both ORBs.
 #[test]
 fn leases_that_are_kept_stay_as_they_are_and_nobody_waits_for_them() {
     for client in [&[], SHARED] {
@@ -228,7 +228,7 @@ fn leases_that_are_kept_stay_as_they_are_and_nobody_waits_for_them() {
     }
 }
 
-/// A lease that is dropped is memory for the next reply, on whichever thread.
+/// A dropped lease frees memory for the next reply, on any thread.
 #[test]
 fn leases_that_are_dropped_are_used_again() {
     let setting = setting("shm://|blocks=64K");

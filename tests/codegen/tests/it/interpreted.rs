@@ -1,5 +1,5 @@
-//! Compiled and interpreted code for the same IDL write the same octets, read the same values, and refuse the same octets
-//! in the same words.
+//! Compiled and interpreted code for the same IDL write the same octets, read the same values, and reject the same
+//! octets with the same errors.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use oxorb_cdr::{ByteOrder, Dialect, Dynamic, Error};
 use oxorb_codegen_tests::{calls, corners, idl4, interpreted, names, types, unions};
 use proptest::prelude::*;
 
-/// What becomes of octets: what the value read encodes to, and how it shows; or why there is none.
+/// Result of decoding octets: the value's encoding and text; or the error.
 type Fate = Result<(Vec<u8>, String), Error>;
 
 fn fate<T>(octets: &[u8], order: ByteOrder, offset: usize) -> Fate
@@ -22,14 +22,14 @@ where
     (0..offset).for_each(|_| e.octet(0));
     let mut encoded = match value.encode(&mut e) {
         Ok(()) => e.finish().to_vec(),
-        // What may be read but not written, such as a label out of its range.
+        // Decodable values that cannot be encoded, such as a label out of its range.
         Err(error) => format!("{error:?}").into_bytes(),
     };
     encoded.extend(left.to_be_bytes());
     Ok((encoded, format!("{value:?}")))
 }
 
-/// One type in both kinds of code.
+/// Type in both kinds of code.
 struct Pair {
     name: &'static str,
     ty: fn() -> TypeCode,
@@ -88,10 +88,10 @@ fn same(pair: &Pair, octets: &[u8], order: ByteOrder, offset: usize) {
     assert_eq!(compiled, interpreted, "{}, {order:?}, from {offset}, of {octets:02x?}", pair.name);
 }
 
-/// A value of a type, by its type code: as much in it as `dice` says.
+/// Returns a value of a type, by its type code, with contents chosen by `dice`.
 fn value(ty: &TypeCode, dice: &mut impl FnMut() -> u8) -> Option<Dynamic> {
     let mut octets = Vec::new();
-    // Whatever octets there are, some beginning of them is a value, or the default is.
+    // Some prefix of any octets is a value, or the default is used.
     octets.resize_with(200, || dice() & 3);
     let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
     Dynamic::decode(ty, &mut d).or_else(|_| Dynamic::default_for(ty)).ok()
@@ -123,7 +123,7 @@ proptest! {
                 }
                 let octets = e.finish().to_vec();
                 same(&pair, &octets, order, offset);
-                // Cut off somewhere, and one octet changed.
+                // Truncated, and with one octet changed.
                 let mut changed = octets.clone();
                 if let Some(last) = octets.len().checked_sub(offset + 1) {
                     let at = offset + usize::from(dice()) % (last + 1);
@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// Numbers that depend on nothing but the seed.
+/// Returns pseudo-random numbers that depend only on the seed.
 fn dice(seed: u64) -> impl FnMut() -> u8 {
     let mut state = seed | 1;
     move || {

@@ -1,4 +1,4 @@
-//! Interpreted stubs and skeletons against the ORB: all that holds for compiled ones.
+//! Interpreted stubs and skeletons against the ORB: the same suite as for compiled ones.
 
 use oxorb_codegen_tests::interpreted::calls;
 

@@ -1,5 +1,5 @@
-//! Who is served before whom (R12): an urgent request never waits for the requests of a lower lane, however many there are.
-//! Order is looked at, not time.
+//! Order of service (R12): an urgent request never waits for requests of a lower lane, however many there are. The test
+//! checks order, not time.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, oxorb::SystemException>;
 
 const LOW_REQUESTS: i64 = 40;
 
-/// What several objects share: the order of their requests, and a gate that those of low priority wait at.
+/// State shared by several objects: the order of their requests, and a gate at which those of low priority wait.
 #[derive(Default)]
 struct Log {
     served: Mutex<Vec<&'static str>>,
@@ -82,8 +82,8 @@ fn object(orb: &Orb, pool: ThreadpoolId, priority: i16, teller: Teller) -> Accou
     poa.activate(teller).unwrap()
 }
 
-/// Serves one urgent request while many of low priority wait; returns the order of service, and whether the urgent one was
-/// answered before a single one of them.
+/// Serves one urgent request together with many of low priority; returns the order of service, and whether the urgent
+/// one was answered before all others.
 fn served(lanes: &[i16], urgent: i16) -> (Vec<&'static str>, bool) {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let client = Orb::builder().build().unwrap();
@@ -105,7 +105,7 @@ fn served(lanes: &[i16], urgent: i16) -> (Vec<&'static str>, bool) {
     let at_once = high.with_timeout(Duration::from_secs(30)).balance_async();
     let first = match lanes_apart(urgent) {
         true => at_once.wait().is_ok() && *log.served.lock().unwrap() == ["urgent"],
-        // It cannot be answered, so nobody waits for that.
+        // It cannot be answered, so there is nothing to wait for.
         false => {
             log.open();
             at_once.wait().unwrap();
@@ -134,7 +134,7 @@ fn an_urgent_request_is_served_before_all_that_wait_for_a_lower_lane() {
     assert_eq!(order.iter().filter(|name| **name == "low").count() as i64, LOW_REQUESTS);
 }
 
-/// The gate above can fail.
+/// The test detects the inversion without lanes.
 #[test]
 fn on_one_lane_the_inversion_is_seen() {
     let (order, first) = served(&[10], 10);

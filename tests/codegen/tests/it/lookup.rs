@@ -1,5 +1,5 @@
-//! Skeletons find operations by perfect hash, binary or linear search (A6.1), or where the client says (A6.4): all do
-//! the same.
+//! Skeletons find operations by perfect hash, binary or linear search (A6.1), or by the client's slot (A6.4), with
+//! equal results.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use oxorb::__gen::{Op, Ref};
 use oxorb::{Interface, Orb, SystemException, SystemExceptionKind};
 
-/// A request for an operation by name, with whatever slot.
+/// Makes a request for an operation by name, with any slot.
 fn ask(object: &Ref, op: &'static Op) -> Result<i32, SystemException> {
     object.invoke(op, |_| Ok(()), |d| d.long())
 }
@@ -84,7 +84,7 @@ macro_rules! strategy {
             #[test]
             fn does_what_all_do() {
                 let _guard = oxorb_testkit::watchdog(Duration::from_secs(60));
-                // As the compiler was told, and as the server's configuration says instead.
+                // As chosen for the compiler, and overridden by the server's configuration.
                 for search in ["generated", "perfect", "binary", "linear"] {
                     let arguments = ["server", "-ORBOperationSearch", search];
                     let server = Orb::builder()
@@ -112,7 +112,7 @@ macro_rules! strategy {
                 d.set_v(7).unwrap();
                 assert_eq!([a.v(), b.v(), d.v()], [Ok(7); 3]);
                 assert_eq!([b.b0(), d.b0()], [Ok(200); 2]);
-                // Not where the stub believes it.
+                // Not the slot that the stub assumes.
                 assert_eq!([c.c0(), d.c0(), c.c1(1)], [Ok(300), Ok(300), Ok(302)]);
                 assert_eq!(d.d0(), Ok(400));
                 let before = d.w().unwrap();
@@ -121,7 +121,7 @@ macro_rules! strategy {
                     std::thread::yield_now();
                 }
 
-                // Whatever a client says of the place, the name decides.
+                // Whatever slot a client sends, the name decides.
                 let object = d.reference();
                 for slot in [None, Some(0), Some(5), Some(6), Some(700), Some(u16::MAX)] {
                     assert_eq!(ask(object, leaked("a1", slot)), Ok(101));

@@ -1,4 +1,4 @@
-//! Generated code, a module for each subject. One program, because most of what many cost is their linking.
+//! Generated code, a module for each subject. A single test program saves linking time.
 
 mod behaviour;
 mod calls;

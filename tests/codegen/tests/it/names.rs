@@ -1,4 +1,4 @@
-//! Names that are hard on Rust, seen from the user's side, and constants.
+//! Names that are difficult in Rust, from the user's point of view, and constants.
 
 use oxorb::__gen::LongDouble;
 use oxorb_codegen_tests::{consts, names};
@@ -30,7 +30,7 @@ fn names_that_become_one() {
     assert_ne!(names::Twice::OneTwo, names::Twice::OneTwo_);
 }
 
-/// What the mapping adds gives way to what the IDL names.
+/// Names added by the mapping yield to names in the IDL.
 #[test]
 fn names_that_the_mapping_wants() {
     let _ = names::DoorRef { x: 1 };
@@ -38,11 +38,11 @@ fn names_that_the_mapping_wants() {
     fn calls(door: &names::DoorRef_) -> Result<(), names::door::OpenError_> {
         let mut moved = 0;
         let _ = door.open(1, 2, "", "", &mut moved)?;
-        // The operation `set_open` keeps its name, the attribute `open_` gives way.
+        // The operation `set_open` keeps its name, the attribute `open_` yields.
         door.set_open(true)?;
         let _: bool = door.open_()?;
         door.set_open_(true)?;
-        // So does the asynchronous twin of `open`, because of `open_async`.
+        // The asynchronous twin of `open` yields, too, because of `open_async`.
         door.open_async()?;
         let _ = door.open_async_(1, 2, "", "", moved).wait();
         door.r#type(1, 2, &mut moved)?;

@@ -1,4 +1,4 @@
-//! Requests marshalled once and sent many times: the same calls, whatever the peer needs.
+//! Requests marshalled once and sent many times have the same effect as ordinary calls, for all kinds of peers.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oxorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::mapping::{self, Hop, Phase, desk};
 
-/// Remembers what it was asked.
+/// Servant that records its requests.
 #[derive(Default)]
 struct Clerk(Mutex<Vec<String>>);
 
@@ -56,7 +56,7 @@ impl mapping::Desk for Clerk {
 
 const HOP: Hop = Hop { kind: 1, distance: 1500, lane: 3 };
 
-/// Every way to need other octets than those prepared, or the same.
+/// Every reason to need other octets than the prepared ones, or the same.
 #[test]
 fn prepared_requests_change_and_arrive() {
     for arguments in [

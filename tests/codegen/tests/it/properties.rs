@@ -1,4 +1,4 @@
-//! Generated types under values and octets nobody thought of.
+//! Generated types with random values and octets.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use oxorb_cdr::{ByteOrder, Dialect};
 use oxorb_codegen_tests::{calls, types, unions};
 use proptest::prelude::*;
 
-/// Anything IDL text may hold in every code set of this test.
+/// Text that every code set of this test can carry.
 fn text(most: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::char::range('\u{1}', '\u{ff}'), 0..=most)
         .prop_map(|chars| chars.into_iter().collect())
@@ -103,7 +103,7 @@ fn by_long() -> impl Strategy<Value = unions::ByLong> {
     ]
 }
 
-/// Out and back, in both orders, from any offset.
+/// Checks encoding and decoding, in both byte orders, at any offset.
 fn round_trip<T>(value: &T, offset: usize) -> Result<(), TestCaseError>
 where
     T: Encode + for<'de> Decode<'de> + PartialEq + Debug,
@@ -117,7 +117,7 @@ where
     Ok(())
 }
 
-/// Whatever octets decode must encode, and decode to the same.
+/// Checks that octets which decode can be encoded, and decode to the same value.
 fn survives<T>(octets: &[u8], order: ByteOrder)
 where
     T: Encode + for<'de> Decode<'de> + Debug,
@@ -127,7 +127,7 @@ where
         let again = encoded(&value, order, 0);
         let mut d = Decoder::new(&again, order, Dialect::GIOP_1_2);
         let same = T::decode(&mut d).expect("what was decoded can be sent on");
-        // By text: a NaN is not equal to itself.
+        // As text: a NaN is not equal to itself.
         assert_eq!(format!("{same:?}"), format!("{value:?}"));
     }
 }

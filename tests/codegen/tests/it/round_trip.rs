@@ -1,5 +1,4 @@
-//! Every generated type through CDR: both byte orders, every alignment, every
-//! way to cut it short.
+//! Every generated type through CDR: both byte orders, every alignment, every truncation.
 
 use oxorb::__gen::{Decode, LongDouble};
 use oxorb_cdr::{ByteOrder, ErrorKind};
@@ -229,13 +228,13 @@ fn a_union_label_never_contradicts_its_value() {
     use unions::{
         ByBoolean, ByLong, ByShort, ByULongLong, DefaultWithLabels, by_long, default_with_labels,
     };
-    // Of a case with several labels: only those.
+    // A case with several labels accepts only those.
     assert_eq!(by_long::TextLabel::new(1), None);
-    // Of the default case: all but those of other cases.
+    // The default case accepts all but those of other cases.
     assert_eq!(by_long::RestLabel::new(2), None);
     assert_eq!(by_long::RestLabel::new(5).map(|label| label.get()), Some(5));
     assert_eq!(default_with_labels::SevenLabel::new(0), None);
-    // The label that a constructor picks: the first one, or the least that is free.
+    // The label chosen by a constructor: the first one, or the least unused one.
     assert_eq!(ByLong::text(String::new()).discriminant(), 2);
     assert_eq!(ByLong::rest(0.0).discriminant(), 0);
     assert_eq!(DefaultWithLabels::seven(String::new()).discriminant(), 7);

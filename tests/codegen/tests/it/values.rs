@@ -1,4 +1,4 @@
-//! Valuetypes as generated: graphs from JacORB, and graphs sent from one ORB to another.
+//! Generated valuetypes: graphs from JacORB, and graphs sent between ORBs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use oxorb_codegen_tests::values::{
     Spot, Square, Station, StationRef, Tree, Unknown, Untold, Wide,
 };
 
-/// Answers with what it was given.
+/// Servant that returns its argument.
 struct Mirror {
     root: Mutex<Link<Tree>>,
     told: Mutex<mpsc::Sender<i32>>,
@@ -139,7 +139,7 @@ fn a_cycle_comes_back_as_a_cycle() {
     let third = first.next.get().unwrap().next.get().unwrap();
     assert_eq!((first.id, third.id), (1, 3));
     drop(first);
-    // Whoever holds a part holds the ring.
+    // A holder of any part holds the whole ring.
     let first = third.next.get().unwrap();
     assert_eq!(first.id, 1);
     assert_eq!(first.next.get().unwrap().next.get(), Some(third));
@@ -283,7 +283,7 @@ fn vector(name: &str) -> Vec<u8> {
     fs::read(folder.join(format!("{name}.bin"))).unwrap()
 }
 
-/// Reads what JacORB wrote; written again it is the same octets, unless JacORB writes it otherwise.
+/// Reads octets of JacORB; the encoded value has the same octets, unless JacORB writes it differently.
 fn from_jacorb<T>(name: &str, same: bool, check: impl Fn(&T))
 where
     T: Encode + for<'de> Decode<'de>,
@@ -336,7 +336,7 @@ fn values_know_their_type_codes() {
     assert_eq!(Link::<ValueBase>::type_code().kind(), TcKind::Value);
 }
 
-/// Without a `CustomMarshal` the code compiles, and such a value is an error that says what is missing.
+/// A custom value without a `CustomMarshal` compiles, and causes an error that names the missing trait.
 #[test]
 fn a_custom_value_nobody_marshals_is_refused() {
     let link: Link<Untold> = Value::new(Untold { code: 7 }).into();

@@ -1,4 +1,4 @@
-//! What has no place on the wire, maps whose keys have no order, and components as their clients see them.
+//! Types that cannot be marshalled, maps whose keys have no order, and components as seen by clients.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ fn point(x: i32) -> Point {
 
 fn maps() -> Maps {
     Maps {
-        // The order given is kept, also of equal keys.
+        // The given order is kept, including that of equal keys.
         by_point: vec![
             (point(2), "two".into()),
             (point(1), "one".into()),
@@ -127,7 +127,7 @@ fn local_interfaces_and_natives_are_members() {
 
 struct Half;
 
-/// What a native type is among the parameters of is no part of it.
+/// The parameters' types are independent of a native type among them.
 impl whole::Half for Half {
     fn seen(&self, one: i32) -> oxorb::Result<i32> {
         Ok(one + 1)
@@ -143,7 +143,7 @@ fn what_cannot_be_called_is_left_out() {
 
 #[test]
 fn a_component_is_its_equivalent_interface() {
-    // The methods are those of clients: this compiles, and that is the test.
+    // The test is that these client methods compile.
     fn connect(
         ticker: &whole::TickerRef,
         home: &whole::TickerHomeRef,
@@ -165,7 +165,7 @@ fn a_component_is_its_equivalent_interface() {
     let _ = connect;
     assert_eq!(<whole::TickerRef as Interface>::REPOSITORY_ID, "IDL:whole/Ticker:1.0");
     assert_eq!(<whole::TickConsumerRef as Interface>::REPOSITORY_ID, "IDL:whole/TickConsumer:1.0");
-    // An event type stays one.
+    // An event type stays an event type.
     let kind = <whole::Tick as oxorb::Typed>::type_code().to_string();
     assert!(kind.contains("event"), "{kind}");
 }

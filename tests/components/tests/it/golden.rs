@@ -1,10 +1,11 @@
-//! What the generator adds for components is kept in `golden`, so that a change shows. `BLESS=1` writes it anew.
+//! The generator's additions for components are stored in `golden`, so that changes are visible. `BLESS=1` rewrites
+//! them.
 
 use std::path::Path;
 
 use oxorb_idlgen::Builder;
 
-/// The text from the line that starts with `from` to the first line that is `to`.
+/// Returns the text from the line that starts with `from` to the first line equal to `to`.
 #[track_caller]
 fn part<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
     let start = text.find(from).unwrap_or_else(|| panic!("no {from:?}"));
@@ -52,7 +53,7 @@ fn executors_contexts_and_servants() {
     );
 }
 
-/// The IDL that the page shows makes executors; that of the longer example is compiled in `examples/two-nodes`.
+/// The IDL on the page generates executors; `examples/two-nodes` compiles the IDL of the longer example.
 #[test]
 fn the_first_idl_of_the_page_makes_executors() {
     let page = include_str!("../../../../docs/components.md");

@@ -84,7 +84,7 @@ fn events_and_receptacles_cost_what_their_calls_cost() {
     orb.shutdown(true).unwrap();
 }
 
-/// Returns how often a hundred calls allocate, and take a lock, after as many others.
+/// Returns the allocations and locks of a hundred calls, after as many others.
 fn hundred(call: impl Fn() -> bool) -> (u64, u64) {
     assert!((0..100).all(|_| call()));
     let before = lock::taken().unwrap_or_default();

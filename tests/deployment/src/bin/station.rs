@@ -1,4 +1,4 @@
-//! The components as an executable artifact; one whose name has the word `silent` never calls back.
+//! Components as an executable artifact; a copy whose name contains `silent` never calls back.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Managers that are killed in each phase: what the status says is true, and nothing is left running.
+//! Managers that are killed in each phase: the status is accurate, and no process is left.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::side_by_side;
 
 const LONG: Duration = Duration::from_secs(30);
-/// Node, or nodes with their references, of a manager in a process of its own.
+/// Variable with the node, or nodes with their references, of a manager in a separate process.
 const NODE: &str = "OXORB_TEST_NODE";
 const EXECUTION: &str = "OXORB_TEST_EXECUTION";
 
@@ -43,7 +43,7 @@ fn orb() -> Orb {
     Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-/// A manager in a process of its own; not a test by itself.
+/// Manager in a separate process; not a test by itself.
 #[test]
 fn manager_process() {
     if let Some(name) = std::env::var_os(NODE) {
@@ -63,7 +63,7 @@ fn manager_process() {
     }
 }
 
-/// Starts a manager in a process of its own; returns its reference, too.
+/// Starts a manager in a separate process; returns its reference, too.
 fn start(role: &str, what: &str) -> (Process, String) {
     let mut command = rerun(test_name(manager_process));
     command.env(role, what);
@@ -73,7 +73,8 @@ fn start(role: &str, what: &str) -> (Process, String) {
     (process, ior)
 }
 
-/// A counter on `north`, a reader on `south`; the artifact of the test, so that what is left can be found.
+/// A counter on `north`, a reader on `south`, with an artifact of this test alone, so that leftover processes can be
+/// found.
 struct Plant {
     artifact: PathBuf,
 }
@@ -123,7 +124,7 @@ impl Plant {
             .unwrap()
     }
 
-    /// Processes of the artifact that run.
+    /// Returns the number of running processes of the artifact.
     fn left(&self) -> usize {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let programs =
@@ -131,13 +132,13 @@ impl Plant {
         programs.filter(|program| *program == self.artifact).count()
     }
 
-    /// Waits until so many processes run at least.
+    /// Waits until at least `to` processes run.
     #[track_caller]
     fn rises(&self, to: usize) {
         self.wait(|left| left >= to);
     }
 
-    /// Waits until so many processes are left at most.
+    /// Waits until at most `to` processes are left.
     #[track_caller]
     fn falls(&self, to: usize) {
         self.wait(|left| left <= to);
@@ -159,7 +160,7 @@ impl Drop for Plant {
     }
 }
 
-/// Two nodes and an execution manager, each in a process of its own.
+/// Two nodes and an execution manager, each in a separate process.
 struct Managers {
     orb: Orb,
     north: Process,
@@ -204,7 +205,7 @@ fn a_killed_node_manager_takes_its_processes_along_and_the_status_says_so() {
     plant.rises(2);
     managers.north.kill();
     plant.falls(1);
-    // True at once: nobody has to notice it first. Then the reader is disconnected.
+    // True at once, before any detection. Then the reader is disconnected.
     let end = Instant::now() + LONG;
     loop {
         let status = launched.manager.status().unwrap();
@@ -235,10 +236,10 @@ fn nodes_end_the_plan_of_a_killed_execution_manager() {
     assert!(managers.plans.all().is_err(), "nobody says that it runs");
 }
 
-/// The one whose death is noticed by the end of a lease comes first.
+/// The first one is the one whose death is detected by the expiry of a lease.
 const VICTIMS: [&str; 3] = ["execution", "north", "south"];
 
-/// Cases at a time: each is of five processes, which wait.
+/// Simultaneous cases: each has five processes, which mostly wait.
 const WIDTH: usize = 4;
 
 impl Managers {
@@ -253,7 +254,7 @@ impl Managers {
 
 #[test]
 fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
-    // Processes of the first never call back.
+    // Processes of the first plan never call back.
     let steps = ["silent", "attribute:hang", "configure:hang", "activate:hang"];
     let cases = VICTIMS.iter().flat_map(|victim| steps.map(|step| (*victim, step)));
     side_by_side(WIDTH, cases, |(victim, step)| {

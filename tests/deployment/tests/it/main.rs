@@ -1,4 +1,4 @@
-//! Deployments by managers in processes of their own, a module for each subject.
+//! Deployments by managers in separate processes, a module for each subject.
 
 mod faults;
 mod managers;

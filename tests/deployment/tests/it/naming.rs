@@ -9,7 +9,7 @@ use oxorb_deploy::{Document, Format, Limits, processes};
 use oxorb_deployment_tests::{CounterRef, ReaderRef, implementations};
 use oxorb_naming::{NameService, Names, Store};
 
-/// The part of a plan of two instances with these names.
+/// Returns the part of a plan with two instances of these names.
 fn named(counter: &str, reader: &str) -> Plan {
     let text = format!(
         r#"
@@ -47,7 +47,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A name server, and a locality whose ORB knows it.
+    /// Makes a name server, and a locality whose ORB knows it.
     fn new() -> Scene {
         let orb = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let (server, orb) = (orb(), orb());
@@ -90,14 +90,14 @@ fn instances_are_found_by_name_until_they_are_removed() {
     let counter: CounterRef = scene.names().resolve("plant/hall.1/counter").unwrap();
     assert!(counter.provide_output().unwrap().is_some());
 
-    // Another name is another instance; the contexts are there by now.
+    // Another name means another instance; the contexts exist by now.
     let changed = named("plant/hall.1/second", "reader.r");
     scene.locality.redeploy(changed, None).unwrap();
     scene.locality.finish(&References::new(), true).unwrap();
     assert!(!scene.is_bound("plant/hall.1/counter"));
     assert!(scene.is_bound("plant/hall.1/second"));
 
-    // A name that somebody else has by now is left to them.
+    // A name that was rebound by others is left to them.
     scene.names().rebind("reader.r", &counter).unwrap();
     scene.locality.stop().unwrap();
     assert!(!scene.is_bound("plant/hall.1/second"));

@@ -1,4 +1,5 @@
-//! Clients that are killed at every step of a call: the server is unharmed, keeps nothing of them, and serves the others.
+//! Clients that are killed at every step of a call: the server is unharmed, keeps nothing of them, and serves other
+//! clients.
 
 use std::thread;
 use std::time::Duration;
@@ -8,10 +9,10 @@ use oxorb_testkit::{side_by_side, watchdog};
 use crate::common::visitor::{Step, Visitor};
 use crate::common::*;
 
-/// Each way to serve connections.
+/// Concurrency models of the server.
 const CONCURRENCIES: [&str; 2] = ["thread-per-connection", "leader-followers:4"];
 
-/// More than the noise of an allocator, less than one request or answer that is kept (KiB).
+/// More than the noise of an allocator, less than one leaked request or answer, in KiB.
 const GROWTH: u64 = 8 << 10;
 
 #[test]
@@ -47,7 +48,7 @@ fn killed_at_every_step_many_times() {
     }
 }
 
-/// Kills that many clients at that step, some of them at the same time.
+/// Kills `clients` clients at that step, some of them simultaneously.
 fn killed(step: Step, clients: usize) {
     let _guard = watchdog(3 * LONG);
     side_by_side(CONCURRENCIES.len(), CONCURRENCIES, |concurrency| {
@@ -57,7 +58,7 @@ fn killed(step: Step, clients: usize) {
         let object = server.object(&other);
         assert_eq!(ping(&object, 1), Ok(2));
         let (threads, descriptors) = (server.status("Threads"), server.descriptors());
-        // Some of them come and go first: what is made once is no growth.
+        // Some clients come and go first, so that one-time allocations do not count as growth.
         visit_and_die(&server, step, 3);
         server.await_descriptors(descriptors);
         let served = || {
@@ -69,11 +70,11 @@ fn killed(step: Step, clients: usize) {
         let memory = server.status("VmRSS");
         visit_and_die(&server, step, clients);
         served();
-        // Nothing is left of them: no thread, of which some wait for more work for five seconds, no descriptor, no message.
+        // Nothing is left of them: no thread (some wait for more work for five seconds), no descriptor, no message.
         server.await_threads(threads);
         server.await_descriptors(descriptors);
         server.await_memory(memory + GROWTH);
-        // And whoever comes next is served.
+        // Later clients are served.
         let newcomer = client();
         assert_eq!(run_once(&server.object(&newcomer), 1), Ok(2));
     });
@@ -93,7 +94,7 @@ fn visit_and_die(server: &Server, step: Step, clients: usize) {
         }
         match step {
             Step::Connected => {}
-            // By then the buffers of the sockets are full, or a little later.
+            // By then, or shortly after, the buffers of the sockets are full.
             Step::Sending => thread::sleep(Duration::from_millis(100)),
             Step::Sent => {}
             Step::Running => numbers.iter().for_each(|number| server.await_note(*number)),
@@ -113,7 +114,7 @@ fn visit_and_die(server: &Server, step: Step, clients: usize) {
             server.signal("-CONT");
         }
         if step == Step::Running {
-            // Their servants learn that nobody waits.
+            // Their servants are notified that no caller waits.
             numbers.iter().for_each(|number| server.await_note(-number));
         }
         let journal = server.journal();

@@ -1,5 +1,5 @@
-//! A clock that steps: somebody sets the time of day, again and again, by an hour. Calls, their limits and `oxorb`'s own
-//! clocks go by the monotonic one.
+//! A stepping clock: the time of day changes repeatedly by an hour. Calls, their limits and `oxorb`'s own clocks use
+//! the monotonic clock.
 
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,10 +11,10 @@ use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
-/// Set in the process whose time of day steps.
+/// Variable set in the process whose time of day steps.
 const STEPPED: &str = "OXORB_FAULTS_STEPPED";
 
-/// Steps the time of day by an hour at each look, there and back.
+/// Library that steps the time of day by an hour at each reading, back and forth.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -68,12 +68,12 @@ fn stepped() {
     let server = Server::start(&[]);
     let orb = client();
     let object = server.object(&orb);
-    // None of these is late because of a step forward.
+    // No call is late because of a forward step.
     for n in 0..50 {
         let hurried = within(&object, LONG / 2);
         assert_eq!(run_once(&hurried, n), Ok(n + 1));
     }
-    // And none waits for an hour because of one back.
+    // No call waits for an hour because of a backward step.
     let begun = Instant::now();
     for n in 100..103 {
         let hurried = within(&object, Duration::from_millis(200));
@@ -82,7 +82,7 @@ fn stepped() {
         assert_completed(late, CompletionStatus::Maybe);
     }
     assert!(begun.elapsed() < LONG, "limits are those of the monotonic clock");
-    // A bucket that went by the time of day would be full after a step forward, and empty for an hour after one back.
+    // A bucket by the time of day would be full after a forward step, and empty for an hour after a backward one.
     let server = Server::start(&[("Budget", "clients requests=1 burst=3")]);
     let object = server.object(&orb);
     let refused = |answer: Result<i64, SystemException>| match answer {

@@ -1,5 +1,5 @@
-//! Datagrams of events between two hosts that a cable joins, by a multicast group of IPv6: in network namespaces of the
-//! test's own, whatever routes this machine has.
+//! Event datagrams between two hosts joined by a cable, through an IPv6 multicast group: in network namespaces of the
+//! test, independent of this machine's routes.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -16,17 +16,17 @@ use oxorb_testkit::watchdog;
 use crate::common::LONG;
 use crate::common::world::{self, World};
 
-/// Where the sender sends, in a process of its own.
+/// Variable with the group of the sender in a separate process.
 const GROUP: &str = "OXORB_FAULTS_GROUP";
 
 /// Addresses of the two ends of the cable; devices are named after them.
 const HERE: &str = "10.78.1.1";
 const THERE: &str = "10.78.1.2";
 
-/// Payloads that make a few datagrams each.
+/// Payload of a few datagrams.
 const OCTETS: usize = 3_000;
 
-/// In a process that the test started, on the other host: pushes numbers until it is killed.
+/// Pushes numbers until killed, in a process on the other host.
 #[test]
 fn be_sender() {
     let Ok(group) = std::env::var(GROUP) else {
@@ -48,7 +48,7 @@ fn be_sender() {
         event.data.payload = vec![7; OCTETS];
         event.data.payload[..8].copy_from_slice(&number.to_le_bytes());
         supplier.push(&[event]).unwrap();
-        // Until its address is confirmed, a new interface sends nothing, and that is counted.
+        // Until its address is confirmed, a new interface sends nothing, which is counted.
         let sent = sender.statistics();
         assert_eq!(sent.events + sent.failed, number + 1, "{sent:?}");
         thread::sleep(Duration::from_millis(1));
@@ -59,7 +59,7 @@ fn device(address: &str) -> String {
     format!("to{}", address.replace('.', "-"))
 }
 
-/// Numbers that came, each with a payload that is whole.
+/// Numbers received, each with an intact payload.
 #[derive(Default)]
 struct Numbers(Mutex<Vec<u64>>);
 
@@ -90,7 +90,7 @@ fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
     };
     world.host("north");
     world.cable([("", HERE), ("north", THERE)]);
-    // Two channels of this host hear the group, as any number may.
+    // Two channels of this host receive from the group, as any number may.
     let channels = [0, 1].map(|_| EventChannel::new(ChannelOptions::default()));
     let mut group: SocketAddr = "[ff02::4242]:0".parse().unwrap();
     let receivers = channels.each_ref().map(|channel| {
@@ -123,7 +123,7 @@ fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
         assert!(rising, "{got:?}");
         let counts = receiver.statistics();
         assert_eq!((counts.malformed, counts.undecodable), (0, 0));
-        // What does not come is not made up: each event took datagrams of its own.
+        // No events are made up: each one took its own datagrams.
         assert!(counts.datagrams >= 3 * counts.events, "{counts:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! A client whose process runs out of descriptors: what it has goes on, what it cannot have it is told with limit and
-//! setting, and all is well again when descriptors are back.
+//! A client whose process runs out of descriptors: existing connections keep working, failures to get new ones name the
+//! limit and the setting, and everything recovers when descriptors are free again.
 
 use std::fs::File;
 use std::thread;
@@ -15,13 +15,13 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// How many descriptors the client may have.
+/// Descriptor limit of the client.
 const MOST: u32 = 48;
 
-/// Tells the test `starve` that it is the client, and whom to call.
+/// Variable set for the client process of the test `starve`: the references to call.
 const STARVING: &str = "OXORB_FAULTS_STARVING";
 
-/// The client, in a process of its own.
+/// Client in a separate process.
 #[test]
 fn starve() {
     let Some(servers) = std::env::var_os(STARVING) else {
@@ -33,7 +33,7 @@ fn starve() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
         ClientConnections::Cached,
-        // Last, for the thread may keep a connection of it for a while.
+        // Last, as the thread may keep one of its connections for a while.
         ClientConnections::Private,
     ] {
         let client = Orb::builder().client_connections(connections).build().expect("a client");
@@ -60,7 +60,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
     };
     let unshared = [ClientConnections::Cached, ClientConnections::Private];
     if unshared.contains(&connections) {
-        // The connection that idles gives its descriptor; the next call finds another one.
+        // The idle connection gives up its descriptor; the next call finds another one.
         assert_eq!(ping(new, 1), Ok(2));
         assert_eq!(ping(known, 3), Ok(4));
         drop(hoard);
@@ -76,12 +76,12 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         }
         assert!(said.contains("-ORBMaxClientConnections"), "{said}");
     }
-    // A name cannot even be looked up.
+    // Even a name lookup fails.
     let orb = new.reference().orb();
     let named = orb.string_to_object("corbaloc:iiop:1.2@localhost:1/x");
     let raised = ping(&named.expect("a reference"), 1).unwrap_err();
     assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);
-    // Whoever repeats gets through as soon as there are descriptors again.
+    // A caller that retries succeeds as soon as descriptors are free again.
     let patient = new.with(Retry {
         times: u32::MAX,
         delay: Duration::from_millis(5),
@@ -96,7 +96,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
     assert_eq!(asynchronously(), Ok(2));
 }
 
-/// Takes all descriptors that there are.
+/// Takes all free descriptors.
 fn exhaust() -> Vec<File> {
     std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
 }
@@ -114,6 +114,6 @@ fn a_client_without_descriptors_is_told_so_and_recovers() {
     shell.env(STARVING, servers.each_ref().map(Server::ior).join(" "));
     let mut client = Process::spawn(shell);
     client.wait_success(LONG);
-    // What was COMPLETED_NO did not run.
+    // Calls with COMPLETED_NO did not run.
     assert!(servers.iter().all(|server| server.journal().is_empty()));
 }

@@ -1,5 +1,5 @@
-//! An event channel whose suppliers and consumers come and go for minutes, politely and not: memory, descriptors and threads
-//! of its process end as they began, and a pair that stays misses nothing.
+//! An event channel whose suppliers and consumers come and go for minutes, orderly and not: memory, descriptors and
+//! threads of its process end as they began, and a permanent pair misses no event.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,32 +17,32 @@ use oxorb_event::{
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
 use oxorb_testkit::watchdog;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Tells a process of this test that it is the channel.
+/// Variable set in the channel's process.
 const ROLE: &str = "OXORB_FAULTS_SOAK";
 
-/// Length of the soak in seconds; 45 unless set.
+/// Variable with the length of the soak in seconds; default: 45.
 const LENGTH: &str = "OXORB_SOAK_SECONDS";
 
-/// The type of all events here; source 1 stays, all others come and go.
+/// Type of all events; source 1 is permanent, all others come and go.
 const SAMPLE: i32 = 17;
 
 const QUEUE: usize = 64;
 
-/// Memory that a process may have more at the end than after its first quarter, in KiB: what an allocator keeps for later, and
-/// events that threads keep to copy others into, some 400 KiB for each thread that pushed.
+/// Permitted growth of memory after the first quarter, in KiB: memory retained by the allocator, and events that
+/// threads keep as copy buffers, some 400 KiB for each thread that pushed.
 const SLACK: u64 = 16 << 10;
 
-/// Descriptors that a process may have more at rest than at the beginning. Connections to guests that left stay until the ORB
-/// looks at them again, which it does when it makes others: some dozens after any number of visits.
+/// Permitted growth of descriptors at rest. Connections to guests that left stay until the ORB checks them, which it
+/// does when it makes others: some dozens after any number of visits.
 const KEPT: usize = 64;
 
-/// Threads that a process may have more at rest than at the beginning: those that serve are kept for the next call.
+/// Permitted growth of threads at rest: serving threads are kept for the next call.
 const KEPT_THREADS: u64 = 16;
 
-/// In a process of its own: the channel, until it is killed.
+/// Runs the channel in a separate process, until killed.
 #[test]
 fn other_process() {
     if std::env::var_os(ROLE).is_none() {
@@ -66,7 +66,7 @@ fn other_process() {
 struct Resources {
     descriptors: usize,
     threads: u64,
-    /// In KiB.
+    /// Memory in KiB.
     memory: u64,
 }
 
@@ -85,7 +85,7 @@ impl Resources {
         }
     }
 
-    /// Returns the resources once they have been the same for three seconds, with at most [`KEPT`] descriptors and
+    /// Returns the resources once they have been stable for three seconds, with at most [`KEPT`] descriptors and
     /// [`KEPT_THREADS`] threads more than at the beginning.
     fn at_rest(process: u32, beginning: Resources) -> Resources {
         let end = Instant::now() + LONG;
@@ -106,7 +106,7 @@ impl Resources {
     }
 }
 
-/// Counts events, and notes numbers of the steady supplier that are not the next one.
+/// Consumer that counts events, and records numbers of the steady supplier that are out of sequence.
 #[derive(Default)]
 struct Counter {
     next: AtomicU64,
@@ -168,7 +168,7 @@ struct Guests {
 }
 
 impl Guests {
-    /// Comes and goes until told to stop, in each of six ways.
+    /// Comes and goes until stopped, in each of six ways.
     fn come_and_go(&self, seed: u64) {
         for visit in seed.. {
             if self.stop.load(Ordering::SeqCst) {
@@ -214,17 +214,17 @@ impl Guests {
         for number in 0..50 {
             proxy.push(&[event(source, number)]).unwrap();
         }
-        // A supplier without a reference that vanishes is nobody whom the channel could ask: it has to say good-bye.
+        // The channel cannot ping a supplier without a reference that vanishes: it has to disconnect.
         let gone = proxy.disconnect_push_consumer();
         gone.unwrap();
         if !polite {
-            // Whether the connection is still there does not matter.
+            // The state of the connection does not matter.
             let _ = proxy.push(&[event(source, 50)]);
         }
     }
 }
 
-/// The pair that stays: numbers in order, none missing.
+/// Permanent pair: numbers in order, none missing.
 struct Steady {
     orb: Orb,
     counter: Arc<Counter>,
@@ -246,7 +246,7 @@ impl Steady {
         Steady { orb, counter, proxy, supplier, pushed: 0 }
     }
 
-    /// Pushes for a time, a quarter of a queue ahead of the consumer at most.
+    /// Pushes for a time, at most a quarter of a queue ahead of the consumer.
     fn push_for(&mut self, length: Duration) {
         let end = Instant::now() + length;
         while Instant::now() < end {
@@ -268,7 +268,7 @@ impl Steady {
     }
 }
 
-/// Lets guests come and go for a time, while the pair that stays goes on.
+/// Lets guests come and go for a time, while the permanent pair continues.
 fn soak(guests: &Arc<Guests>, steady: &mut Steady, length: Duration) {
     guests.stop.store(false, Ordering::SeqCst);
     let visitors: Vec<_> = (0..4)

@@ -1,5 +1,5 @@
-//! Event channels whose suppliers, consumers or own process are killed, stopped or flooded, with the number of every event
-//! checked from end to end: what arrives comes once and in its supplier's order, and what does not arrive is counted.
+//! Event channels whose suppliers, consumers or own process are killed, stopped or flooded, with the number of every
+//! event checked from end to end: events arrive once and in their supplier's order, and missing events are counted.
 
 use std::fs;
 use std::io::Write;
@@ -24,25 +24,25 @@ use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::watchdog;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the process of a test is, where its channel is, and where it notes what it gets.
+/// Variables with the role of a test's process, the reference of its channel, and the file for received events.
 const ROLE: &str = "OXORB_FAULTS_EVENTS";
 const CHANNEL: &str = "OXORB_FAULTS_CHANNEL";
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
-/// Milliseconds that a consumer takes for each event.
+/// Variable with the milliseconds that a consumer takes for each event.
 const PAUSE: &str = "OXORB_FAULTS_PAUSE";
-/// Set: a consumer has a second address.
+/// Variable that gives a consumer a second address.
 const SECOND: &str = "OXORB_FAULTS_SECOND";
 
-/// The type of all events here.
+/// Type of all events.
 const SAMPLE: i32 = 17;
 
-/// Events that a queue of these channels keeps.
+/// Capacity of the channels' queues.
 const QUEUE: usize = 64;
 
-/// In a process that [`other`] started: does what it is there for until it is killed.
+/// Performs its role until killed, in a process started by [`other`].
 #[test]
 fn other_process() {
     match std::env::var(ROLE).as_deref() {
@@ -55,7 +55,7 @@ fn other_process() {
 
 fn be_channel() {
     let orb = in_order(Orb::builder()).build().unwrap();
-    // A oneway that takes longer is lost: not for a consumer that only waits for its turn on a busy machine.
+    // A oneway that takes longer is lost: too long for a consumer that only waits for its turn on a busy machine.
     let served = channel_with(Control::default(), LONG / 3).serve(&orb, INITIAL_NAME);
     println!("at {}", url(&served.unwrap()));
     orb.run();
@@ -79,7 +79,7 @@ fn be_consumer() {
     orb.run();
 }
 
-/// Pushes as fast as it can.
+/// Pushes as fast as possible.
 fn be_supplier() {
     let orb = client();
     let channel = orb.resolve(&std::env::var(CHANNEL).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn other(role: &str, settings: &[(&str, &str)]) -> Process {
     Process::spawn(command)
 }
 
-/// Notes numbers in a file, for who outlives this process.
+/// Consumer that records numbers in a file, which outlives this process.
 struct Journal {
     file: Mutex<fs::File>,
     pause: Duration,
@@ -122,19 +122,19 @@ fn journal(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("oxorb-events-{}-{name}", std::process::id()))
 }
 
-/// Reads the numbers that a process noted; a last one that it was killed within is left out.
+/// Reads the numbers recorded by a process; omits an incomplete last one.
 fn noted(path: &Path) -> Vec<u64> {
     let octets = fs::read(path).unwrap_or_default();
     let numbers = octets.chunks_exact(8);
     numbers.map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
 }
 
-/// Keeps source and number of every event.
+/// Consumer that records source and number of every event.
 #[derive(Default)]
 struct Numbers {
     got: Mutex<Vec<(i32, u64)>>,
     count: AtomicU64,
-    /// Time that each event takes.
+    /// Time for each event.
     pause: Duration,
 }
 
@@ -164,7 +164,7 @@ impl PushConsumer for Numbers {
 }
 
 fn event(source: i32, number: u64) -> Event {
-    // Large enough that sockets are full soon.
+    // Large enough to fill sockets soon.
     sized(source, number, 4096)
 }
 
@@ -194,7 +194,7 @@ fn channel_with(control: Control, call_timeout: Duration) -> EventChannel {
     EventChannel::queued(options, Plan::pool(2), queue).unwrap()
 }
 
-/// Lets nobody go, however dead.
+/// Never disconnects a member, even a dead one.
 const NO_CONTROL: Control =
     Control { period: None, timeout: Duration::from_secs(1), failures: u32::MAX };
 
@@ -225,7 +225,7 @@ fn supply(channel: &EventChannelRef, source: i32) -> ProxyPushConsumerRef {
     proxy
 }
 
-/// A channel of this process, with whatever is around it.
+/// Channel in this process, with its surroundings.
 struct World {
     orb: Orb,
     channel: EventChannel,
@@ -240,12 +240,12 @@ impl World {
         World { url: url(&served), orb, channel }
     }
 
-    /// Starts a consumer in a process of its own, which waits in front of all that come later.
+    /// Starts a consumer in a separate process, which is connected before all later ones.
     fn consumer(&self, journal: &Path) -> Process {
         self.consumer_with(journal, &[])
     }
 
-    /// The same, with settings of its own.
+    /// Starts a consumer with additional settings.
     fn consumer_with(&self, journal: &Path, own: &[(&str, &str)]) -> Process {
         let journal = journal.to_str().unwrap();
         let settings = [&[(CHANNEL, &*self.url), (JOURNAL, journal)], own].concat();
@@ -293,14 +293,14 @@ fn signal(process: &Process, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Offers numbers from one supplier of this process, at the pace of one consumer.
+/// Pushes numbers from one supplier in this process, at the pace of one consumer.
 fn push_all(world: &World, source: i32, numbers: std::ops::Range<u64>, paced_by: &Numbers) {
     let qos = publishes([(SAMPLE, source)]);
     let supplier = world.channel.connect_supplier(None, &qos).unwrap();
     let before = paced_by.count.load(Ordering::SeqCst);
     for (sent, number) in numbers.enumerate() {
         supplier.push(&[event(source, number)]).unwrap();
-        // Half a queue ahead at most, so that this consumer misses nothing.
+        // At most half a queue ahead, so that this consumer misses nothing.
         let ahead = (QUEUE / 2) as u64;
         paced_by.wait("the lively consumer", (before + sent as u64 + 1).saturating_sub(ahead));
     }
@@ -330,7 +330,7 @@ fn a_consumer_that_is_killed_is_let_go_and_others_miss_nothing() {
     fs::remove_file(path).unwrap();
 }
 
-/// It costs its own queue and nothing else, and when it reads again it gets what is new.
+/// A stopped consumer affects only its own queue, and when it reads again it gets new events.
 #[test]
 fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     let _guard = watchdog(3 * LONG);
@@ -360,20 +360,20 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     assert_accounted_for(&stopped());
     let got = noted(&path);
     assert_in_order(&got);
-    // What was given to the system may be lost with its connection; nothing comes that was not delivered.
+    // Events passed to the system may be lost with its connection; no other events arrive.
     let done = stopped();
     assert!(got.len() as u64 <= done.delivered + done.failed, "{done:?}");
     fs::remove_file(path).unwrap();
 }
 
-/// The channel gives up a connection on which it wrote a part of an event in vain. What it wrote before waits in the
-/// consumer's sockets, and what it writes to the next connection must not overtake that.
+/// The channel gives up a connection after a partial write of an event. Earlier writes wait in the consumer's sockets,
+/// and must not be overtaken by writes to the next connection.
 #[test]
 fn what_is_written_after_a_connection_was_given_up_overtakes_nothing() {
     overtakes_nothing("given-up", &[(PAUSE, "5")]);
 }
 
-/// The same where the consumer has another address, which accepts a connection at once.
+/// Repeats the test for a consumer with another address, which accepts a connection at once.
 #[test]
 fn what_is_written_after_a_connection_was_given_up_goes_to_no_other_address() {
     overtakes_nothing("second", &[(PAUSE, "5"), (SECOND, "1")]);
@@ -399,7 +399,7 @@ fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
         push();
         state().failed > 0
     });
-    // They go to the next connection as soon as there is one.
+    // They are sent over the next connection as soon as it exists.
     let before = (0..20).map(|_| push()).max().unwrap();
     let delivered = state().delivered;
     signal(&victim, "-CONT");
@@ -409,19 +409,19 @@ fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
     });
     until("an empty queue", || state().queue.waiting == 0);
     assert_accounted_for(&state());
-    // The consumer has read the first connection to its end, and lost nothing of it.
+    // The consumer has read the first connection to its end without loss.
     until("all that was delivered", || noted(&path).len() as u64 == state().delivered);
     assert!(state().delivered > delivered);
     assert_in_order(&noted(&path));
     fs::remove_file(path).unwrap();
 }
 
-/// A supplier as fast as it can, killed: others keep their rate, and are not missed.
+/// A supplier that pushes as fast as possible, and is killed: others keep their rate, and miss nothing.
 #[test]
 fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     let _guard = watchdog(2 * LONG);
     let world = World::new(Control::default());
-    // Both suppliers' events, slowly; and one supplier's.
+    // Events of both suppliers, slowly; and of one supplier.
     let slow = Arc::new(Numbers { pause: Duration::from_millis(2), ..Numbers::default() });
     let steady = Arc::new(Numbers::default());
     let all = asks_for(&Filter::event_type(SAMPLE));
@@ -438,7 +438,7 @@ fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     push_all(&world, 1, 200..300, &steady);
     steady.wait("all events after it", 300);
     assert_eq!(steady.of(1), (0..300).collect::<Vec<_>>());
-    // The flood pushed far more than a hundred times what the other one did.
+    // The flood pushed far more than a hundred times as much as the other supplier.
     let idle = || {
         let consumers = world.consumers();
         consumers.iter().all(|one| one.queue.waiting == 0)
@@ -455,7 +455,7 @@ fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     assert_eq!(consumers[0].matched, got + consumers[0].dropped);
 }
 
-/// The channel's process: what both sides were told is true, and its reference is good again after a restart.
+/// The channel is killed: both sides were told the truth, and its reference works again after a restart.
 #[test]
 fn a_channel_that_is_killed_is_missed_by_who_pushes_and_serves_again() {
     let _guard = watchdog(3 * LONG);

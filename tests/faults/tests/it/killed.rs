@@ -1,4 +1,4 @@
-//! A server that is killed at every step of a call: what callers are told is true.
+//! A server that is killed at every step of a call: callers are told the truth.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -18,7 +18,7 @@ fn killed_before_the_request_is_sent() {
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
     server.kill();
-    // A connection that was idle for this long is looked at before it is used.
+    // A connection that was idle for this long is checked before use.
     thread::sleep(2 * oxorb::Options::default().trust_idle);
     let exception = run_once(&object, 2).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Transient);
@@ -36,7 +36,7 @@ fn killed_when_the_request_was_sent() {
     let client = client();
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
-    // Its system takes the request, and the server never sees it: nobody can know that.
+    // Its system accepts the request, and the server never reads it, which no one can know.
     server.stop();
     let sent = [2, 3].map(|number| run_async(&object, number));
     thread::scope(|scope| {
@@ -118,8 +118,7 @@ fn killed_at_any_moment_many_times() {
     kill_again_and_again(40);
 }
 
-/// Several threads call without a pause while the server is killed and started again. Whatever
-/// they are told, the journal agrees.
+/// Several threads call continuously while the server is killed and restarted. Their results agree with the journal.
 fn kill_again_and_again(times: usize) {
     let mut server = Server::restartable(&[]);
     let client = client();
@@ -165,7 +164,7 @@ fn kill_again_and_again(times: usize) {
     }
 }
 
-/// What a caller was told, and how often the operation ran.
+/// Checks a caller's result against the number of executions.
 #[track_caller]
 fn assert_truth<T: std::fmt::Debug>(told: Result<T, SystemException>, ran: usize) {
     let possible = match &told {

@@ -1,4 +1,4 @@
-//! Faults between processes, a module for each kind. One program, because most of what many cost is their linking.
+//! Faults between processes, a module for each kind. A single test program saves linking time.
 
 mod clients;
 mod clocks;

@@ -1,11 +1,11 @@
-//! Many objects and many POAs: what they take is given back, and all of them are served.
+//! Many objects and many POAs: their memory is released, and all of them are served.
 
 use oxorb::{CompletionStatus, SystemExceptionKind};
 use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// What an allocator may keep beyond what was used once before (KiB).
+/// Memory that an allocator may retain after earlier use, in KiB.
 const GROWTH: u64 = 8 << 10;
 
 #[test]
@@ -24,7 +24,7 @@ fn a_hundred_thousand_objects() {
     come_and_go(1, 100_000, 200 << 10);
 }
 
-/// Three times over: objects are made, called here and there, and are gone. The whole server takes at most `most` KiB.
+/// Three times: objects are made, some are called, and all are removed. The whole server takes at most `most` KiB.
 fn come_and_go(adapters: i64, objects: i64, most: u64) {
     let _guard = watchdog(3 * LONG);
     let server = Server::start(&[]);
@@ -52,7 +52,7 @@ fn come_and_go(adapters: i64, objects: i64, most: u64) {
             assert_completed(exception, CompletionStatus::No);
         }
         assert_eq!(ping(&worker, 1), Ok(2));
-        // The adapter lets go of what was destroyed by a thread of its own.
+        // A dedicated thread of the adapter releases destroyed objects.
         server.await_threads(threads + 1);
         match round {
             0 => after_first = memory,

@@ -13,7 +13,7 @@ use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
-/// In KiB.
+/// Limit in KiB.
 const MOST: u64 = 512 << 10;
 
 /// S5: 60 MB of null anys took 1.3 GB.
@@ -25,7 +25,7 @@ fn values_and_messages_of_one_client() {
     let worker = server.object(&quiet);
     assert_eq!(ping(&worker, 1), Ok(2));
 
-    // Messages that stop in the middle, each as long as may be.
+    // Truncated messages, each of the greatest length.
     let mut started = Vec::new();
     for _ in 0..4 {
         let mut stream = TcpStream::connect(server.address()).expect("it listens");
@@ -43,7 +43,7 @@ fn values_and_messages_of_one_client() {
         }
         started.push(stream);
     }
-    // Values that take many times their octets, from many threads at a time.
+    // Values that take many times their octets, from many threads simultaneously.
     let refused = thread::scope(|scope| {
         let attackers: Vec<_> = (0..8)
             .map(|at| {
@@ -81,7 +81,7 @@ fn values_and_messages_of_one_client() {
     assert_eq!(collect(&worker, 600_000), Ok(600_000), "what was taken was given back");
 }
 
-/// Sets a flag at its end.
+/// Guard that sets a flag on drop.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -90,14 +90,14 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Connections of the attacker: as many as one address may have.
+/// Connections of the attacker: the greatest number for one address.
 const CONNECTIONS: usize = 500;
 
-/// Threads that attack.
+/// Attacking threads.
 const ATTACKERS: usize = 10;
 
-/// Each of 500 connections keeps a buffer of a large message, does not take a reply of 16 MiB, sends values that take ten
-/// times their octets, and stops in the middle of the next large message: all at once.
+/// Each of 500 connections simultaneously keeps a buffer of a large message, does not read a reply of 16 MiB, sends
+/// values that take ten times their octets, and stops in the middle of the next large message.
 #[test]
 fn everything_that_one_client_can_do_at_once() {
     let _guard = watchdog(6 * LONG);
@@ -144,14 +144,14 @@ fn everything_that_one_client_can_do_at_once() {
     };
     let done = AtomicBool::new(false);
     let (streams, served) = thread::scope(|scope| {
-        // However it ends.
+        // Set however it ends.
         let attacks = Done(&done);
         let healthy = scope.spawn(|| {
             let mut served = 0;
             while !done.load(Ordering::Relaxed) {
                 assert_eq!(ping(&worker, served), Ok(served + 1));
                 served += 1;
-                // The attack is to have the processors.
+                // Leaves the processors to the attack.
                 thread::sleep(Duration::from_millis(1));
             }
             served
@@ -159,7 +159,7 @@ fn everything_that_one_client_can_do_at_once() {
         let attackers: Vec<_> = (0..ATTACKERS).map(|_| scope.spawn(attack)).collect();
         let attackers = attackers.into_iter().map(|one| one.join().expect("no panic"));
         let streams: Vec<TcpStream> = attackers.flatten().collect();
-        // Until nothing more comes of it, for a while.
+        // Until the attack has had no further effect for a while.
         until("the attack reaches it", || server.status("VmHWM") - empty > MOST / 4);
         let mut last = 0;
         while last != server.status("VmHWM") {

@@ -1,5 +1,5 @@
-//! Networks that lose everything, hosts with several addresses, a client whom nobody can connect to: in namespaces of
-//! the test's own.
+//! Networks that lose everything, hosts with several addresses, a client that cannot be connected to: in namespaces of
+//! the test.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -15,16 +15,16 @@ use crate::common;
 use crate::common::world::{self, World};
 use crate::common::*;
 
-/// The server's only address, behind a router.
+/// Server's only address, behind a router.
 const SERVER: &str = "10.77.2.2";
 
-/// The test's.
+/// Address of the test.
 const CLIENT: &str = "10.77.1.2";
 
-/// For a call that cannot succeed.
+/// Time-out of a call that cannot succeed.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// The test, a router, a server.
+/// Connects the test, a router and a server.
 fn routed(world: &World) {
     world.host("router");
     world.host("server");
@@ -47,11 +47,11 @@ fn a_network_that_swallows_requests() {
     let object = server.object(&orb);
     assert_eq!(run_once(&object, 1), Ok(2));
     world.swallow("router", SERVER);
-    // It was handed to the system, and that is all that anybody knows.
+    // It was passed to the system, and its fate is unknown.
     let hurried = within(&object, SHORT);
     let lost = timed_out(|| run_once(&hurried, 2));
     assert_completed(lost, CompletionStatus::Maybe);
-    // There is no connection any more, and none to be had: so it certainly did not run.
+    // There is no connection, and none can be made: so it certainly did not run.
     let unsent = run_once(&hurried, 3).unwrap_err();
     assert_completed(unsent, CompletionStatus::No);
     assert_eq!(server.journal(), [1]);
@@ -84,7 +84,7 @@ fn a_network_that_swallows_answers() {
     assert_eq!(server.journal(), [1, 2, 3]);
 }
 
-/// The server's host loses its power, as it seems: not even the end of the process is told.
+/// Simulates a power loss of the server's host: not even the end of the process is signalled.
 #[test]
 fn a_server_that_is_gone_without_a_word() {
     let _guard = watchdog(2 * LONG);
@@ -113,7 +113,7 @@ fn a_server_that_is_gone_without_a_word() {
     assert_eq!(server.journal(), [1, 4]);
 }
 
-/// The other way round: the server asks whether a silent client is still there, and lets go of one that is not.
+/// The reverse: the server probes a silent client, and drops the connection if it is gone.
 #[test]
 fn a_client_that_is_gone_without_a_word() {
     let _guard = watchdog(2 * LONG);
@@ -121,7 +121,7 @@ fn a_client_that_is_gone_without_a_word() {
         return;
     };
     routed(&world);
-    // At the same time: a second is the least that the system waits for each of its questions.
+    // Simultaneous: the system waits at least a second for each probe.
     let servers = ["thread-per-connection", "leader-followers:4"].map(|concurrency| {
         let settings = [("Concurrency", concurrency), ("KeepAlive", "1000")];
         let server = Server::on("server", &settings);
@@ -129,7 +129,7 @@ fn a_client_that_is_gone_without_a_word() {
         let object = server.object(&orb);
         let (threads, descriptors) = (server.status("Threads"), server.descriptors());
         assert_eq!(ping(&object, 1), Ok(2));
-        // The connection, and what the thread waits with that looks after long requests: it stays.
+        // The connection, and the permanent descriptor of the thread that checks for long requests.
         let open = server.descriptors();
         assert!(open > descriptors, "{open} of {descriptors}");
         (server, orb, object, threads, open)
@@ -138,13 +138,13 @@ fn a_client_that_is_gone_without_a_word() {
     world.swallow("router", SERVER);
     for (server, _, _, threads, open) in &servers {
         server.await_descriptors(open - 1);
-        // The thread that looks after long requests began with the first connection, and stays.
+        // The thread that checks for long requests started with the first connection, and is permanent.
         server.await_threads(threads + 1);
     }
     world.release("router", CLIENT);
     world.release("router", SERVER);
     for (server, _, object, ..) in &servers {
-        // The client slept through it, and learns by its next request that the connection is gone.
+        // The client missed it, and its next request reports that the connection is gone.
         let lost = run_once(object, 1).unwrap_err();
         assert_eq!(lost.kind, SystemExceptionKind::CommFailure);
         assert_completed(lost, CompletionStatus::Maybe);
@@ -153,7 +153,7 @@ fn a_client_that_is_gone_without_a_word() {
     }
 }
 
-/// A host with two addresses, one of which nobody answers at.
+/// A host with two addresses, one of which does not answer.
 #[test]
 fn one_of_two_addresses_leads_nowhere() {
     let _guard = watchdog(2 * LONG);
@@ -189,7 +189,7 @@ fn one_of_two_addresses_leads_nowhere() {
     assert_eq!(server.journal(), [1, 2, 1, 2]);
 }
 
-/// A host without any network but loopback says so in its references rather than 0.0.0.0.
+/// A host with only a loopback network reports so in its references, rather than 0.0.0.0.
 #[test]
 fn nobody_publishes_what_nobody_can_connect_to() {
     let _guard = watchdog(2 * LONG);
@@ -212,10 +212,10 @@ fn published(object: &ObjectRef) -> Vec<(String, u16)> {
     endpoints.map(|point| (point.host, point.port)).collect()
 }
 
-/// Set in the client behind the router: the server's reference as the router shows it.
+/// Variable of the client behind the router: the server's reference through the router.
 const BEHIND: &str = "OXORB_FAULTS_BEHIND";
 
-/// The client behind the router: has itself called back.
+/// Makes the server call back, in the client behind the router.
 #[test]
 fn be_called_back() {
     let Ok(server) = std::env::var(BEHIND) else {
@@ -232,8 +232,8 @@ fn be_called_back() {
     }
 }
 
-/// The test's own host is the router. It translates addresses as NAT does, for connections that come from inside; the
-/// server has no way to connect to the client.
+/// The test's own host is the router. It translates addresses like NAT, for connections from inside; the server cannot
+/// connect to the client.
 #[test]
 fn callbacks_through_a_router_that_translates() {
     let _guard = watchdog(2 * LONG);
@@ -244,7 +244,7 @@ fn callbacks_through_a_router_that_translates() {
     world.host("server");
     world.cable([("client", CLIENT), ("", "10.77.1.1")]);
     world.cable([("", "10.77.2.1"), ("server", SERVER)]);
-    // What the client reaches of the server is the router.
+    // The client reaches the server through the router's address.
     let inside = TcpListener::bind((Ipv4Addr::new(10, 77, 1, 1), 0)).expect("a port");
     let shown = inside.local_addr().expect("an address").to_string();
     thread::spawn(move || translate(&inside));
@@ -253,7 +253,7 @@ fn callbacks_through_a_router_that_translates() {
             ("ListenEndpoints", "iiop://:4000"),
             ("EndPointPublish", shown.as_str()),
             ("AcceptBiDirectionalGIOP", both_ways),
-            // No way there: fails at once or after this.
+            // Unreachable: fails at once or after this time.
             ("ConnectTimeout", "1000"),
         ];
         let server = Server::on("server", &settings);
@@ -265,7 +265,7 @@ fn callbacks_through_a_router_that_translates() {
     }
 }
 
-/// Each connection that comes goes on to the server, under this host's own address.
+/// Passes each connection on to the server, under this host's own address.
 fn translate(inside: &TcpListener) {
     let pump = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {

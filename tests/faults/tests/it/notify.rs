@@ -1,5 +1,5 @@
-//! Notification channels whose suppliers, consumers or own process are killed, stopped or flooded, with the number of every
-//! event checked from end to end: what was accepted arrives, in its supplier's order, or is counted.
+//! Notification channels whose suppliers, consumers or own process are killed, stopped or flooded, with the number of
+//! every event checked from end to end: accepted events arrive, in their supplier's order, or are counted.
 
 use std::fs;
 use std::io::Write;
@@ -28,10 +28,10 @@ use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::{until, watchdog};
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the process of a test is, where its channel is, and the file that it writes.
+/// Variables with the role of a test's process, the reference of its channel, and the file that it writes.
 const ROLE: &str = "OXORB_FAULTS_NOTIFY";
 const CHANNEL: &str = "OXORB_FAULTS_CHANNEL";
 const FILE: &str = "OXORB_FAULTS_FILE";
@@ -40,10 +40,10 @@ const PORT: &str = "OXORB_FAULTS_PORT";
 /// Key of the channel.
 const KEY: &str = "faults";
 
-/// Events that a queue of these channels keeps.
+/// Capacity of the channels' queues.
 const QUEUE: usize = 64;
 
-/// In a process that [`other`] started: does what it is there for until it is killed.
+/// Performs its role until killed, in a process started by [`other`].
 #[test]
 fn other_process() {
     match std::env::var(ROLE).as_deref() {
@@ -54,7 +54,7 @@ fn other_process() {
     }
 }
 
-/// Serves a channel on a store, of which nothing is lost.
+/// Serves a persistent channel.
 fn be_channel() {
     let port = std::env::var(PORT).unwrap();
     let listen = format!("iiop://127.0.0.1:{port}");
@@ -78,7 +78,7 @@ fn be_consumer() {
     orb.run();
 }
 
-/// Pushes as fast as it can.
+/// Pushes as fast as possible.
 fn be_supplier() {
     let orb = client();
     let channel = orb.resolve(&std::env::var(CHANNEL).unwrap()).unwrap();
@@ -103,15 +103,15 @@ fn url(channel: &EventChannelRef) -> String {
     format!("corbaloc::{}/{KEY}", profile.endpoints()[0])
 }
 
-/// Notes numbers in a file, for who outlives this process.
+/// Consumer that records numbers in a file, which outlives this process.
 struct Journal(Mutex<fs::File>);
 
-/// Keeps type and number of every event.
+/// Consumer that records type and number of every event.
 #[derive(Default)]
 struct Numbers {
     got: Mutex<Vec<(String, u64)>>,
     count: AtomicU64,
-    /// Time that each event takes.
+    /// Time for each event.
     pause: Duration,
 }
 
@@ -178,7 +178,7 @@ fn event_type(name: &str) -> EventType {
 }
 
 fn event(name: &str, number: u64) -> StructuredEvent {
-    // Large enough that sockets are full soon.
+    // Large enough to fill sockets soon.
     let mut payload = vec![0; 4096];
     payload[..8].copy_from_slice(&number.to_le_bytes());
     StructuredEvent {
@@ -199,7 +199,7 @@ fn number(event: &StructuredEvent) -> u64 {
     u64::from_le_bytes(payload[..8].try_into().unwrap())
 }
 
-/// Serves the requests of a connection one after the other, those that nobody waits for any more, too.
+/// Makes a client that serves the requests of a connection in order, including those without a waiting caller.
 fn client() -> Orb {
     in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
@@ -236,7 +236,7 @@ fn temporary(name: &str) -> PathBuf {
     path
 }
 
-/// Reads the numbers that a process noted; a last one that it was killed within is left out.
+/// Reads the numbers recorded by a process; omits an incomplete last one.
 fn noted(path: &Path) -> Vec<u64> {
     let octets = fs::read(path).unwrap_or_default();
     let numbers = octets.chunks_exact(8);
@@ -249,14 +249,14 @@ fn assert_in_order(numbers: &[u64]) {
     assert!(back.is_empty(), "of {}: {back:?}", numbers.len());
 }
 
-/// Returns each number where it came first.
+/// Returns each number at its first occurrence.
 fn first_of_each(numbers: &[u64]) -> Vec<u64> {
     let mut seen = std::collections::HashSet::new();
     let first = numbers.iter().filter(|number| seen.insert(**number));
     first.copied().collect()
 }
 
-/// A channel of this process, with whatever is around it.
+/// Channel in this process, with its surroundings.
 struct World {
     orb: Orb,
     service: NotifyService,
@@ -269,7 +269,7 @@ impl World {
         let orb = client();
         let settings = Settings {
             limits: Limits { queue_events: QUEUE, ..Limits::default() },
-            // Only one that has stopped is to be waited for shortly; nobody who lives takes so long.
+            // Short only for consumers that have stopped; no live one takes so long.
             call_timeout: match failures {
                 0 => Duration::from_millis(500),
                 _ => LONG / 3,
@@ -283,7 +283,7 @@ impl World {
         World { url: url(&channel), orb, service, channel }
     }
 
-    /// Starts a consumer in a process of its own, and waits until it has an event.
+    /// Starts a consumer in a separate process, and waits until it has received an event.
     fn consumer(&self, journal: &Path, first: &Pusher<'_>) -> Process {
         let path = journal.to_str().unwrap();
         let mut process = other("consumer", &[(CHANNEL, &self.url), (FILE, path)]);
@@ -305,7 +305,7 @@ impl Drop for World {
     }
 }
 
-/// A supplier of this process at the pace of one consumer, half a queue ahead of it at most, so that it misses nothing.
+/// Supplier in this process at the pace of one consumer, at most half a queue ahead of it, so that it misses nothing.
 struct Pusher<'w> {
     proxy: StructuredProxyPushConsumerRef,
     sent: AtomicU64,
@@ -328,7 +328,7 @@ impl<'w> Pusher<'w> {
         }
     }
 
-    /// Waits for all events, of which none may be missing.
+    /// Waits for all events, and checks that none is missing.
     fn check(&self) {
         let sent = self.sent.load(Ordering::SeqCst);
         self.paced_by.wait("all events", sent);
@@ -342,8 +342,8 @@ fn signal(process: &Process, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Kills the service again and again while events go through it: each event that it accepted arrives, in order, and some
-/// arrive again.
+/// Kills the service repeatedly while events pass through it: each accepted event arrives, in order, and some are
+/// repeated.
 #[test]
 fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
     const KILLS: u64 = 4;
@@ -395,12 +395,12 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
     let got = numbers.of("steady");
     assert_eq!(first_of_each(&got), all);
     println!("{sent} events, {} again", got.len() as u64 - sent);
-    // Nothing is left in the store.
+    // The store is empty.
     proxy.suspend_connection().unwrap();
     process.kill();
     let (_process, _) = start(port);
     let before = numbers.count.load(Ordering::SeqCst);
-    // Until the end of the connection to the killed process was read, a call may be sent over it.
+    // Until the end of the connection to the killed process is read, a call may use it.
     until("a new connection", || proxy.my_type().is_ok());
     proxy.resume_connection().unwrap();
     supplier.push_structured_event(&event("steady", sent)).unwrap();
@@ -432,7 +432,7 @@ fn a_consumer_that_is_killed_is_let_go_and_others_miss_nothing() {
     fs::remove_file(path).unwrap();
 }
 
-/// It costs its own queue and nothing else, and when it reads again it gets what is new.
+/// A stopped consumer affects only its own queue, and when it reads again it gets new events.
 #[test]
 fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     let _guard = watchdog(3 * LONG);
@@ -459,14 +459,14 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     let (got, done) = (noted(&path), world.service.counts());
     assert_in_order(&got);
     assert!(done.is_balanced(), "{done:?}");
-    // A call that timed out may have been made all the same, and nothing comes that was not delivered or counted.
+    // A timed-out call may have been made nevertheless; all other events were delivered or counted.
     let sent = pusher.sent.load(Ordering::SeqCst);
     let failed = done.dropped(Cause::Failed);
     assert!(sent + got.len() as u64 <= done.delivered + failed, "{done:?}");
     fs::remove_file(path).unwrap();
 }
 
-/// A supplier as fast as it can, killed: others keep their rate, and are not missed.
+/// A supplier that pushes as fast as possible, and is killed: others keep their rate, and miss nothing.
 #[test]
 fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     let _guard = watchdog(2 * LONG);

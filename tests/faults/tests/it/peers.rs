@@ -1,4 +1,4 @@
-//! A server among peers that stall, vanish, or only take: the others are served, and nothing grows.
+//! Peers that stall, vanish, or only receive: other clients of the server are served, and nothing grows.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,14 +14,14 @@ use oxorb_testkit::watchdog;
 use crate::common;
 use crate::common::*;
 
-/// Each way to serve connections.
+/// Concurrency models of the server.
 const CONCURRENCIES: [&str; 2] = ["thread-per-connection", "leader-followers:4"];
 
-/// More than the noise of an allocator, less than what a leak or a believed size would take (KiB).
+/// More than the noise of an allocator, less than a leak or a trusted size would take, in KiB.
 const GROWTH: u64 = 48 << 10;
 
-/// Attacks a server from many connections; while it lasts others are served, and when it is over
-/// the server has as many threads as before and hardly more memory.
+/// Attacks a server from many connections; other clients are served meanwhile, and afterwards the server has as many
+/// threads as before and hardly more memory.
 fn others_are_served(settings: &[(&str, &str)], peers: usize, attack: Attack) {
     for concurrency in CONCURRENCIES {
         let mut settings = settings.to_vec();
@@ -74,7 +74,7 @@ fn peers_that_say_nothing_make_room() {
     let address = server.address();
     let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
     assert_eq!(ping(&object, 1), Ok(2), "who was there stays");
-    // A second of silence, and whoever was let in has to give way to who has something to say.
+    // After a second of silence, an admitted connection has to yield to a new one.
     let newcomer = common::client();
     let served = within(&server.object(&newcomer), LONG);
     let end = Instant::now() + LONG;
@@ -115,7 +115,7 @@ fn peers_that_never_read_their_answers() {
     others_are_served_meanwhile(|_stream, done| while_not(done, || {}));
 }
 
-/// Each octet is progress, but no more time is given for it.
+/// Each octet is progress, but the time limit is not extended for it.
 #[test]
 fn peers_that_read_one_octet_a_second() {
     others_are_served_meanwhile(|mut stream, done| {
@@ -123,7 +123,7 @@ fn peers_that_read_one_octet_a_second() {
     });
 }
 
-/// Does something every second until all is over.
+/// Acts every second until `done`.
 fn while_not(done: &AtomicBool, mut act: impl FnMut()) {
     while !done.load(Ordering::Relaxed) {
         act();
@@ -131,8 +131,8 @@ fn while_not(done: &AtomicBool, mut act: impl FnMut()) {
     }
 }
 
-/// Some peers ask for a large answer and take it as `read` does; their connections end all the same, and the others are
-/// served before and after that.
+/// Some peers request a large answer and receive it as `read` does; their connections end nevertheless, and others are
+/// served before and after.
 fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
     let _guard = watchdog(2 * LONG);
     for concurrency in CONCURRENCIES {
@@ -154,7 +154,7 @@ fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
             for n in 0..50 {
                 assert_eq!(ping(&object, n), Ok(n + 1));
             }
-            // They are given up, and their answers with them.
+            // They are closed, and their answers dropped.
             server.await_descriptors(descriptors);
             server.await_threads(threads + 1);
             server.await_memory(memory + GROWTH);
@@ -184,7 +184,7 @@ fn a_server_that_is_stopped_is_a_time_out_and_comes_back() {
 #[test]
 fn a_black_hole_is_a_time_out_whatever_is_sent() {
     let _guard = watchdog(2 * LONG);
-    // The system accepts for it; nobody ever reads.
+    // The system accepts for it; nothing is ever read.
     let hole = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = client();
     let url = format!("corbaloc:iiop:1.2@{}/nothing", hole.local_addr().unwrap());
@@ -198,8 +198,7 @@ fn a_black_hole_is_a_time_out_whatever_is_sent() {
 #[test]
 fn a_half_open_connection_is_found_out() {
     let _guard = watchdog(2 * LONG);
-    // It answers once, and then only takes: as a host that lost its power looks, until the
-    // time-out of the system.
+    // It answers once, and then only receives: like a host that lost power, until the system's time-out.
     let fake = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = fake.local_addr().unwrap();
     let half = thread::spawn(move || {
@@ -214,7 +213,7 @@ fn a_half_open_connection_is_found_out() {
         reply.extend([0; 8]); // no exception, no contexts
         reply.extend(2i64.to_le_bytes());
         stream.write_all(&reply).unwrap();
-        // Nobody reads any more.
+        // Nothing is read any more.
         (stream, fake)
     });
     let client = client();
@@ -241,7 +240,7 @@ fn a_server_without_descriptors_pauses_and_recovers() {
         while count(&object, Incident::AcceptPaused) == 0 {
             thread::sleep(Duration::from_millis(5));
         }
-        // Whoever is connected is served as ever.
+        // Connected clients are served as before.
         for n in 0..50 {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }

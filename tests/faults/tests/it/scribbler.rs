@@ -1,4 +1,5 @@
-//! A client that writes nonsense into the memory of its own connections while calls run: its server and all other clients go on.
+//! A client that writes garbage into the memory of its own connections during calls: its server and all other clients
+//! are not affected.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -14,18 +15,18 @@ use oxorb_testkit::{rounds, watchdog};
 
 use crate::common::*;
 
-/// Set in the process that scribbles: the reference to call.
+/// Variable set in the garbage-writing process: the reference to call.
 const SCRIBBLING: &str = "OXORB_FAULTS_SCRIBBLING";
 
-/// How often it does.
+/// Returns the number of writes.
 fn strokes_in_all() -> u64 {
     rounds(3000, 30_000)
 }
 
-/// Kilobytes of addresses that each process may have.
+/// Limit on each process's address space, in kilobytes.
 const ADDRESSES: u64 = 3 << 20;
 
-/// Name of the segments of shared memory that a process has mapped.
+/// Name of the mapped shared-memory segments of a process.
 const SEGMENTS: &str = "memfd:oxorb-shm";
 
 /// Octets of the header of a segment.
@@ -36,7 +37,7 @@ fn a_client_that_scribbles_harms_nobody_else() {
     let _guard = watchdog(3 * LONG);
     let path = oxorb_testkit::net::socket_folder()
         .join(format!("oxorb-faults-scribbler-{}", std::process::id()));
-    // What waits for the end of a message that never ends gives up soon.
+    // Short time limit for the end of a message that never ends.
     let endpoint = format!("shm://{}|ring=16K&blocks=256K", path.display());
     let settings = [("ListenEndpoints", &*endpoint), ("StallTimeout", "500")];
     let server = Server::with_addresses(ADDRESSES, &settings);
@@ -87,7 +88,7 @@ fn a_client_that_scribbles_harms_nobody_else() {
     let _ = fs::remove_file(path);
 }
 
-/// The process that scribbles: one thread calls, and another one writes into all that both sides share.
+/// Garbage-writing process: one thread calls, and another one writes into all shared memory.
 #[test]
 fn scribble() {
     let Ok(ior) = std::env::var(SCRIBBLING) else {
@@ -106,13 +107,13 @@ fn scribble() {
             let mut random = Random(std::process::id().into());
             while !over.load(Ordering::Relaxed) {
                 strokes.fetch_add(stroke(&mut random), Ordering::Relaxed);
-                // Some calls get through, so that the server has something to decode.
+                // Some calls must succeed, so that the server has something to decode.
                 let pause = [0, 10, 50, 300][random.below(4) as usize];
                 thread::sleep(Duration::from_micros(pause));
             }
         });
         let mut number = 0;
-        // It does harm itself.
+        // It may crash itself.
         while strokes.load(Ordering::Relaxed) < strokes_in_all()
             || answers == 0
             || failures.is_empty()
@@ -135,7 +136,7 @@ fn scribble() {
     let _ = orb.shutdown(false);
 }
 
-/// A generator of Knuth's.
+/// Knuth's pseudo-random generator.
 struct Random(u64);
 
 impl Random {
@@ -146,7 +147,7 @@ impl Random {
     }
 }
 
-/// Writes into each segment that this process has mapped, once; the number of writes.
+/// Writes once into each mapped segment of this process; returns the number of writes.
 fn stroke(random: &mut Random) -> u64 {
     let memory = File::options().write(true).open("/proc/self/mem").expect("procfs");
     let maps = fs::read_to_string("/proc/self/maps").expect("procfs");
@@ -157,7 +158,7 @@ fn stroke(random: &mut Random) -> u64 {
         let address = |text| u64::from_str_radix(text, 16).expect("a number");
         let (from, octets) = (address(from), address(to) - address(from));
         let (at, what) = match random.below(6) {
-            // A word of the header: one in use, often, and a value near to others of that kind.
+            // A word of the header: usually one in use, with a plausible value.
             0 | 1 => (random.below(14) * 128, (random.below(40_000) as u32).to_ne_bytes().to_vec()),
             2 => (
                 random.below(HEADER / 4) * 4,
@@ -173,7 +174,7 @@ fn stroke(random: &mut Random) -> u64 {
                 }
             },
         };
-        // A segment that is gone meanwhile takes nothing.
+        // A segment that was unmapped meanwhile is skipped.
         strokes += u64::from(memory.write_at(&what, from + at).is_ok());
     }
     strokes

@@ -1,4 +1,4 @@
-//! kill -9, again and again, of servers and clients over UNIX sockets and shared memory: nothing is left of them.
+//! Repeated kill -9 of servers and clients over UNIX sockets and shared memory: nothing is left of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use oxorb_testkit::{rounds, watchdog};
 
 use crate::common::*;
 
-/// Processes of each kind that are killed: one that left something would be seen among few.
+/// Returns the number of processes of each kind to kill: few would reveal a leftover.
 fn killed() -> usize {
     rounds(60, 1000)
 }
 
-/// Processes that run at one time.
+/// Simultaneous processes.
 const AT_ONCE: usize = 4;
 
 /// Octets of the first payload of a client.
 const LARGE: usize = 300_000;
 
-/// Set in a client process: the reference to call.
+/// Variable set in a client process: the reference to call.
 const CALLING: &str = "OXORB_FAULTS_CALLING";
 
-/// The client, in a process of its own: calls until it is killed.
+/// Calls until killed, in a separate client process.
 #[test]
 fn call() {
     let Ok(ior) = std::env::var(CALLING) else {
@@ -43,7 +43,7 @@ fn call() {
     }
 }
 
-/// A directory of one test, removed with all in it.
+/// Directory of one test, removed with its contents.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -70,7 +70,7 @@ fn endpoint(word: &str, path: &Path) -> String {
     format!("{word}://{}", path.display())
 }
 
-/// Name of the segments of shared memory that a process has mapped.
+/// Name of the mapped shared-memory segments of a process.
 const SEGMENTS: &str = "memfd:oxorb-shm";
 
 /// Returns the segments that this process has mapped.
@@ -91,7 +91,7 @@ fn server(word: &str, path: &Path) -> Server {
 
 #[test]
 fn killed_clients_and_servers_leave_nothing() {
-    // Descriptors are those of the process.
+    // Descriptors are counted for the whole process.
     if !alone(killed_clients_and_servers_leave_nothing) {
         return;
     }
@@ -116,7 +116,7 @@ fn killed_clients(word: &str) {
         command.env(CALLING, ior);
         let mut client = Process::spawn(command);
         client.wait_for_line("calling", LONG);
-        // In the middle of some call, most likely of a payload.
+        // In the middle of some call, probably of a payload.
         client.kill();
     });
     server.await_sockets(before);
@@ -127,7 +127,7 @@ fn killed_clients(word: &str) {
     observer.shutdown(true).expect("nothing runs");
 }
 
-/// One after the other on each of a few paths: each takes the file of the one before it.
+/// Servers in succession on each of a few paths: each takes over the file of the previous one.
 fn killed_servers(word: &str) {
     let directory = Directory::new("servers");
     let observer = client();
@@ -139,7 +139,7 @@ fn killed_servers(word: &str) {
         let (path, known) = &mut *line;
         let server = server(word, path);
         let object = known.get_or_insert_with(|| server.object(&observer));
-        // The same reference leads to each of them; the call notices that the connection to the last one is gone.
+        // The same reference leads to each of them; the call detects that the connection to the last one is gone.
         assert_eq!(ping(object, 1), Ok(2));
         drop(server);
         assert!(path.exists(), "nobody was left to remove it");
@@ -153,13 +153,13 @@ fn killed_servers(word: &str) {
     }
     observer.shutdown(true).expect("nothing runs");
     assert_eq!(directory.files(), [] as [PathBuf; 0]);
-    // One is left, for all connections of the process that a thread was ever to wait at.
+    // One is left: the epoll for all connections at which a thread has ever waited.
     while descriptors() > before + usize::from(word == "shm") || segments() > 0 {
         thread::yield_now();
     }
 }
 
-/// Runs `one` as often as processes are to be killed, in a few threads.
+/// Runs `one` for each process to kill, in a few threads.
 fn each_killed(one: impl Fn(usize) + Sync) {
     let (begun, killed) = (AtomicUsize::new(0), killed());
     let (begun, one) = (&begun, &one);

@@ -1,5 +1,5 @@
-//! Packets of lanes on a network: their marks arrive, marks of clients lead to lanes, and the threads that take packets have
-//! the priority of the lane. In namespaces of the test's own, over veth devices (A6.9, A9.1, A9.6).
+//! Packets of lanes on a network: their marks arrive, clients' marks lead to lanes, and the threads that take packets
+//! have the priority of the lane. In namespaces of the test, over veth devices (A6.9, A9.1, A9.6).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use oxorb_testkit::watchdog;
 use crate::common::LONG;
 use crate::common::world::{self, World};
 
-/// Set in the server's process: the device whose packets the urgent lane wants taken, or nothing.
+/// Variable set in the server's process: the device whose packet threads the urgent lane wants to prioritize, or empty.
 const SERVING: &str = "OXORB_FAULTS_LANES";
 
 const SERVER: &str = "10.77.3.2";
@@ -35,7 +35,7 @@ const NATIVE: i32 = 60;
 
 static WHERE: Op = Op::twoway("where");
 
-/// Tells which thread serves it.
+/// Servant that reports its serving thread.
 struct Worker;
 
 impl Servant for Worker {
@@ -53,7 +53,7 @@ impl Servant for Worker {
     }
 }
 
-/// In the process of a server: serves until SIGTERM.
+/// Serves until SIGTERM, in the process of a server.
 #[test]
 fn serve_lanes() {
     let Ok(device) = std::env::var(SERVING) else {
@@ -88,7 +88,7 @@ fn serve_lanes() {
     orb.run();
 }
 
-/// A server on the host `server`, and its object.
+/// Starts a server on the host `server`; returns its object, too.
 fn server(client: &Orb, napi: &str) -> (Process, ObjectRef) {
     let mut command = world::role("server", test_name(serve_lanes));
     command.env(SERVING, napi);
@@ -121,7 +121,7 @@ fn whereabouts(object: &ObjectRef) -> String {
     called.expect("an answer")
 }
 
-/// Reference to the same object that knows its first address alone: the front.
+/// Returns a reference to the same object with its first address only: the front.
 fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     let mut profiles = object.reference().ior().iiop_profiles();
     let first = profiles.next().expect("an IIOP profile");
@@ -130,7 +130,7 @@ fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     client.string_to_object(&url).expect("a reference")
 }
 
-/// Packets that left a device by each class of its queue: of mark 46, of mark 10, and all others.
+/// Returns the packets that left a device by class of its queue: of mark 46, of mark 10, and all others.
 fn packets(world: &World, device: &str) -> [u64; 3] {
     let told = world.run("server", "tc", &["-s", "class", "show", "dev", device]).expect("classes");
     ["1:10", "1:20", "1:30"].map(|class| {
@@ -143,7 +143,7 @@ fn packets(world: &World, device: &str) -> [u64; 3] {
     })
 }
 
-/// Has a device count what leaves it by mark; false where the kernel cannot.
+/// Makes a device count outgoing packets by mark; returns false if the kernel cannot.
 fn count_by_mark(world: &World, device: &str) -> bool {
     let tc = |rest: &str| {
         let words: Vec<&str> = rest.split(' ').collect();
@@ -170,7 +170,7 @@ fn count_by_mark(world: &World, device: &str) -> bool {
     true
 }
 
-/// Every packet of an answer carries the mark of the lane that gave it (A9.6).
+/// Every packet of an answer carries the mark of its lane (A9.6).
 #[test]
 fn the_mark_of_a_lane_arrives() {
     let _guard = watchdog(2 * LONG);
@@ -195,12 +195,12 @@ fn the_mark_of_a_lane_arrives() {
         let grown: Vec<u64> = (0..3).map(|at| after[at] - before[at]).collect();
         assert!(grown[own] >= CALLS, "{lane}: {grown:?}");
         assert_eq!(grown[1 - own], 0, "{lane}: {grown:?}");
-        // The handshake, and neighbours that look for each other.
+        // The handshake, and neighbour discovery.
         assert!(grown[2] < CALLS, "{lane}: {grown:?}");
     }
 }
 
-/// The classic BPF program of a front leads to the lane whose mark the packets carry (A6.9).
+/// The classic BPF program of a front selects the lane whose mark the packets carry (A6.9).
 #[test]
 fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     let _guard = watchdog(2 * LONG);
@@ -226,14 +226,14 @@ fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     }
 }
 
-/// Whether a thread takes the packets of a device, and how each such is scheduled.
+/// Returns the scheduling of the threads that take the packets of a device.
 fn threads(device: &str) -> Vec<Scheduling> {
     let threads = oxorb_sys::napi::threads(device);
     let schedule = |id: i32| schedule::of(id).ok();
     threads.into_iter().filter_map(schedule).collect()
 }
 
-/// The threads of a device have the priority of the lane as long as it is there (A9.1).
+/// The threads of a device have the priority of the lane while it exists (A9.1).
 #[test]
 fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     let _guard = watchdog(2 * LONG);
@@ -244,7 +244,7 @@ fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     };
     connected(&world);
     let device = World::device(SERVER);
-    // A veth device has queues of NAPI where it puts packets together.
+    // A veth device has NAPI queues if it coalesces packets.
     if let Err(why) = world.run("server", "ethtool", &["-K", &device, "gro", "on"]) {
         return missing("a veth device with NAPI (ethtool)", &why);
     }
@@ -265,7 +265,7 @@ fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     }
 }
 
-/// In a container the threads of the kernel cannot be seen: that is said once, and the lane serves (A9.1).
+/// Kernel threads are invisible in a container: that is logged once, and the lane serves (A9.1).
 #[test]
 fn a_container_that_sees_no_threads_is_told_why() {
     let _guard = watchdog(2 * LONG);
@@ -274,7 +274,7 @@ fn a_container_that_sees_no_threads_is_told_why() {
     };
     connected(&world);
     let device = World::device(SERVER);
-    // Without, the device has no threads at all, and the same is said.
+    // Without it, the device has no threads at all, and the log is the same.
     let _ = world.run("server", "ethtool", &["-K", &device, "gro", "on"]);
     let orb = client();
     let (mut server, object) = server(&orb, &device);
@@ -289,15 +289,15 @@ fn a_container_that_sees_no_threads_is_told_why() {
     assert!(told[0].contains("no thread takes its packets"), "{told:?}");
 }
 
-/// A control group of the first version may have no time for real-time threads: the kernel refuses their priorities whatever
-/// the capabilities, and the lanes serve.
+/// A version 1 control group may have no time for real-time threads: the kernel refuses their priorities whatever the
+/// capabilities, and the lanes serve.
 #[test]
 fn a_control_group_without_real_time_is_told_once() {
     const GROUPS: &str = "/sys/fs/cgroup/cpu";
     let _guard = watchdog(2 * LONG);
     let group = std::path::Path::new(GROUPS).join(format!("oxorb-faults-{}", std::process::id()));
     if !std::path::Path::new(GROUPS).join("cpu.rt_runtime_us").exists() {
-        // Kernels that have the second version alone have no such limit: there is nothing to be refused.
+        // Kernels with version 2 only have no such limit.
         let said = b"not tested: this kernel limits no real-time threads by control group\n";
         let _ = std::io::Write::write_all(&mut std::io::stderr(), said);
         return;
@@ -324,7 +324,7 @@ fn a_control_group_without_real_time_is_told_once() {
         assert_eq!(whereabouts(&object), lane);
     }
     process.kill();
-    // It is empty once the kernel has let go of the process.
+    // It is empty once the kernel has released the process.
     let until = std::time::Instant::now() + LONG;
     while std::fs::remove_dir(&group).is_err() && std::time::Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
@@ -334,13 +334,13 @@ fn a_control_group_without_real_time_is_told_once() {
     assert_eq!(told.count(), 1);
 }
 
-/// Each thing that the system refuses a user without privilege is told once, with what allows it, and all lanes serve.
+/// Each refusal by the system for lack of privilege is logged once, with its remedy, and all lanes serve.
 #[test]
 fn without_privilege_each_downgrade_is_told_once() {
     let _guard = watchdog(2 * LONG);
     let inner = rerun(test_name(serve_lanes));
     let program = std::path::Path::new(inner.get_program());
-    // Of everybody: the folder of the build may be its owner's alone.
+    // Readable by everybody: the build folder may be private.
     let copy = std::env::temp_dir().join(format!("oxorb-faults-lanes-{}", std::process::id()));
     std::fs::copy(program, &copy).expect("a copy");
     let mut command = std::process::Command::new("setpriv");

@@ -1,4 +1,4 @@
-//! A thousand connections over shared memory to one server: what they take, who is served meanwhile, and what is left of them.
+//! A thousand connections over shared memory to one server: their resources, service meanwhile, and leftovers.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::common::*;
 
 /// Connections of all clients together.
 const CONNECTIONS: u64 = 1_000;
-/// Processes that have them.
+/// Number of client processes.
 const CLIENTS: u64 = 4;
 
-/// Set in a client: the reference to call.
+/// Variable set in a client: the reference to call.
 const CALLING: &str = "OXORB_FAULTS_CALLING";
 
-/// Where its parent puts the signs for it.
+/// Variable with the path of the parent's signals.
 const SIGNS: &str = "OXORB_FAULTS_SIGNS";
 const CALL: &str = "call";
 const END: &str = "end";
@@ -36,7 +36,7 @@ fn await_sign(signs: &str, sign: &str) {
 /// Names of segments and of rooms.
 const MAPPINGS: [&str; 2] = ["memfd:oxorb-shm", "memfd:oxorb-rooms"];
 
-/// One client: each reference has a connection of its own.
+/// Client process: each reference has a separate connection.
 #[test]
 fn call() {
     let Ok(ior) = std::env::var(CALLING) else {
@@ -65,7 +65,7 @@ fn call() {
     orb.shutdown(true).expect("nothing runs");
 }
 
-/// What the server has, in KiB but for the first two.
+/// Resources of the server, in KiB except for the first two.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     sockets: usize,
@@ -87,27 +87,27 @@ fn taken(server: &Server) -> Taken {
     }
 }
 
-/// Most that one connection takes, on the side of the server.
+/// Most resources of one connection, on the server's side.
 struct Most {
-    /// KiB: the header, two rings, the blocks of both directions, and the rooms.
+    /// Address space in KiB: the header, two rings, the blocks of both directions, and the rooms.
     addresses: u64,
-    /// KiB of the pages of the segment after small messages.
+    /// Pages of the segment after small messages, in KiB.
     shared: u64,
-    /// KiB of ordinary memory.
+    /// Ordinary memory in KiB.
     own: u64,
 }
 
-/// KiB of the pages of the urgent client, whose messages go round the rings.
+/// Pages of the urgent client, whose messages cycle through the rings, in KiB.
 const URGENT: u64 = 264;
 
-/// Bounds of docs/shared-memory.md, for rings and blocks of the default sizes, and for small ones.
+/// Bounds in docs/shared-memory.md, for rings and blocks of the default sizes, and for small ones.
 #[test]
 #[ignore = "takes its time: .ci/full faults"]
 fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
     let _guard = watchdog(5 * LONG);
     let (shared, own) = (16, 24);
     let usual = Most { addresses: 4 + 2 * 128 + 3 * 4096, shared, own };
-    // What configuration bounds.
+    // Limited by configuration.
     let small = Most { addresses: 4 + 2 * 16 + 3 * 256, shared, own };
     for (options, most) in [("", usual), ("|ring=16K&blocks=256K", small)] {
         thousand(options, &most);
@@ -129,7 +129,7 @@ fn thousand(options: &str, most: &Most) {
     let server = Server::with_descriptors(4096, &settings);
     let urgent = client();
     let object = server.object(&urgent);
-    // All threads are there, and what each of them needs once.
+    // Starts all threads, and makes their one-time allocations.
     for n in 0..100 {
         assert_eq!(ping(&object, n), Ok(n + 1));
     }
@@ -137,9 +137,9 @@ fn thousand(options: &str, most: &Most) {
     let mapped = || MAPPINGS.map(|name| server.mappings(name));
     let (first, over) = (mapped(), AtomicBool::new(false));
     thread::scope(|scope| {
-        // Also where an assertion fails.
+        // Even if an assertion fails.
         let _over = Over(&over);
-        // Another client, that is answered all the time.
+        // Another client is answered all the time.
         let answered = scope.spawn(|| {
             let (mut answered, mut slowest) = (0, Duration::ZERO);
             while !over.load(Ordering::Relaxed) {
@@ -159,14 +159,14 @@ fn thousand(options: &str, most: &Most) {
         println!("{options:?}: idle {idle:?}");
         assert_eq!(idle.sockets - before.sockets, CONNECTIONS as usize);
         assert_eq!(mapped(), first.map(|first| first + CONNECTIONS as usize));
-        // A descriptor, and one more where a thread waits for several connections.
+        // A descriptor, and one more if a thread waits for several connections.
         assert!(idle.descriptors - before.descriptors <= 2 * CONNECTIONS as usize + 8);
         assert!(idle.threads <= before.threads, "four workers are enough");
         let each = |now: u64, before: u64| (now.saturating_sub(before)).div_ceil(CONNECTIONS);
         assert!(each(idle.addresses, before.addresses) <= most.addresses + most.own);
         assert!(each(idle.shared, before.shared + URGENT) <= most.shared);
         assert!(each(idle.own, before.own) <= most.own);
-        // One after another, at the same time: nothing grows but pages of the rings.
+        // Sequentially, and simultaneously: only pages of the rings grow.
         put(CALL);
         for client in &mut clients {
             client.wait_for_line("called", LONG);
@@ -176,7 +176,7 @@ fn thousand(options: &str, most: &Most) {
         assert!(busy.threads <= before.threads);
         assert!(each(busy.shared, before.shared + URGENT) <= most.shared);
         assert!(each(busy.own, before.own) <= most.own);
-        // Half of them are killed, and half end in order.
+        // Half of them are killed, and half end normally.
         let (killed, ended) = clients.split_at_mut(CLIENTS as usize / 2);
         for client in killed {
             client.kill();
@@ -202,7 +202,7 @@ fn thousand(options: &str, most: &Most) {
     let after = taken(&server);
     println!("{options:?}: after {after:?}");
     assert!(after.shared <= before.shared + URGENT, "pages are left");
-    // Of ordinary memory the allocator keeps what it may need again.
+    // The allocator retains ordinary memory for reuse.
     assert!(after.addresses < before.addresses + (64 << 10));
     assert_eq!(ping(&object, 1), Ok(2));
     urgent.shutdown(true).expect("nothing runs");
@@ -210,7 +210,7 @@ fn thousand(options: &str, most: &Most) {
     std::fs::remove_dir_all(place).expect("the directory");
 }
 
-/// Ends the calls of the urgent client when it is dropped.
+/// Guard that ends the calls of the urgent client on drop.
 struct Over<'o>(&'o AtomicBool);
 
 impl Drop for Over<'_> {

@@ -3,7 +3,7 @@
 use oxorb::Any;
 use oxorb::dynamic::{DynAny, DynAnyError};
 
-/// The same value as in another any, read and built with `DynAny`.
+/// Returns an equal value in another any, read and built with `DynAny`.
 pub fn rebuilt(any: &Any) -> Result<Any, DynAnyError> {
     let mut from = DynAny::from_any(any)?;
     let mut to = DynAny::from_type_code(any.type_code())?;

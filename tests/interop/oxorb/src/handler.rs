@@ -1,4 +1,4 @@
-//! A reply handler that writes down what it is told: see `interop_async.idl`.
+//! Reply handler that records its calls: see `interop_async.idl`.
 
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::interop_async::worker::WorkError;
 use crate::interop_async::{AmiWorkerHandler, Parcel, Refused};
 use crate::messaging::{ExceptionHolder, ReplyHandler};
 
-/// The handler.
+/// Reply handler that records its calls.
 #[derive(Default)]
 pub struct Handler {
     told: Mutex<String>,
@@ -17,12 +17,12 @@ pub struct Handler {
 }
 
 impl Handler {
-    /// What it was told since the last time this was asked, one line each.
+    /// Returns the calls since the last query, one line each.
     pub fn taken(&self) -> String {
         std::mem::take(&mut self.told.lock().expect("not poisoned"))
     }
 
-    /// The same, once there is something; empty after 5 s.
+    /// Returns the calls as `taken` does, once there are any; empty after 5 s.
     pub fn awaited(&self) -> String {
         let told = self.told.lock().expect("not poisoned");
         let nothing = |told: &mut String| told.is_empty();

@@ -1,6 +1,6 @@
-//! `--lanes`: every object lives in a POA with a threadpool with lanes, so that its reference carries TAG_POLICIES and
-//! TAO_TAG_ENDPOINTS and each lane has a port of its own, and the program's own thread has a priority. Peers without
-//! RT-CORBA pass over all of it, call the first lane, and keep the components when they send the reference back.
+//! `--lanes`: every object is in a POA with a threadpool with lanes, so that its reference carries TAG_POLICIES and
+//! TAO_TAG_ENDPOINTS and each lane has its own port, and the program's own thread has a priority. Peers without
+//! RT-CORBA ignore all of it, call the first lane, and preserve the components when they return the reference.
 
 use std::error::Error;
 
@@ -12,11 +12,11 @@ use oxorb::{
 const LOW: i16 = 10_000;
 const HIGH: i16 = 20_000;
 
-/// Threads of a lane: those it always has, and those that nested callbacks add.
+/// Threads of a lane: permanent ones, and those added by nested callbacks.
 const STATIC: usize = 4;
 const DYNAMIC: usize = 12;
 
-/// Makes both POAs, and gives the calling thread the priority of the second lane.
+/// Makes both POAs, and sets the calling thread's priority to that of the second lane.
 pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
     let lane = |priority| {
         let priority = Priority::new(priority)?;
@@ -45,12 +45,12 @@ pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where objects live that are there from the start: CLIENT_PROPAGATED with `--lanes`, otherwise the root POA.
+/// Returns the POA of initial objects: CLIENT_PROPAGATED with `--lanes`, otherwise the root POA.
 pub fn propagated(orb: &Orb) -> Poa {
     poa(orb, PriorityModel::ClientPropagated)
 }
 
-/// Where objects live that calls make: SERVER_DECLARED with `--lanes`, otherwise the root POA.
+/// Returns the POA of objects created by calls: SERVER_DECLARED with `--lanes`, otherwise the root POA.
 pub fn declared(orb: &Orb) -> Poa {
     poa(orb, PriorityModel::ServerDeclared)
 }

@@ -1,5 +1,5 @@
-//! What the client and the server of the interoperability test share: the
-//! generated code, the command line and the callback object.
+//! Common parts of the interoperability test's client and server: the generated code, the command line and the callback
+//! object.
 #![forbid(unsafe_code)]
 
 use std::error::Error;
@@ -25,21 +25,21 @@ mod idl {
     oxorb::include_idl!("idl");
 }
 
-/// The arguments that are the test's own; the ORB takes those that begin with `-ORB`.
+/// Arguments of the test itself; the ORB takes those that begin with `-ORB`.
 #[derive(Debug, Default)]
 pub struct Args {
-    /// Server: the file to write. Client: the reference to call.
+    /// File to write (server) or reference to call (client).
     pub ior: String,
-    /// Client: the same object as corbaloc.
+    /// Corbaloc of the same object (client).
     pub corbaloc: String,
-    /// Client: checks not to run.
+    /// Checks to skip (client).
     pub skip: Vec<String>,
-    /// Client: end the server after the checks.
+    /// Whether to end the server after the checks (client).
     pub shutdown: bool,
 }
 
 impl Args {
-    /// Reads the command line of this process and makes the ORB it asks for.
+    /// Parses the command line of this process and makes the corresponding ORB.
     pub fn start() -> Result<(Self, Orb), Box<dyn Error>> {
         std::thread::spawn(end_in_time);
         let orb = Orb::builder().args(std::env::args().skip(1));
@@ -65,7 +65,7 @@ impl Args {
     }
 }
 
-/// Returns a builder of a further ORB that trusts whom the first one does, and shows the same certificate.
+/// Returns a builder of a further ORB with the certificate and the trusted authorities of the first one.
 pub fn trusting_alike() -> Builder {
     let args: Vec<String> = std::env::args().collect();
     let pairs = args.windows(2).filter_map(|pair| match pair {
@@ -76,7 +76,7 @@ pub fn trusting_alike() -> Builder {
     about_trust.fold(Orb::builder(), |builder, (name, value)| builder.setting(name, value))
 }
 
-/// Each call says what it is worth, which peers without RIOP must pass over.
+/// Adds RIOP's data to each call, which peers without RIOP must ignore.
 fn realtime(orb: &Orb) -> Orb {
     let rhythm = Qos {
         priority: Some(20_000),
@@ -90,8 +90,8 @@ fn realtime(orb: &Orb) -> Orb {
     orb.clone()
 }
 
-/// Each call carries a priority (RTCorbaPriority), as to an object that wants to know it, which peers without RT-CORBA
-/// must pass over.
+/// Interceptor that adds a priority (RTCorbaPriority) to each call, as for an object that uses it, which peers without
+/// RT-CORBA must ignore.
 struct Priority;
 
 impl ClientInterceptor for Priority {
@@ -101,20 +101,20 @@ impl ClientInterceptor for Priority {
     }
 }
 
-/// Ends the process whatever becomes of the harness.
+/// Ends the process at a time limit, even without the harness.
 fn end_in_time() {
     std::thread::sleep(Duration::from_secs(300));
     std::process::exit(3);
 }
 
-/// The Callback servant: clients and servers both have one.
+/// Callback servant, used by clients and servers.
 pub struct Callback {
     me: Mutex<Option<CallbackRef>>,
     heard: Mutex<String>,
 }
 
 impl Callback {
-    /// Activates a new one.
+    /// Activates a new servant.
     pub fn activate(orb: &Orb) -> Result<(std::sync::Arc<Self>, CallbackRef), SystemException> {
         let servant = std::sync::Arc::new(Self { me: Mutex::default(), heard: Mutex::default() });
         let reference: CallbackRef = lanes::declared(orb)
@@ -124,7 +124,7 @@ impl Callback {
         Ok((servant, reference))
     }
 
-    /// What it was told last.
+    /// Returns the text of the last call.
     pub fn heard(&self) -> String {
         self.heard.lock().expect("not poisoned").clone()
     }
@@ -160,7 +160,7 @@ impl interop::Callback for Callback {
     }
 }
 
-/// What a servant answers when the test itself is wrong.
+/// Returns the exception for errors of the test itself.
 pub fn internal() -> SystemException {
     SystemException::internal(0, oxorb::CompletionStatus::Maybe)
 }

@@ -1,13 +1,13 @@
-//! The generated type codes by name, for `Types::type_named`.
+//! Generated type codes by name, for `Types::type_named`.
 
 use oxorb::{TypeCode, Typed};
 
 use crate::{interop, interop_any};
 
-/// A type in `interop.idl` or `interop_any.idl` by its name, "Interop/Record".
+/// Type of `interop.idl` or `interop_any.idl` by its name, such as "Interop/Record".
 type Named = (&'static str, fn() -> TypeCode);
 
-/// All that the test compares.
+/// All types that the test compares.
 pub const NAMED: &[Named] = &[
     ("Interop/Colour", interop::Colour::type_code),
     ("Interop/Metres", interop::metres::type_code),

@@ -1,4 +1,4 @@
-//! The valuetypes of the interoperability test that are not generated.
+//! Valuetypes of the interoperability test that are not generated.
 
 use core::any::{Any, TypeId};
 
@@ -10,7 +10,7 @@ use oxorb::{
 use crate::interop_jacorb::Secret;
 use crate::interop_values::{Base, Either, Known, Node, Whole};
 
-/// `InteropFar::Far`, which the compiler is not told of: so OxORB knows it only here, where it is sent.
+/// `InteropFar::Far`, which is unknown to the compiler: OxORB knows it only here, at the sender.
 #[derive(Clone, Debug)]
 pub struct Far {
     base: Base,
@@ -19,7 +19,7 @@ pub struct Far {
 }
 
 impl Far {
-    /// The one that is sent.
+    /// Returns the value to send.
     pub fn value() -> Link<Base> {
         let extra = Value::new(node(8, Link::null()));
         let far = Self { base: Base { id: 7 }, weight: 2.5, extra: extra.into() };
@@ -82,12 +82,12 @@ impl CustomMarshal for Secret {
     }
 }
 
-/// A node that leads to another.
+/// Returns a node that leads to another.
 pub fn node(id: i32, next: Link<Node>) -> Node {
     Node { id, next, other: Link::null() }
 }
 
-/// What `described` returns; none where there is nothing.
+/// Returns the result of `described`; `None` for null.
 pub fn described(it: &Link<Whole>) -> Option<String> {
     let it = it.get()?;
     let id = |link: &Link<Node>| link.get().map(|node| node.id.to_string());
@@ -113,7 +113,7 @@ pub fn described(it: &Link<Whole>) -> Option<String> {
     Some(parts.join(" ") + shared)
 }
 
-/// `Base 5`, `Known 5 name`, `null`.
+/// Returns `Base 5`, `Known 5 name`, or `null`.
 pub fn name_of(it: &Link<Base>) -> String {
     let Some(value) = it.get() else {
         return "null".to_owned();

@@ -1,4 +1,4 @@
-//! Rules about who may call what, by certificate, network and user.
+//! Access rules for calls, by certificate, network and user.
 
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use oxorb_testkit::watchdog;
 static BALANCE: Op = Op::twoway("balance");
 static CLOSE: Op = Op::twoway("close");
 
-/// Remembers who called.
+/// Servant that records its callers.
 #[derive(Default)]
 struct Account(Mutex<Vec<(String, bool)>>);
 

@@ -1,5 +1,5 @@
-//! Callbacks over the connection that a client opened (bidirectional GIOP): over TLS they go to nobody but who has shown
-//! the certificate that the client's address wants.
+//! Callbacks over the connection that a client opened (bidirectional GIOP): over TLS, only if its certificate matches
+//! the client's address.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use oxorb_testkit::watchdog;
 static CALL_BACK: Op = Op::twoway("call_back");
 static PING: Op = Op::twoway("ping");
 
-/// Where nobody can connect to.
+/// Address that cannot be connected to.
 const HIDDEN: &str = "iiops://127.0.0.1:0/hostname_in_ior=behind-nat.invalid";
 
-/// Calls back, and counts calls.
+/// Servant that calls back, and counts calls.
 #[derive(Default)]
 struct Player(Mutex<u64>);
 
@@ -45,8 +45,8 @@ fn ping(object: &ObjectRef) -> Result<(), SystemException> {
     object.reference().invoke(&PING, |_| Ok(()), |_| Ok(()))
 }
 
-/// A server, and a client whose certificate has these names. Returns how a call went that calls back, how often the
-/// client was called, and what the server tells of offers.
+/// Runs a server, and a client whose certificate has these names. Returns the result of a call that calls back, the
+/// number of callbacks, and the server's counts of offers.
 fn called_back(names: &[&str], clients: &str) -> (Result<(), SystemException>, u64, [u64; 2]) {
     let authority = Authority::new("Test CA");
     let file = |path: std::path::PathBuf| path.display().to_string();

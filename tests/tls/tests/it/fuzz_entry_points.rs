@@ -1,4 +1,4 @@
-//! The fuzz target's entry point, on its seeds: kept here so it cannot rot between fuzz runs.
+//! Entry point of the fuzz target, on its seeds: tested here so that it keeps working between fuzz runs.
 
 use oxorb::tls::fuzz::handshakes;
 

@@ -1,4 +1,4 @@
-//! Peers that do what no client should, before and after the handshake: nobody else suffers.
+//! Peers that do what no client should, before and after the handshake, without affecting others.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -64,7 +64,7 @@ impl Bench {
         self.object.reference().invoke(&PING, |_| Ok(()), |_| Ok(()))
     }
 
-    /// Calls over a connection that is made for it.
+    /// Calls over a new connection.
     fn ping_anew(&self) {
         let roots = self.authority.roots().display().to_string();
         let client = Orb::builder().setting("TlsRoots", &roots);
@@ -87,7 +87,7 @@ impl Bench {
     }
 }
 
-/// Returns the first message of a client that means it.
+/// Returns the first message of an honest client.
 fn hello() -> Vec<u8> {
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(oxorb::tls::provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -120,7 +120,7 @@ fn a_thousand_half_open_handshakes_keep_nobody_out() {
     let mut half_open = Vec::new();
     for number in 0..1000 {
         let mut raw = TcpStream::connect(bench.address).unwrap();
-        // One half says nothing, the other one begins and stops.
+        // One half sends nothing, the other one begins and stops.
         if number % 2 == 0 {
             let _ = raw.write_all(&hello[..hello.len() / 2]);
         }
@@ -132,7 +132,7 @@ fn a_thousand_half_open_handshakes_keep_nobody_out() {
     }
     bench.ping_anew();
     bench.ping().unwrap();
-    // As many as may be are still under way; room was made for each of the others.
+    // The greatest number is still in progress; others were removed to make space.
     while bench.refused() < 1000 - 64 {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -148,7 +148,7 @@ fn a_slow_handshake_ends() {
     let hello = hello();
     let mut raw = TcpStream::connect(bench.address).unwrap();
     let began = Instant::now();
-    // An octet now and then: each is something, and all of them are too slow.
+    // An octet from time to time: each is progress, and all of them are too slow.
     for octet in &hello {
         if raw.write_all(std::slice::from_ref(octet)).is_err() {
             break;
@@ -176,7 +176,7 @@ fn garbage_before_the_handshake_ends_is_refused() {
     cut.truncate(40);
     cut[3..5].copy_from_slice(&35_u16.to_be_bytes());
     let mut endless = Vec::new();
-    // A message that is said to be long, in many records.
+    // A message with a large announced length, in many records.
     endless.extend([22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff]);
     for _ in 0..40 {
         endless.extend([22, 3, 1, 0x40, 0]);
@@ -268,7 +268,8 @@ fn renegotiation_is_refused() {
     let bench = Bench::new(&[("TlsOld", "yes")]);
     let mut stream = connected(&bench, true);
     assert_eq!(stream.conn.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_2));
-    // TLS 1.2 alone has it. rustls begins none, so this is a ClientHello in the clear, which no server may take.
+    // Only TLS 1.2 has it. rustls never begins a renegotiation, so this is a ClientHello in the clear, which no server
+    // may accept.
     stream.sock.write_all(&hello()).unwrap();
     let answer = read_to_end(&mut stream.sock);
     assert!(answer.len() < 1024, "no second handshake: {} octets", answer.len());
@@ -284,7 +285,7 @@ fn sessions_are_resumed_until_certificates_are_read_again() {
     let handshake = || {
         let mut stream = connected_by(&bench, &config);
         let kind = stream.conn.handshake_kind();
-        // The ticket comes behind the handshake; a read takes it in.
+        // The ticket follows the handshake; a read receives it.
         stream.sock.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         assert!(stream.read(&mut [0]).is_err(), "nobody sent anything");
         kind
@@ -300,7 +301,7 @@ fn sessions_are_resumed_until_certificates_are_read_again() {
     bench.end();
 }
 
-/// A client of TLS 1.3 may have sent its request before its server ends the handshake, and the server may close then.
+/// A TLS 1.3 client may have sent its request before its server completes the handshake, and the server may close then.
 #[test]
 fn who_is_about_to_come_in_when_the_server_closes_is_told_that_nobody_read_its_request() {
     let _bound = watchdog(Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! Whole ORBs over TLS, as an application uses it.
+//! Whole ORBs over TLS, as used by applications.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,7 +92,7 @@ fn a_first_ping() {
     for count in 1..=3 {
         assert_eq!(ping(&object), Ok(count));
     }
-    // A client that trusts nobody does not call, and a plain one finds nothing.
+    // A client without trusted authorities cannot call, and a plain one finds no address.
     let blind = build(Orb::builder());
     let object = blind.string_to_object(&text(&object)).unwrap();
     let error = ping(&object).unwrap_err();
@@ -172,7 +172,7 @@ fn secure_only_neither_publishes_nor_uses_a_plain_address() {
     let error = server("iiop://127.0.0.1:0").setting("SecureOnly", "yes").build().err().unwrap();
     assert!(error.to_string().contains("SecureOnly yes leaves protocols only"), "{error}");
 
-    // Of itself it listens over TLS.
+    // By itself, it listens over TLS.
     let strict_server = build(server("iiops://127.0.0.1:0").setting("SecureOnly", "yes"));
     let object = seen(&strict_server, &strict);
     assert!(places(&object).starts_with("corbaloc:iiops:"), "{}", places(&object));

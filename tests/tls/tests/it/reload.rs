@@ -1,4 +1,4 @@
-//! Certificates that are renewed while a server runs: by a call, by SIGHUP, and of themselves.
+//! Certificates that are renewed while a server runs: by a call, by SIGHUP, and automatically.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +14,7 @@ use oxorb_testkit::watchdog;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
-/// Certificate of the server process.
+/// Variable with the certificate of the server process.
 const OWN: &str = "OXORB_TEST_RELOAD";
 
 /// Returns the certificate that a server shows.
@@ -119,7 +119,7 @@ fn changed_files_are_noticed() {
     server.shutdown(true).unwrap();
 }
 
-/// The server process: says where it listens, and serves until its input ends.
+/// Server process: prints its address, and serves until its input ends.
 #[test]
 #[ignore = "played by the other test, in a process of its own"]
 fn server_process() {

@@ -1,4 +1,4 @@
-//! Only over TLS: by setting of the ORB, by policy of a POA, and by policy of the caller.
+//! TLS only: by setting of the ORB, by policy of a POA, and by policy of the caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use oxorb::{
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
 
-/// Minor codes of OxORB's own.
+/// OxORB's own minor codes.
 const NOT_PROTECTED_CALL: &str = "SecureOnly wants a protocol that protects what it carries";
 const NOT_PROTECTED_REQUEST: &str = "takes requests only over protocols that protect";
 
 static PING: Op = Op::twoway("ping");
 
-/// Answers whether the request was protected.
+/// Servant that answers whether the request was protected.
 struct Asked;
 
 impl Servant for Asked {
@@ -39,7 +39,7 @@ impl Servant for Asked {
     }
 }
 
-/// Whether the call went over TLS.
+/// Calls, and returns whether the call used TLS.
 fn ping(object: &ObjectRef) -> Result<bool, SystemException> {
     let reference = object.reference();
     reference.invoke(&PING, |_| Ok(()), |d| d.boolean())
@@ -47,17 +47,17 @@ fn ping(object: &ObjectRef) -> Result<bool, SystemException> {
 
 struct Bench {
     server: Orb,
-    /// Trusts the server.
+    /// ORB that trusts the server.
     trusting: Orb,
-    /// Trusts nobody.
+    /// ORB without trusted authorities.
     blind: Orb,
-    /// Trusts another authority.
+    /// ORB that trusts another authority.
     wary: Orb,
     _files: [Authority; 2],
 }
 
 impl Bench {
-    /// With a server that listens plainly and over TLS.
+    /// Makes the clients, and a server that listens in the clear and over TLS.
     fn new() -> Self {
         let (authority, other) = (Authority::new("Test CA"), Authority::new("Other CA"));
         let roots = authority.roots().display().to_string();
@@ -101,7 +101,7 @@ fn a_caller_who_wants_it_never_calls_in_the_clear() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new();
     let local = bench.server.root_poa().activate_servant(Arc::new(Asked)).unwrap().to_string();
-    // Whom to trust decides, where nothing is said: TLS where that works, and else the plain port.
+    // By default, trust decides: TLS if that works, and else the plain port.
     let [trusting, blind, wary] =
         [&bench.trusting, &bench.blind, &bench.wary].map(|orb| seen(orb, &local));
     assert_eq!(ping(&trusting), Ok(true));
@@ -112,7 +112,7 @@ fn a_caller_who_wants_it_never_calls_in_the_clear() {
     refused(ping(&blind.with(SecureOnly(true))));
     let error = ping(&wary.with(SecureOnly(true))).unwrap_err();
     assert_eq!(error.completed, CompletionStatus::No, "{error}");
-    // By thread, and for single calls not.
+    // By thread, and overridden for single calls.
     {
         let _scope = PolicyCurrent::scope(&bench.blind, SecureOnly(true));
         refused(ping(&blind));
@@ -173,13 +173,13 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         let name = format!("{:?}", policies.lifespan);
         let protected = make(&format!("{name}-protected"), true);
         let open = make(&format!("{name}-open"), false);
-        // The one has one address, the other both.
+        // One has one address, the other has both.
         let text = protected.reference().to_string();
         assert_eq!(ping(&seen(&bench.trusting, &text)), Ok(true));
         let error = ping(&seen(&bench.blind, &text)).unwrap_err();
         assert_eq!(error.completed, CompletionStatus::No, "{error}");
         assert_eq!(ping(&seen(&bench.blind, &open.reference().to_string())), Ok(false));
-        // Who knows the key, and asks at the plain port.
+        // A client that knows the key, and calls at the plain port.
         let plain = open.reference().ior().iiop_profiles().next().unwrap();
         let port = plain.port;
         let key = protected.reference().ior().iiop_profiles().next().unwrap().object_key;
@@ -189,7 +189,7 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         assert_eq!(error.kind, SystemExceptionKind::NoPermission, "{error}");
         assert_eq!(error.completed, CompletionStatus::No, "{error}");
         assert!(error.to_string().contains(NOT_PROTECTED_REQUEST), "{error}");
-        // Here nothing leaves the process.
+        // Within the process, nothing is sent.
         assert_eq!(ping(&protected), Ok(true));
     }
     bench.end();

@@ -1,8 +1,8 @@
-//! The names of all checks, and where one of them cannot apply and why.
+//! Names of all checks, and the servers to which some do not apply.
 
 use crate::interop::orb::Orb;
 
-/// A client must report each of them, or it must be listed in [`not_applicable`].
+/// Names of the checks. A client must report each of them, or it must be listed in [`not_applicable`].
 pub(super) const NAMES: &[&str] = &[
     "initial_reference",
     "bind_and_resolve",
@@ -32,7 +32,7 @@ pub(super) const NAMES: &[&str] = &[
     "other_server",
 ];
 
-/// Why a check says nothing of this server, whoever the client is: what the server does instead.
+/// Returns why a check does not apply to this server for any client: the server's different behaviour.
 pub(super) fn not_applicable(name: &str, server: Orb) -> Option<&'static str> {
     Some(match (server, name) {
         (Orb::Omni, "rebind_wrong_kind") => "omniNames binds an object in the place of a context",

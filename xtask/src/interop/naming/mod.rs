@@ -1,6 +1,6 @@
-//! Name servers: each ORB's client, and the tools that come with it, against each ORB's server.
+//! Name servers: each ORB's client, and the tools delivered with it, against each ORB's server.
 //!
-//! The three servers run at once, so that names can lead from one to another.
+//! The three servers run simultaneously, so that names can lead from one to another.
 
 mod checks;
 mod report;
@@ -21,12 +21,12 @@ use server::Server;
 
 pub(super) use report::{HEADING, complaints, json, markdown};
 
-/// A program that asks name servers.
+/// Program that calls name servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Client {
-    /// Runs every check.
+    /// Client program of an ORB, which runs every check.
     Orb(Orb),
-    /// Comes with an ORB, and is one check of its own.
+    /// Tool delivered with an ORB, which counts as a single check.
     Tool(&'static str),
 }
 
@@ -39,7 +39,7 @@ impl Client {
     }
 }
 
-/// One client against one server.
+/// Client with its server.
 pub(super) struct Pair {
     client: Client,
     server: Orb,
@@ -144,7 +144,7 @@ fn client_checks(
     outcome(server.orb, &text)
 }
 
-/// The verdict on every check, from the client's lines.
+/// Returns the verdict on every check, from the client's lines.
 fn outcome(server: Orb, text: &str) -> BTreeMap<&'static str, Verdict> {
     let mut said = BTreeMap::new();
     let mut crash = "not reported by the client".to_owned();

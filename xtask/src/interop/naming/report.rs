@@ -1,4 +1,4 @@
-//! The naming part of INTEROP.md, and what is printed of it.
+//! Naming part of INTEROP.md, and its printed form.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::{Client, Pair, checks};
 use crate::interop::orb::Orb;
 use crate::interop::run::Verdict;
 
-/// Where the part begins; it is the last one.
+/// Heading of the part, which is the last one.
 pub(in crate::interop) const HEADING: &str = "\n## Name servers\n";
 
-/// One line for a pair.
+/// Returns one line for a pair.
 pub(super) fn line(pair: &Pair) -> String {
     let mut line =
         format!("{:<12} -> {:<8} {}", pair.client.name(), server(pair.server), summary(pair));
@@ -21,7 +21,7 @@ pub(super) fn line(pair: &Pair) -> String {
     line
 }
 
-/// What must be mended.
+/// Returns the failures that must be fixed.
 pub(in crate::interop) fn complaints(pairs: &[Pair]) -> Vec<String> {
     let mut complaints = Vec::new();
     for pair in pairs {
@@ -35,7 +35,7 @@ pub(in crate::interop) fn complaints(pairs: &[Pair]) -> Vec<String> {
     complaints
 }
 
-/// Nothing in it depends on the machine or the time.
+/// Returns the part of INTEROP.md, independent of machine and time.
 pub(in crate::interop) fn markdown(pairs: &[Pair]) -> String {
     let mut out = format!(
         "{HEADING}
@@ -110,7 +110,7 @@ command-line tools. *other_server* binds the root context of the next server in 
     out
 }
 
-/// As an array.
+/// Returns the results as an array.
 pub(in crate::interop) fn json(pairs: &[Pair]) -> serde_json::Value {
     let pairs = pairs.iter().map(|pair| {
         let checks: serde_json::Map<_, _> = pair

@@ -1,4 +1,4 @@
-//! The name servers of the three ORBs.
+//! Name servers of the three ORBs.
 
 use std::ffi::OsString;
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::interop::process::Running;
 
 const START: Duration = Duration::from_secs(30);
 
-/// A name server that runs until it is dropped.
+/// Name server that runs until dropped.
 pub(super) struct Server {
     pub(super) orb: Orb,
     pub(super) url: String,

@@ -1,4 +1,4 @@
-//! Command-line tools: what people and scripts use name servers with.
+//! Command-line tools with which people and scripts use name servers.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,11 +7,11 @@ use crate::interop::build::Programs;
 use crate::interop::orb::Orb;
 use crate::interop::process::tool;
 
-/// Whose they are, and how they are called.
+/// ORB and name of each tool.
 pub(super) const TOOLS: [(Orb, &str); 3] =
     [(Orb::Ox, "oxorb name"), (Orb::Omni, "nameclt"), (Orb::Jac, "lsns")];
 
-/// Uses a tool for what it can do.
+/// Tests the functions of a tool.
 pub(super) fn run(name: &str, programs: &Programs, server: &str) -> Result<(), String> {
     match name {
         "oxorb name" => oxorb(programs, server),
@@ -26,7 +26,7 @@ fn oxorb(programs: &Programs, server: &str) -> Result<(), String> {
     say("mkcontext tool/inner -p")?;
     say(&format!("bind tool/inner/self.context {server}"))?;
     say(&format!("bind tool/loop {server} --context"))?;
-    // JacORB, for one, resolves this at the address that it knows itself by.
+    // JacORB, for example, resolves this at its own published address.
     contains(&say("tree tool")?, "├── inner/\n│   └── self.context\n└── loop/")?;
     contains(&say("ls tool")?, "inner/\nloop/\n")?;
     contains(&say("resolve tool/inner/self.context --corbaloc")?, "NameService\n")?;

@@ -1,13 +1,13 @@
-//! Which files of a crate name what other files of it define.
+//! References between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::code;
 
-/// Files of one crate, and what each names of the others.
+/// Files of one crate, and the names that each uses of the others.
 pub(super) struct Imports {
     files: Vec<File>,
-    /// By what it imports from which file.
+    /// Names that each file imports, by the file that defines them.
     uses: Vec<BTreeMap<usize, BTreeSet<String>>>,
 }
 
@@ -22,16 +22,16 @@ struct File {
 
 type Path = Vec<String>;
 
-/// One name that a `use` brings, and its path from the crate's root.
+/// Name introduced by a `use`, and its path from the crate's root.
 struct Use {
     name: String,
     path: Path,
-    /// Shown to others by a file that only puts a module together.
+    /// Whether it is re-exported by a file that only assembles a module.
     shown: bool,
 }
 
 impl Imports {
-    /// Reads files, each by its name within `src/` and its text.
+    /// Reads files, each given as its name within `src/` and its text.
     pub(super) fn of(files: Vec<(String, String)>) -> Imports {
         let modules: BTreeSet<Path> = files.iter().map(|(name, _)| module(name)).collect();
         let files: Vec<File> = files
@@ -79,7 +79,7 @@ impl Imports {
         }
     }
 
-    /// Returns the file that defines what a path leads to, through what modules show.
+    /// Returns the file that defines the target of a path, through re-exports of modules.
     fn defines(&self, path: &[String], seen: &mut Vec<Path>) -> Option<usize> {
         if seen.iter().any(|before| before == path) {
             return None;
@@ -126,7 +126,7 @@ impl Imports {
     }
 }
 
-/// Returns the path of the module that a file is.
+/// Returns the module path of a file.
 fn module(name: &str) -> Path {
     let path = name.strip_suffix(".rs").unwrap_or(name).split('/');
     let mut path: Path = path.map(str::to_owned).collect();
@@ -148,7 +148,7 @@ fn stripped(text: &str) -> String {
     lines[..end].join("\n")
 }
 
-/// Returns the trees of all `use` declarations, and whether each is visible to others.
+/// Returns the trees of all `use` declarations, and whether each is public.
 fn declarations(text: &str) -> impl Iterator<Item = (bool, &str)> {
     starts(text).filter_map(|(at, public)| {
         let tree = &text[at..];
@@ -156,7 +156,7 @@ fn declarations(text: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// Returns where the tree of each `use` declaration begins.
+/// Returns the beginning of the tree of each `use` declaration.
 fn starts(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {
@@ -185,7 +185,7 @@ fn without_declarations(text: &str) -> String {
     rest
 }
 
-/// Adds the paths of a tree, each with the name that it brings.
+/// Adds the paths of a tree, each with the name that it introduces.
 fn expand(tree: &str, before: &[String], found: &mut Vec<(Path, String)>) {
     let tree = tree.trim();
     if let (Some(open), true) = (tree.find('{'), tree.ends_with('}')) {
@@ -224,7 +224,7 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<(Path, String)>) {
     found.push((path, name));
 }
 
-/// Returns a path from the crate's root; `None`: it leads to another crate.
+/// Returns a path from the crate's root; `None` if it leads to another crate.
 fn absolute(path: Path, module: &[String], modules: &BTreeSet<Path>) -> Option<Path> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {
@@ -246,7 +246,7 @@ fn absolute(path: Path, module: &[String], modules: &BTreeSet<Path>) -> Option<P
     }
 }
 
-/// Returns all paths of several names that stand in code.
+/// Returns all qualified paths in code.
 fn inline(text: &str) -> Vec<Path> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = Vec::new();
@@ -263,7 +263,7 @@ fn inline(text: &str) -> Vec<Path> {
     found
 }
 
-/// Whether code defines a name.
+/// Reports whether code defines a name.
 fn defined(text: &str, name: &str) -> bool {
     let kinds = ["struct", "enum", "fn", "const", "type", "trait", "static", "mod"];
     kinds.iter().any(|kind| {

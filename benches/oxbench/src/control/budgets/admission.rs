@@ -1,4 +1,4 @@
-//! (a) Operations that are admitted one by one.
+//! (a) Admission of operations one by one.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use oxorb_sched::{Task, TaskSet};
 use super::report::Admission;
 use crate::Result;
 
-/// Admits so many operations of pseudo-random times, more than fit.
+/// Admits operations with pseudo-random times, more than fit.
 pub(super) fn measure(operations: usize) -> Result<Admission> {
     let mut controller = Controller::new(LateComers::Refuse);
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
@@ -30,7 +30,7 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
             name: format!("operation {number}"),
             worst_case: (period / 1_000_000 * share).max(MICROSECOND),
             period,
-            // No two alike, so that an analysis from the beginning has the same order.
+            // Unique deadlines, so that a full analysis has the same order.
             deadline: period - number as u64,
             priority: 0,
             shares: false,
@@ -61,7 +61,7 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
     })
 }
 
-/// Whether all are in time, by an analysis that knows nothing of earlier ones.
+/// Reports whether all are in time, by a full analysis that ignores earlier results.
 fn whole(all: &[Wanted]) -> bool {
     let mut all: Vec<&Wanted> = all.iter().collect();
     all.sort_by_key(|wanted| wanted.deadline);
@@ -73,7 +73,7 @@ fn whole(all: &[Wanted]) -> bool {
     analyse(&TaskSet::fixed_priority(all.into_iter().map(task))).is_feasible()
 }
 
-/// Returns a quantile; 0 of nothing.
+/// Returns a quantile; 0 of an empty slice.
 pub(super) fn part(times: &mut [u64], part: f64) -> u64 {
     times.sort_unstable();
     let last = times.len().saturating_sub(1);

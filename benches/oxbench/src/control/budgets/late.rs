@@ -1,4 +1,4 @@
-//! (c) Late comers refused, or sharing what is left: a video server and a stock quote service.
+//! (c) Late clients are refused, or share the remaining time: a video server and a stock quote service.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,7 +20,7 @@ const FRAME: (u32, Duration) = (6_000, Duration::from_millis(40));
 /// Processor time of a quotation.
 const QUOTE: u32 = 500;
 
-/// Both policies, for both services.
+/// Measures both policies, for both services.
 pub(super) fn measure(quick: bool) -> Result<Vec<Late>> {
     let time = Duration::from_millis(if quick { 400 } else { 4_000 });
     let mut all = Vec::new();
@@ -41,14 +41,15 @@ fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<La
     for (local, ..) in &stations {
         let of = BudgetOf::object(local.reference()).ok_or("a reference of this server")?;
         let (worst, period) = (Duration::from_micros(FRAME.0.into()) + SLACK, FRAME.1);
-        // Quotations have no deadline: under `share` all have equal shares, under `refuse` each asks for as much as a film.
+        // Quotations have no deadline: under `share`, all get equal shares; under `refuse`, each requests as much as a
+        // film.
         let request = match (service, policy) {
             ("quotes", "share") => AdmissionRequest::share(of),
             _ => AdmissionRequest::new(of, worst, period),
         };
         admitted.push(server.orb.admit(request)?);
     }
-    // Those who came later have made the shares of the others smaller.
+    // Later clients have reduced the shares of the others.
     let share = admitted.iter().rev().find_map(|answer| match answer {
         Answer::BestEffort { share, .. } => Some(share),
         _ => None,
@@ -77,7 +78,7 @@ fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<La
                         },
                         ..Client::default()
                     };
-                    // Whoever is refused goes elsewhere.
+                    // A refused client makes no calls.
                     while client.verdict != "refused" && !over.load(Ordering::Relaxed) {
                         let began = Instant::now();
                         let micros = if service == "video" { FRAME.0 } else { QUOTE };
@@ -109,5 +110,5 @@ fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<La
     Ok(Late { service, policy, seconds: time.as_secs_f64(), clients })
 }
 
-/// Processor time of reading and answering a request, beside its work.
+/// Processor time of reading and answering a request, in addition to its work.
 const SLACK: Duration = Duration::from_micros(400);

@@ -1,5 +1,6 @@
-//! (d) Is a bound that was proved ever exceeded? The urgent client of (b) has a lane of its own, the flood and the servant that
-//! spins a lower one, all of them on one processor and with budgets; the analysis of admission bounds the urgent call.
+//! (d) Test whether a proved bound is ever exceeded. The urgent client of (b) has its own lane, the flooding client and
+//! the spinning servant have a lower one, all on one processor and with budgets; the admission analysis bounds the
+//! urgent call.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,22 +24,22 @@ use crate::Result;
 use crate::load::{Quiet, now, sleep_until};
 use crate::placement::pin_this_thread;
 
-/// CORBA priorities of the lanes, which are those of SCHED_FIFO.
+/// CORBA priorities of the lanes, equal to those of SCHED_FIFO.
 const PRIORITIES: [i16; 2] = [20, 60];
 
-/// Shortest time between two releases of the urgent client. It is longer where the machine is slow, so that calls fit into it.
+/// Shortest time between two releases of the urgent client; extended on a slow machine, so that calls fit into it.
 const PERIOD: Duration = Duration::from_micros(200);
 
 /// Processor of all lanes and of the urgent client.
 const CPU: usize = 1;
 
-/// Calls alone, from which the processor time of one is taken.
+/// Calls without load, from which the processor time of one call is derived.
 const ALONE: usize = 20_000;
 
-/// Worst case by what nearly all calls took alone.
+/// Factor from the time of nearly all calls without load to the worst case.
 const MARGIN: u64 = 2;
 
-/// Measures so many calls.
+/// Measures `calls` calls.
 pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     if !crate::load::may_use_priorities() || cpus <= CPU {
@@ -79,8 +80,8 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     }))
 }
 
-/// Returns the longest response of an urgent call, beside the thread that watches budgets and is more urgent. `None`: it has
-/// none.
+/// Returns the longest response of an urgent call, including preemption by the budget watcher. `None`: there is no
+/// bound.
 fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>> {
     let watching = Task::periodic("the watching thread", watcher.max(1), QUANTUM.as_nanos() as u64);
     let wanted = Wanted {
@@ -98,10 +99,10 @@ fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>>
     })
 }
 
-/// Period of the thread that watches budgets (`-ORBBudgetQuantum`).
+/// Period of the budget watcher (`-ORBBudgetQuantum`).
 const QUANTUM: Duration = Duration::from_millis(1);
 
-/// Returns how long each call took from its release, in nanoseconds, and the longest look of the watching thread.
+/// Returns the time of each call from its release, in nanoseconds, and the longest look of the budget watcher.
 fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
     let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
     let server = builder.setting("Budget", BUDGETS).build()?;
@@ -186,7 +187,8 @@ fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Resul
     Ok(times)
 }
 
-/// Returns the response times of a thread that only computes as long as a call takes: what the machine adds by itself.
+/// Returns the response times of a thread that only computes for the time of a call: the delays caused by the machine
+/// itself.
 fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     let thread = thread::spawn(move || {
         let _ = pin_this_thread(CPU);
@@ -197,7 +199,7 @@ fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     thread.join().unwrap_or_default()
 }
 
-/// Returns how long after its release each ended, in nanoseconds. A release that passed meanwhile is left out.
+/// Returns the time from each release to completion, in nanoseconds. A release that passed meanwhile is skipped.
 fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) -> Vec<u64> {
     let mut times = Vec::with_capacity(releases);
     let mut release = now() + period;
@@ -213,7 +215,7 @@ fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) ->
     times
 }
 
-/// Returns what one look of the watching thread takes, in nanoseconds: four times that which it took on average.
+/// Returns a bound for one look of the budget watcher, in nanoseconds: four times its average.
 fn longest_look() -> u64 {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let look = |path: std::path::PathBuf| {

@@ -10,7 +10,7 @@ use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 use crate::verdict::{Verdicts, at_least, at_most};
 
-/// Everything one run found out.
+/// Results of one run.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) machine: Machine,
@@ -20,24 +20,24 @@ pub(super) struct Report {
     pub(super) proof: Option<Proof>,
 }
 
-/// (a)
+/// Result of (a).
 #[derive(Debug, Serialize)]
 pub(super) struct Admission {
     pub(super) operations: usize,
     pub(super) guaranteed: usize,
     pub(super) refused: usize,
-    /// Verdicts that an analysis from the beginning gave, too.
+    /// Verdicts that equal those of a full analysis.
     pub(super) equal: usize,
     /// Time of one admission.
     pub(super) p50_ns: u64,
     pub(super) p99_ns: u64,
     pub(super) max_ns: u64,
-    /// Time of an analysis from the beginning.
+    /// Time of a full analysis.
     pub(super) whole_p50_ns: u64,
     pub(super) utilization_ppb: u64,
 }
 
-/// (b) Round trips of the urgent client.
+/// Result of (b): round trips of the urgent client.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Storm {
     pub(super) name: &'static str,
@@ -54,16 +54,16 @@ pub(super) struct Storm {
     pub(super) curve: Vec<(f64, u64)>,
 }
 
-/// (d) Urgent calls and their bound.
+/// Result of (d): urgent calls and their bound.
 #[derive(Debug, Serialize)]
 pub(super) struct Proof {
     pub(super) calls: u64,
     pub(super) period_ns: u64,
-    /// Processor time of a call, as the analysis takes it.
+    /// Processor time of a call, as assumed by the analysis.
     pub(super) worst_case_ns: u64,
-    /// Processor time of a look of the thread that watches budgets, as the analysis takes it.
+    /// Processor time of a look of the budget watcher, as assumed by the analysis.
     pub(super) watcher_ns: u64,
-    /// `None`: the analysis finds none.
+    /// Bound of the analysis; `None` if there is none.
     pub(super) bound_ns: Option<u64>,
     pub(super) beyond: u64,
     pub(super) p50_ns: u64,
@@ -76,7 +76,7 @@ pub(super) struct Proof {
     pub(super) without_orb_max_ns: u64,
 }
 
-/// (c) One service under one policy.
+/// Result of (c): one service under one policy.
 #[derive(Debug, Serialize)]
 pub(super) struct Late {
     pub(super) service: &'static str,
@@ -85,7 +85,7 @@ pub(super) struct Late {
     pub(super) clients: Vec<Client>,
 }
 
-/// The answers of the admission.
+/// Answers of the admission.
 const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 
 /// Outcome of one client.
@@ -93,11 +93,11 @@ const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 pub(super) struct Client {
     pub(super) verdict: &'static str,
     pub(super) served: u64,
-    /// Requests that were answered TRANSIENT.
+    /// Requests that were answered with TRANSIENT.
     pub(super) refused: u64,
-    /// Frames that came after the next was due.
+    /// Frames that arrived after the next one was due.
     pub(super) late: u64,
-    /// Frames that its share of what is left pays for, over all; 0 where it has a guarantee.
+    /// Total frames that its share of the remaining time covers; 0 if it has a guarantee.
     pub(super) paid: f64,
 }
 
@@ -106,7 +106,7 @@ impl Report {
         self.storms.iter().find(|storm| storm.name == name)
     }
 
-    /// Returns the p99 of the urgent client by that of alone.
+    /// Returns the urgent client's p99 divided by that without load.
     fn by_alone(&self, name: &str) -> Option<Ratio> {
         let alone = self.storm("alone")?.p99_ns.max(1);
         Some(Ratio::exactly(self.storm(name)?.p99_ns as f64 / alone as f64))
@@ -124,17 +124,17 @@ impl Late {
         clients.filter(move |client| client.verdict == verdict)
     }
 
-    /// Returns the share of the frames of all that are served which came in time.
+    /// Returns the share of timely frames among those of all admitted clients.
     fn in_time(&self) -> f64 {
         in_time(self.clients.iter())
     }
 
-    /// Returns that share for the clients with this answer of the admission.
+    /// Returns the share of timely frames of the clients with this answer of the admission.
     fn in_time_of(&self, verdict: &str) -> f64 {
         in_time(self.with(verdict))
     }
 
-    /// Returns the frames in time of those who share what is left, by those that their shares pay for.
+    /// Returns the timely frames of clients that share the remaining time, divided by those that their shares cover.
     fn by_share(&self) -> Option<Ratio> {
         let late = || self.with("best effort");
         let good: u64 = late().map(Client::good).sum();
@@ -142,7 +142,7 @@ impl Late {
         (paid > 0.0).then(|| Ratio::exactly(good as f64 / paid))
     }
 
-    /// Returns what the one that had least had, by the one that had most.
+    /// Returns the requests of the client served least divided by those of the client served most.
     fn evenness(&self) -> f64 {
         let served = || self.clients.iter().map(|client| client.served);
         served().min().unwrap_or(0) as f64 / served().max().unwrap_or(0).max(1) as f64
@@ -240,7 +240,7 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// Draws round trips of the urgent client: alone, without budgets and with them.
+    /// Draws the urgent client's round trips: without load, without budgets and with budgets.
     pub(super) fn drawing(&self) -> Drawing {
         let micros = |&(quantile, time): &(f64, u64)| (quantile, us(time));
         let lines = self.storms.iter().map(|it| (it.name, it.curve.iter().map(micros)));

@@ -13,7 +13,7 @@ use crate::Result;
 /// Processor time of an urgent call.
 const URGENT: u64 = 20_000;
 
-/// Serves until it is told that the experiment is over.
+/// Servant of the experiments, which runs until the end is signalled.
 #[derive(Clone, Default)]
 pub(super) struct Desk {
     pub(super) over: Arc<AtomicBool>,
@@ -43,7 +43,7 @@ impl Station for Desk {
     }
 }
 
-/// Uses so many nanoseconds of processor time.
+/// Uses `time` nanoseconds of processor time.
 pub(super) fn burn(time: u64) {
     let until = thread_cpu_nanoseconds() + time;
     while thread_cpu_nanoseconds() < until {
@@ -51,14 +51,14 @@ pub(super) fn burn(time: u64) {
     }
 }
 
-/// A server with some stations, and a client for each.
+/// Server with some stations, and a client for each.
 pub(super) struct Server {
     pub(super) orb: Orb,
     pub(super) desk: Desk,
 }
 
 impl Server {
-    /// `settings`: names after `-ORB`, and values.
+    /// Starts a server. `settings`: names after `-ORB`, and values.
     pub(super) fn start(settings: &[(&str, &str)]) -> Result<Server> {
         let builder = Orb::builder()
             .setting("ListenEndpoints", "iiop://127.0.0.1:0")

@@ -1,4 +1,4 @@
-//! (b) A client that floods and a servant that spins, beside an urgent client.
+//! (b) A flooding client and a spinning servant against an urgent client.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -11,27 +11,27 @@ use super::report::Storm;
 use super::station::Server;
 use crate::Result;
 
-/// Threads of the client that floods.
+/// Threads of the flooding client.
 pub(super) const FLOODERS: usize = 4;
 
-/// Processor time of one request of it, in microseconds.
+/// Processor time of one flooding request, in microseconds.
 pub(super) const FLOOD: u32 = 200;
 
-/// Between two urgent calls.
+/// Pause between two urgent calls.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Budgets of the servers that have some.
+/// Budgets of the servers that have budgets.
 pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100ms beyond=demote; \
                        operation control::Station::spin longest=2ms beyond=demote";
 
-/// Rounds of each, in turns.
+/// Rounds of each setup, alternating.
 const ROUNDS: u32 = 3;
 
-/// Name of each setup, whether the storm is there, and whether there are budgets.
+/// Name of each setup, and whether it has the storm and budgets.
 const SETUPS: [(&str, bool, bool); 3] =
     [("alone", false, false), ("without budgets", true, false), ("with budgets", true, true)];
 
-/// Measures all three.
+/// Measures all three setups.
 pub(super) fn measure(quick: bool) -> Result<Vec<Storm>> {
     let (calls, rounds) = if quick { (300, 1) } else { (3_000, ROUNDS) };
     let mut storms = SETUPS.map(|(name, ..)| Storm { name, ..Storm::default() });
@@ -59,7 +59,7 @@ pub(super) fn measure(quick: bool) -> Result<Vec<Storm>> {
     Ok(storms.into())
 }
 
-/// Returns the round trips of the urgent client, in nanoseconds.
+/// Returns the urgent client's round trips, in nanoseconds.
 fn one(server: &Server, storm: bool, calls: usize, seen: &mut Storm) -> Result<Vec<u64>> {
     let over = AtomicBool::new(false);
     let flooded = AtomicU64::new(0);
@@ -72,7 +72,7 @@ fn one(server: &Server, storm: bool, calls: usize, seen: &mut Storm) -> Result<V
             for _ in 0..FLOODERS {
                 let (flood, flooded) = (flood.clone(), &flooded);
                 scope.spawn(move || {
-                    // As if it ran on another machine: what it uses itself takes nothing from the server.
+                    // As if it ran on another machine: its processor time is not taken from the server.
                     let _ = schedule::set_current(Schedule { class: Class::Idle, priority: 0 });
                     while !over.load(Ordering::Relaxed) {
                         if flood.flood(FLOOD).is_ok() {

@@ -1,4 +1,4 @@
-//! The manifest of the program, for Cargo.
+//! Cargo manifest of the program.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ pub(super) fn text(assembly: &Assembly<'_>, folders: &[(String, String)]) -> Str
     out
 }
 
-/// A basic string of TOML.
+/// Returns a text as a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! `oxorb deploy static`: the program of one process of a plan, as Rust.
+//! `oxorb deploy static`: generates the program of one process of a plan as Rust.
 
 mod manifest;
 mod names;
@@ -26,21 +26,21 @@ pub(crate) struct Args {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// IDL of the components, which then are checked, and named as it says; may be repeated
+    /// IDL of the components, which checks them and decides their names in Rust; may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     idl: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Node of the process, if processes of several nodes have its name
+    /// Node of the process, if processes of several nodes have this name
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Process of the plan, if it has several
+    /// Process of the plan; required if it has several
     #[arg(long, value_name = "NAME")]
     process: Option<String>,
-    /// Folder of a crate, relative to that of --out: of executors (../NAME unless said), or of oxorb; may be repeated
+    /// Folder of a crate of executors or of oxorb, relative to --out (default: ../NAME); may be repeated
     #[arg(long = "crate", value_name = "NAME=FOLDER", value_parser = crate_folder)]
     crates: Vec<(String, String)>,
-    /// Folder for Cargo.toml, which is kept if it is there, and src/main.rs; made unless it is there
+    /// Folder for Cargo.toml, which is kept if it exists, and src/main.rs; created if missing
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
 }
@@ -54,7 +54,7 @@ fn crate_folder(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Writes one assembly.
+/// Writes the program of one process.
 pub(super) fn run(mut args: Args) -> Done {
     files::take_rt(&args.plan, &mut args.rt);
     let args = &args;
@@ -122,7 +122,7 @@ pub(super) fn run(mut args: Args) -> Done {
     ))
 }
 
-/// The process that is written.
+/// Returns the process to write.
 fn process(args: &Args, plan: &Plan) -> Result<Process, Failed> {
     let all = processes(plan);
     let known: Vec<String> = all

@@ -1,8 +1,8 @@
-//! Names of a plan as Rust: nothing of a plan becomes code unless it is an identifier.
+//! Names of a plan as Rust: no text of a plan becomes code unless it is an identifier.
 
 use oxorb_idlgen::spelling::{camel, escape, snake};
 
-/// Reports whether a text is an identifier of IDL, and so of Rust but for keywords.
+/// Reports whether a text is an identifier of IDL, and thus of Rust except for keywords.
 pub(super) fn is_identifier(text: &str) -> bool {
     text.len() <= 255
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -15,7 +15,7 @@ pub(super) fn is_package(text: &str) -> bool {
     is_identifier(&text.replace('-', "_")) && !text.starts_with('-')
 }
 
-/// Returns a path of Rust as it is written, if it is one: identifiers between `::`.
+/// Returns a Rust path in its written form if the text is one: identifiers between `::`.
 pub(super) fn path(text: &str) -> Option<String> {
     let segments: Vec<&str> = text.split("::").collect();
     let is_good = segments.len() > 1
@@ -25,8 +25,8 @@ pub(super) fn path(text: &str) -> Option<String> {
     is_good.then(|| text.to_owned())
 }
 
-/// Returns what stands for a scoped name of IDL (`A::B::Thing`) below a crate, with `ending` at its end.
-/// `None` where it is no scoped name, or in no module, as its Rust module then depends on the file.
+/// Returns the Rust path of a scoped name of IDL (`A::B::Thing`) below a crate, with `ending` appended. `None` if it is
+/// no scoped name, or in no module: its Rust module then depends on the file.
 pub(super) fn item(within: &str, scoped_name: &str, ending: &str) -> Option<String> {
     let (modules, name) = scoped_name.rsplit_once("::")?;
     let mut path = within.to_owned();
@@ -45,17 +45,17 @@ pub(super) fn scoped_name(id: &str) -> Option<String> {
     Some(path.replace('/', "::"))
 }
 
-/// Returns a name as that of a method, field or function.
+/// Returns an IDL name in the form of a method, field or function.
 pub(super) fn method(name: &str) -> Option<String> {
     is_identifier(name).then(|| escape(&snake(name)))
 }
 
-/// Returns the method that sets an attribute.
+/// Returns the name of an attribute's set method.
 pub(super) fn setter(attribute: &str) -> Option<String> {
     is_identifier(attribute).then(|| format!("set_{}", snake(attribute)))
 }
 
-/// Returns a name as that of an enumerator.
+/// Returns an IDL name in the form of an enumerator.
 pub(super) fn enumerator(name: &str) -> Option<String> {
     is_identifier(name).then(|| escape(&camel(name)))
 }
@@ -85,7 +85,7 @@ mod tests {
         {
             assert!(!is_identifier(hostile), "{hostile:?}");
             assert_eq!(method(hostile), None);
-            // Two names in a row are a longer scoped name.
+            // Two names in a row form a longer scoped name.
             let is_scoped = hostile == "a::b";
             for name in [format!("A::{hostile}"), format!("{hostile}::A")] {
                 assert_eq!(item("c", &name, "").is_some(), is_scoped, "{name:?}");

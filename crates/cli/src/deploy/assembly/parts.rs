@@ -1,4 +1,4 @@
-//! Parts of the program of one process, from the plan.
+//! Parts of the program of one process, taken from the plan.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,40 +15,40 @@ use super::{names, value};
 
 /// Entry point of an implementation.
 const FACTORY: &str = "component factory";
-/// Component type of an implementation, where the entry point does not tell it.
+/// Component type of an implementation, where the entry point does not name it.
 const TYPE: &str = "component type";
-/// Rust path of a function that returns the executor, in place of the entry point.
+/// Rust path of a function that returns the executor; replaces the entry point.
 const EXECUTOR: &str = "rust executor";
-/// Rust path of the component's reference type, in place of the component type.
+/// Rust path of the component's reference type; replaces the component type.
 const REFERENCE: &str = "rust reference";
-/// Crate of the executors, in place of the artifact's name.
+/// Crate of the executors; replaces the artifact's name.
 const CRATE: &str = "rust crate";
 
 /// Property of a deployed resource that names the policies of an instance.
 const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
-/// Property of a deployed resource that names the policies of what its receptacles refer to.
+/// Property of a deployed resource that names the policies of the references in an instance's receptacles.
 const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
 
 /// Properties of instances that name a file for the instance's reference.
 const IOR_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
-/// The program of one process.
+/// Program of one process.
 pub(super) struct Assembly<'p> {
     pub(super) label: &'p str,
     pub(super) process: &'p Process,
     /// Packages that hold executors.
     pub(super) packages: BTreeSet<String>,
-    /// Arguments that the real-time resources demand.
+    /// Arguments required by the real-time resources.
     pub(super) arguments: &'p [String],
     pub(super) pools: Vec<Pool<'p>>,
     pub(super) containers: Vec<Container<'p>>,
     pub(super) instances: Vec<Part>,
     pub(super) links: Vec<Link<'p>>,
-    /// Instances in the order in which they are activated: who takes events before who sends them.
+    /// Instances in order of activation: consumers of events before their suppliers.
     pub(super) order: Vec<usize>,
 }
 
-/// A threadpool.
+/// Threadpool of the program.
 pub(super) enum Pool<'p> {
     Plain(&'p Threadpool),
     Lanes(&'p ThreadpoolWithLanes),
@@ -63,7 +63,7 @@ impl Pool<'_> {
     }
 }
 
-/// A container: one for each policy set, and one for instances without.
+/// Container: one for each policy set, and one for instances without a policy set.
 pub(super) struct Container<'p> {
     pub(super) name: String,
     pub(super) set: Option<&'p PolicySet>,
@@ -72,7 +72,7 @@ pub(super) struct Container<'p> {
     pub(super) bands: Option<&'p ConnectionBands>,
 }
 
-/// An instance.
+/// Instance of the process.
 pub(super) struct Part {
     pub(super) name: String,
     /// Index of the container.
@@ -87,7 +87,7 @@ pub(super) struct Part {
     pub(super) ior_files: Vec<String>,
 }
 
-/// Way in which a connection is made at the side of who uses.
+/// Way in which the using end of a connection is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Receptacle,
@@ -97,28 +97,28 @@ pub(super) enum How {
 
 /// Origin of a connection's reference.
 pub(super) enum Origin<'p> {
-    /// A facet, or an event sink, of an instance.
+    /// Facet or event sink of an instance.
     Port(usize, &'p str),
-    /// A reference from elsewhere.
+    /// Reference from outside the process.
     Url(&'p str),
 }
 
-/// A connection of one port.
+/// Connection of one port.
 pub(super) struct Link<'p> {
     pub(super) name: &'p str,
     pub(super) how: How,
     pub(super) user: usize,
     pub(super) port: &'p str,
     pub(super) from: Origin<'p>,
-    /// Bands of the reference that the receptacle gets.
+    /// Priority bands for the reference in the receptacle.
     pub(super) bands: Option<&'p ConnectionBands>,
 }
 
 impl<'p> Assembly<'p> {
-    /// Takes the instances of a process from a plan that was checked.
+    /// Takes the instances of a process from a checked plan.
     ///
     /// # Errors
-    /// All that cannot be written, each with its place.
+    /// Everything that cannot be written as Rust, each with its place.
     pub(super) fn of(
         input: &Input<'p>,
         process: &'p Process,
@@ -188,7 +188,7 @@ impl<'p> Assembly<'p> {
         Ok(assembly)
     }
 
-    /// Returns the index of an instance's container, made if need be.
+    /// Returns the index of an instance's container; makes the container if missing.
     fn container(&mut self, instance: &Instance, resources: Option<&'p ServerResources>) -> usize {
         let set = resources.and_then(|resources| set_of(instance, resources));
         let is_it = |one: &Container<'_>| one.set.map(|set| &set.id) == set.map(|set| &set.id);
@@ -283,14 +283,14 @@ impl<'p> Assembly<'p> {
     }
 }
 
-/// A property of an implementation that is a text.
+/// Returns a text property of an implementation.
 fn said<'i>(implementation: &'i Implementation, name: &str) -> Option<(&'i str, Place)> {
     let mut all = implementation.exec_parameter.iter().rev();
     let found = all.find(|property| property.name == name)?;
     Some((found.value.as_text()?, found.place))
 }
 
-/// Package of the executors of an implementation.
+/// Returns the package of the executors of an implementation.
 fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Finding> {
     let cure = format!("give the implementation {CRATE:?} as execParameter");
     let (name, place) = match said(implementation, CRATE) {
@@ -317,7 +317,7 @@ fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Findi
     }
 }
 
-/// Path of the function that returns an executor.
+/// Returns the path of the function that returns an executor.
 fn executor(implementation: &Implementation, library: &str) -> Result<String, Finding> {
     if let Some((path, place)) = said(implementation, EXECUTOR) {
         let what = || format!("{path:?} is no path of Rust, as display::Gps::new");
@@ -336,7 +336,7 @@ fn executor(implementation: &Implementation, library: &str) -> Result<String, Fi
     Ok(format!("{library}::{function}"))
 }
 
-/// Path of the reference type of a component.
+/// Returns the path of the reference type of a component.
 fn reference(
     implementation: &Implementation,
     library: &str,
@@ -354,7 +354,7 @@ fn reference(
         let id = names::scoped_name(text);
         id.unwrap_or_else(|| text.trim_start_matches("::").to_owned())
     });
-    // Without IDL nobody knows which of the underscores are part of names.
+    // Without IDL, underscores of names and of separators cannot be told apart.
     let flat = said(implementation, FACTORY).and_then(|(factory, _)| {
         let flat = factory.strip_prefix("create_")?.strip_suffix("_Impl")?;
         Some(flat.replace('_', "::"))
@@ -381,7 +381,7 @@ fn bands<'p>(
     known.connection_bands.iter().find(|one| one.id.0 == to.id)
 }
 
-/// The policy set that a plan itself names, as CIAO's plans do.
+/// Returns the policy set that a plan itself names, as CIAO's plans do.
 fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, Place)> {
     let resources = instance.deployed_resource.iter();
     let mut properties = resources.flat_map(|resource| &resource.property);
@@ -389,7 +389,7 @@ fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, P
     Some((found.value.as_text()?, found.place))
 }
 
-/// Finds what the plan names of policy sets and nobody describes. It is no ordinary instance then.
+/// Finds policy sets that the plan names and no resource describes; such an instance needs one.
 fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for property in [INSTANCE_POLICY, RECEPTACLE_POLICY] {
@@ -412,7 +412,7 @@ fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) ->
     findings
 }
 
-/// Tables that connections are looked up in.
+/// Lookup tables for connections.
 struct Linking<'p> {
     plan: &'p Plan,
     resources: Option<&'p ServerResources>,
@@ -421,7 +421,7 @@ struct Linking<'p> {
 }
 
 impl<'p> Linking<'p> {
-    /// Returns the links of a connection that are of this process.
+    /// Returns the links of a connection that belong to this process.
     fn links(&self, connection: &'p Connection) -> Result<Vec<Link<'p>>, Finding> {
         let wrong = |place: Place, what: String, cure: &str| {
             let what = format!("connection {:?} {what}", connection.name);
@@ -497,7 +497,7 @@ impl<'p> Linking<'p> {
         Ok(links)
     }
 
-    /// Bands of the references that the receptacles of an instance get.
+    /// Returns the bands of the references in the receptacles of an instance.
     fn receptacle_bands(&self, instance: &Instance) -> Option<&'p ConnectionBands> {
         let resources = self.resources?;
         let attachment = resources.attachment(&instance.name);
@@ -510,7 +510,7 @@ impl<'p> Linking<'p> {
     }
 }
 
-/// Returns an order in which who takes events is before who sends them; within a cycle, that of the plan.
+/// Returns an order with consumers of events before their suppliers; within a cycle, that of the plan.
 fn order(instances: usize, links: &[Link<'_>]) -> Vec<usize> {
     let mut takers: Vec<Vec<usize>> = vec![Vec::new(); instances];
     for link in links.iter().filter(|link| link.how != How::Receptacle) {
@@ -521,7 +521,7 @@ fn order(instances: usize, links: &[Link<'_>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(instances);
     let mut is_seen = vec![false; instances];
     for first in 0..instances {
-        // Instances on the way, with how many of their takers were looked at.
+        // Instances on the current path, with the number of their consumers already visited.
         let mut way = vec![(first, 0)];
         if std::mem::replace(&mut is_seen[first], true) {
             continue;

@@ -7,7 +7,7 @@ use oxorb_deploy::rtcad::{ConnectionBands, PriorityModelKind, Threadpool};
 
 use super::parts::{Assembly, Container, How, Origin, Pool};
 
-/// Helpers of the program, each written where something uses it.
+/// Helpers of the program, each written only where used.
 const FAILED: &str = r#"
 /// Says what failed, and at what.
 fn failed<E: Display>(what: &'static str, at: &'static str) -> impl FnOnce(E) -> String {
@@ -63,7 +63,7 @@ fn activate_at(
 }
 "#;
 
-/// Returns the program of an assembly.
+/// Returns the source of an assembly's program.
 pub(super) fn main(assembly: &Assembly<'_>) -> String {
     let mut body = Body::default();
     body.orb(assembly);
@@ -115,14 +115,14 @@ pub(super) fn main(assembly: &Assembly<'_>) -> String {
 #[derive(Default)]
 struct Body {
     text: String,
-    /// Names that it uses, of helpers and of what is imported.
+    /// Names in use, of helpers and of imports.
     used: BTreeSet<&'static str>,
 }
 
 /// Names from `oxorb::components` that not every assembly uses.
 const OF_COMPONENTS: [&str; 5] = ["Events", "LifeCycleError", "Navigation", "Phase", "Receptacles"];
 
-/// Names from `oxorb`, as are those.
+/// Names from `oxorb` that not every assembly uses.
 const OF_ORB: [&str; 9] = [
     "Priority",
     "PriorityBand",
@@ -281,7 +281,7 @@ impl Body {
             self.line(1, "});");
         }
         let count = assembly.instances.iter().filter(|part| part.container == at).count();
-        // Homes may make more; the default is what suffices otherwise.
+        // Homes may create more components; otherwise the default suffices.
         if count > 512 {
             self.line(1, format!("let container = container.max_components({});", count * 2));
         }
@@ -422,7 +422,7 @@ impl Body {
     }
 }
 
-/// Bands as a list.
+/// Returns bands as a list expression.
 fn list(bands: &ConnectionBands) -> String {
     let bands = bands.band.iter().map(|band| {
         let (low, high) = (band.low.0, band.high.0);

@@ -5,10 +5,10 @@ use oxorb_deploy::value::{Any, Basic, Data, Type};
 
 use super::names;
 
-/// Returns the argument for the method that sets an attribute. `types` is the path of the types of IDL.
+/// Returns the argument for an attribute's set method. `types` is the path of the types of IDL.
 ///
 /// # Errors
-/// A type that has no name in Rust that can be told from the plan.
+/// A type whose Rust name does not follow from the plan.
 pub(super) fn argument(value: &Any, types: &str) -> Result<String, Finding> {
     let writer = Writer { value, types };
     let kind = resolved(&value.kind);
@@ -57,7 +57,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A value that owns all that is in it.
+    /// Returns an expression for an owned value.
     fn owned(&self, kind: &Type, data: &Data) -> Result<String, Finding> {
         Ok(match (resolved(kind), data) {
             (Type::Basic(basic) | Type::Bounded { basic, .. }, data) => self.basic(*basic, data)?,
@@ -124,7 +124,7 @@ impl Writer<'_> {
     }
 }
 
-/// A number that has no digits.
+/// Returns the expression for a number without digits (infinity or NaN).
 fn special(number: f64, of: &str) -> String {
     let name = match number {
         _ if number.is_nan() => "NAN",

@@ -1,4 +1,4 @@
-//! Manifests of Kubernetes, as one list in JSON, which `kubectl apply -f` takes as it takes YAML.
+//! Kubernetes manifests, as one JSON list, which `kubectl apply -f` accepts like YAML.
 
 use std::collections::HashSet;
 
@@ -22,10 +22,10 @@ pub(crate) struct Args {
     memory: String,
 }
 
-/// Octets of all documents that a ConfigMap holds at most.
+/// Most octets of all documents in a ConfigMap.
 const MOST: usize = 900 << 10;
 
-/// Folder of a container in which the documents are, and their names there.
+/// Folder of the documents within a container, and their file names.
 const FOLDER: &str = "/etc/oxorb";
 const PLAN: &str = "plan.toml";
 const RESOURCES: &str = "rt.toml";
@@ -71,7 +71,7 @@ fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
 
-/// Shortens a name to 63 characters, the limit: a longer one ends with a hash of all of it (FNV-1a).
+/// Shortens a name to the limit of 63 characters: a longer one ends with a hash of the whole name (FNV-1a).
 fn short(name: &str) -> String {
     const MOST: usize = 63;
     if name.len() <= MOST {
@@ -84,7 +84,7 @@ fn short(name: &str) -> String {
     format!("{}-{hash:08x}", kept.trim_end_matches('-'))
 }
 
-/// Name of the Deployment of a process: plans share a namespace, and nodes have processes of the same name.
+/// Returns the name of a process's Deployment; unique, as plans share a namespace and nodes may share process names.
 fn object(loaded: &Loaded, process: &Process) -> String {
     let (node, name) = (slug(&process.node), slug(&process.name));
     short(&format!("oxorb-{}-{node}-{name}", loaded.name))
@@ -115,7 +115,7 @@ fn deployment(
         "volumeMounts": [{"name": "plan", "mountPath": FOLDER, "readOnly": true}],
     });
     if loaded.is_real_time(process, resources) {
-        // SCHED_FIFO, and memory that stays. Whole processors, the same as request and as limit, are exclusive ones.
+        // SCHED_FIFO and locked memory. Whole processors with equal request and limit are exclusive.
         container["securityContext"] = json!({"capabilities": {"add": ["SYS_NICE", "IPC_LOCK"]}});
         let processors = loaded.processors(process, resources)?.len().max(1);
         let resources = json!({"cpu": processors.to_string(), "memory": args.memory});
@@ -135,7 +135,7 @@ fn deployment(
         },
         "spec": {
             "replicas": 1,
-            // The old one lets go of its node before a new one begins.
+            // The old process releases its node before a new one starts.
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": labels},
             "template": {

@@ -1,4 +1,4 @@
-//! `oxorb deploy emit`: what other engines run a plan by.
+//! `oxorb deploy emit`: writes a plan for other engines.
 
 mod kubernetes;
 mod systemd;
@@ -13,7 +13,7 @@ use oxorb_deploy::{Process, processes};
 use super::files;
 use oxorb_terminal::output::{Done, Failed, because};
 
-/// Engines.
+/// Engines to write for.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Write units of systemd, a folder for each node
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Kubernetes(kubernetes::Args),
 }
 
-/// Plan, and the way in which its processes are started.
+/// Plan, and the command that starts its processes.
 #[derive(clap::Args)]
 pub(super) struct What {
     /// Deployment plan: .cdp or .toml
@@ -51,7 +51,7 @@ pub(super) struct What {
     command: String,
 }
 
-/// A plan whose structure is good.
+/// Plan with a valid structure.
 struct Loaded {
     plan: Plan,
     resources: Option<ServerResources>,
@@ -116,7 +116,7 @@ impl What {
         Ok(Loaded { plan, resources, processes, name })
     }
 
-    /// Returns the words of the command of a process that reads these files; `rt` counts only where there are real-time
+    /// Returns the command line of a process that reads these files; `rt` is used only if there are real-time
     /// resources.
     fn words(&self, plan: &str, rt: &str, process: &Process) -> Result<Vec<String>, Failed> {
         let (has_plan, has_rt) = (self.command.contains("{plan}"), self.command.contains("{rt}"));
@@ -167,7 +167,7 @@ impl Loaded {
         process.instances.iter().any(has_policy)
     }
 
-    /// Returns the processors of a process; empty: all.
+    /// Returns the processors of a process; empty for all.
     fn processors(
         &self,
         process: &Process,
@@ -200,14 +200,14 @@ impl Loaded {
         Ok(all.into_iter().collect())
     }
 
-    /// Names of the instances of a process.
+    /// Returns the names of the instances of a process.
     fn instances(&self, process: &Process) -> String {
         let names = process.instances.iter().map(|&at| &*self.plan.instance[at].name);
         names.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A name in small letters, digits and hyphens, of 1 to 40 characters, which files, units and objects may have.
+/// Returns a name of 1 to 40 lower-case letters, digits and hyphens, valid for files, units and objects.
 pub(super) fn slug(name: &str) -> String {
     let mut out = String::new();
     for character in name.chars().take(40) {

@@ -1,4 +1,4 @@
-//! Units of systemd.
+//! Systemd units.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use oxorb_terminal::output::{Done, Failed, because, print};
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) what: What,
-    /// Folder for the units; made unless it is there
+    /// Folder for the units; created if missing
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
-    /// Let systemd-analyze check the units, as if this were the machine that they are for: it wants the programs to be here
+    /// Check the units with systemd-analyze as for this machine; the programs must be installed here
     #[arg(long)]
     verify: bool,
     /// User that the services run as
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     user: Option<String>,
 }
 
-/// Writes the units, and lets systemd check them if that is asked for.
+/// Writes the units, and checks them with systemd if requested.
 pub(super) fn run(args: &Args) -> Done {
     let loaded = args.what.load()?;
     let absolute = |file: &Path| std::path::absolute(file).map(|file| file.display().to_string());
@@ -96,7 +96,7 @@ fn service(
         let _ = writeln!(unit, "User={}", escaped(user));
     }
     if loaded.is_real_time(process, resources) {
-        // SCHED_FIFO without being root, and no page fault in between.
+        // SCHED_FIFO without root, and no page faults.
         unit.push_str("LimitRTPRIO=99\nLimitMEMLOCK=infinity\n");
     }
     let processors = loaded.processors(process, resources)?;
@@ -108,20 +108,20 @@ fn service(
     Ok(unit)
 }
 
-/// Text of a setting: no line ends, and no specifiers of systemd.
+/// Escapes the text of a setting: no line ends, and no specifiers of systemd.
 fn escaped(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.replace('%', "%%")
 }
 
-/// A word of a command line.
+/// Quotes a word of a command line.
 fn quoted(word: &str) -> String {
     let word = escaped(word).replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$");
     let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%{}".contains(c));
     if is_plain && !word.is_empty() { word } else { format!("\"{word}\"") }
 }
 
-/// Returns what became of the units of a folder, which systemd of this machine checks if that is asked for.
+/// Returns a report on the units of a folder, which systemd of this machine checks if requested.
 fn told(folder: &Path, is_verified: bool) -> Result<String, Failed> {
     let mut units: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {

@@ -11,13 +11,13 @@ use oxorb_sys::sync::Mutex;
 use crate::doctor::hold::Ends;
 use oxorb_terminal::statistics::{Latencies, Percentiles};
 
-/// Requests that wait in the queue.
+/// Requests waiting in the queue.
 const WAITING: u32 = 64;
 
-/// Priority of the thread: above ordinary ones.
+/// Priority of the thread: above ordinary threads.
 const PRIORITY: i32 = 5;
 
-/// Takes requests off a queue of some others, and puts them back.
+/// Takes requests off a queue with others waiting, and puts them back.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
     let run = || {
         let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
@@ -30,7 +30,7 @@ pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
         let put = |request: u32| {
             let timing = Timing { order: request.wrapping_mul(2_654_435_761), ..Timing::default() };
             let mut queue = queue.lock();
-            // There is room: one was taken off.
+            // The queue has capacity: one request was taken off.
             let _ = queue.enqueue(request, timing);
         };
         (0..WAITING).for_each(&put);

@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Busy threads; they end when this is dropped.
+/// Busy threads; dropping this value ends them.
 pub(super) struct Load {
     ends: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Starts a thread for each processor: they compute, ask the kernel for memory and write to nowhere in turn.
+    /// Starts a thread for each processor, which in turn computes, allocates memory and writes to /dev/null.
     pub(super) fn begin() -> Load {
         let ends = Arc::new(AtomicBool::new(false));
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         let start = |_| {
             let ends = Arc::clone(&ends);
             let thread = std::thread::Builder::new().name("doctor-load".to_owned());
-            // With fewer threads the load is less.
+            // Fewer threads only mean less load.
             thread.spawn(move || work(&ends)).ok()
         };
         let threads = (0..count).filter_map(start).collect();

@@ -1,4 +1,4 @@
-//! `oxorb doctor --measure`: how soon threads wake up, what switching costs, how long round trips take.
+//! `oxorb doctor --measure`: times of wake-ups, context switches and round trips.
 
 mod dispatch;
 mod load;
@@ -21,7 +21,7 @@ use load::Load;
 use oxorb_terminal::output::{Failed, Format, because};
 use report::Overheads;
 
-/// Stages of the measurement, in this order, and their shares of the time in percent.
+/// Stages of the measurement in order, with their shares of the time in percent.
 const STAGES: [(&str, u32); 4] =
     [("wake-ups", 40), ("context switches", 10), ("queues", 5), ("round trips", 45)];
 
@@ -31,19 +31,19 @@ pub(super) struct MeasureArgs {
     /// Measure wake-ups of threads at each priority, context switches, and round trips
     #[arg(long)]
     measure: bool,
-    /// Time that measuring takes, in seconds
+    /// Duration of the measurement in seconds
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Native priorities of the lanes, at which threads wake up; 0: SCHED_OTHER
+    /// Native priorities of the lanes whose threads wake up; 0: SCHED_OTHER
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 10, 50, 90], value_parser = clap::value_parser!(i32).range(0..=99))]
     priorities: Vec<i32>,
-    /// Leave processors and lanes alone while measuring
+    /// Do not load processors and lanes while measuring
     #[arg(long)]
     idle: bool,
     /// Send round trips to the address of this interface, too
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Send round trips to what --answer printed on another host, too
+    /// Send round trips to another host, too, given by the reference that its --answer printed
     #[arg(long, value_name = "IOR")]
     to: Option<String>,
     /// Answer round trips of other hosts at this endpoint, until a signal
@@ -59,7 +59,7 @@ impl MeasureArgs {
         self.measure
     }
 
-    /// Measures for the time that was asked for, or until a signal.
+    /// Measures for the requested time, or until a signal.
     pub(super) fn run(&self, ends: &Ends, format: Format) -> Result<Measured, Failed> {
         let stage = AtomicUsize::new(0);
         let mut progress = Progress::new(format, Duration::from_secs(self.seconds));
@@ -117,7 +117,7 @@ impl MeasureArgs {
     }
 }
 
-/// A bar on the terminal that says how much of the time is over.
+/// Progress bar on the terminal.
 struct Progress {
     shown: bool,
     begin: Instant,

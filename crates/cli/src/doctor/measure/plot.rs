@@ -1,4 +1,4 @@
-//! Wake-ups as an SVG picture: for each priority how many were late by how much.
+//! Wake-ups as an SVG picture: a histogram of lateness for each priority.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const BOTTOM: f64 = 50.0;
 
 const COLORS: [&str; 6] = ["#777777", "#1f77b4", "#2ca02c", "#d6451d", "#9467bd", "#8c564b"];
 
-/// Draws the histograms, both axes by powers of ten.
+/// Draws the histograms; both axes are logarithmic to base 10.
 pub(super) fn draw(all: &[Wakeups]) -> String {
     let buckets = || all.iter().flat_map(|it| &it.histogram);
     let times = || buckets().map(|it| (it.up_to_ns as f64).log10());

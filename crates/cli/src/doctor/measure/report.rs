@@ -9,7 +9,7 @@ use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 #[derive(Debug, serde::Serialize)]
 pub(in crate::doctor) struct Measured {
     pub(super) seconds: u64,
-    /// Ordinary threads that kept the processors busy meanwhile.
+    /// Ordinary threads that kept the processors busy during the measurement.
     pub(super) load: usize,
     pub(super) wakeups: Vec<Wakeups>,
     pub(super) switching: Percentiles,
@@ -19,7 +19,7 @@ pub(in crate::doctor) struct Measured {
     pub(super) trips: Vec<Trips>,
 }
 
-/// Costs of dispatching for the analysis: the times that 999 of 1,000 do not exceed.
+/// Costs of dispatching for the analysis: 99.9th percentiles.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub(super) struct Overheads {
     dispatch_ns: u64,
@@ -43,11 +43,11 @@ fn bounds() -> Vec<u64> {
 pub(super) struct Wakeups {
     /// Native priority; 0: SCHED_OTHER.
     pub(super) priority: i32,
-    /// Whether the system gave the thread that priority.
+    /// Whether the system granted the thread that priority.
     pub(super) granted: bool,
     #[serde(flatten)]
     pub(super) late: Percentiles,
-    /// Numbers of wake-ups that were late by so many nanoseconds, at most.
+    /// Histogram of lateness in nanoseconds: upper bound and count of each bucket.
     pub(super) histogram: Vec<Bucket>,
 }
 
@@ -80,15 +80,15 @@ impl Wakeups {
     }
 }
 
-/// Round trips to one place.
+/// Round trips to one address.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Trips {
     pub(super) place: String,
     /// Whether the packets leave this host.
     pub(super) leaves_host: bool,
-    /// Urgent calls, alone.
+    /// Urgent calls without other load.
     pub(super) alone: Percentiles,
-    /// Urgent calls beside bulk and busy processors, unless `--idle` was said.
+    /// Urgent calls with bulk traffic and busy processors; absent with `--idle`.
     pub(super) loaded: Option<Percentiles>,
 }
 

@@ -1,4 +1,4 @@
-//! Time that the kernel needs to switch from one thread to another.
+//! Time of a context switch between two threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use oxorb_terminal::statistics::{Latencies, Percentiles};
 /// Priority of both threads: above ordinary ones, and below lanes.
 const PRIORITY: i32 = 5;
 
-/// Longest sleep: a wake-up that is lost ends nothing.
+/// Longest sleep, so that a lost wake-up cannot block.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// Makes two threads of one processor wake each other in turn. Each time is half of a round: a wake-up, a system call that
-/// sleeps, and the switch between them.
+/// Makes two threads on one processor wake each other in turn. Each sample is half a round: a wake-up, a system call
+/// that sleeps, and the switch.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
     let cpu = thread::allowed_cpus().ok().and_then(|all| all.last().copied());
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
@@ -24,7 +24,7 @@ pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
         if let Some(cpu) = cpu {
             let _ = thread::pin_current_thread(cpu);
         }
-        // Where it is refused others take their share of the processor, and the greatest times tell of them.
+        // Without the privilege, other threads take processor time, and the largest samples show it.
         let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
     };
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Lateness of threads that sleep until a moment.
+//! Lateness of threads that sleep until a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,15 @@ use crate::doctor::hold::Ends;
 use oxorb_terminal::output::{Failed, because};
 use oxorb_terminal::statistics::Latencies;
 
-/// Time between two wake-ups of the least urgent thread, in nanoseconds; each further one has a little more, so
-/// that they do
-/// not all wake up together.
+/// Time between two wake-ups of the least urgent thread, in nanoseconds; that of each further thread is slightly
+/// longer, so that they do not all wake up together.
 const PERIOD: u64 = 1_000_000;
 const APART: u64 = 37_000;
 
-/// Octets of stack that are there before a thread is measured.
+/// Octets of stack touched before a thread is measured.
 const STACK: usize = 64 << 10;
 
-/// Measures a thread of each priority, all at the same time.
+/// Measures a thread of each priority at the same time.
 pub(super) fn measure(
     priorities: &[i32],
     time: Duration,
@@ -54,19 +53,19 @@ fn one(priority: i32, period: u64, time: Duration, ends: &Ends) -> Wakeups {
         sleep_until(next);
         let woken = now();
         late.record(Duration::from_nanos(woken.saturating_sub(next)));
-        // One that overslept does not make up for what it missed.
+        // A late thread skips the wake-ups that it missed.
         next = next.max(woken.saturating_sub(period)) + period;
     }
     Wakeups::new(priority, granted, &late)
 }
 
-/// Sleeps by the monotonic clock: setting the time of day changes nothing.
+/// Sleeps by the monotonic clock, which setting the time of day does not affect.
 fn sleep_until(moment: u64) {
     let until = Timespec {
         tv_sec: (moment / 1_000_000_000).cast_signed(),
         tv_nsec: (moment % 1_000_000_000) as i64,
     };
-    // A signal ends it early; the next look at the clock says so.
+    // A signal ends the sleep early; the loop then sleeps again.
     while now() < moment {
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
     }

@@ -1,4 +1,4 @@
-//! `oxorb event gateway`: events of one channel in another.
+//! `oxorb event gateway`: passes events of one channel to another.
 
 mod udp;
 
@@ -30,39 +30,40 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
 pub(crate) struct Args {
     #[command(subcommand)]
     kind: Option<Kind>,
-    /// Channel that events come from: IOR:, corbaloc:, corbaname: or file:
+    /// Source channel: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "URL", required = true)]
     from: Option<String>,
-    /// Channel that events go to
+    /// Destination channel
     #[arg(long, value_name = "URL", required = true)]
     to: Option<String>,
-    /// Pass events on whatever their ttl is, and leave it
+    /// Pass events on whatever their ttl, and leave it unchanged
     #[arg(long)]
     ignore_ttl: bool,
-    /// Seconds between two looks whether both channels are there
+    /// Seconds between two checks that both channels exist
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     period: u64,
-    /// Port to listen on. 0: the system chooses
+    /// Port to listen on; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Output format; JSON is one line for each change of the connection (connected, idle, lost, waiting), and one at the end
+    /// Output format; JSON writes one line for each change of the connection (connected, idle, lost, waiting), and one
+    /// at the end
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Kinds of gateways beside the one that copies between channels.
+/// Kinds of gateways other than the one between channels.
 #[derive(clap::Subcommand)]
 enum Kind {
     /// Send events as datagrams to hosts or multicast groups, or receive them, as TAO's UDP gateways do
     Udp(udp::Args),
 }
 
-/// Time between two looks at the counters.
+/// Time between two reads of the counters.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Passes events on until the process is ended.
+/// Passes events on until the process ends.
 pub(super) fn run(args: &Args) -> Done {
     if let Some(Kind::Udp(args)) = &args.kind {
         return udp::run(args);
@@ -104,7 +105,7 @@ pub(super) fn run(args: &Args) -> Done {
     summary(args.format, &passed)
 }
 
-/// Says what the gateway found at its channels that is another state than before.
+/// Reports changes of the gateway's state.
 fn told(args: &Args, before: GatewayState, now: GatewayState) -> Done {
     let was_there = matches!(before, GatewayState::Connected | GatewayState::Idle);
     let what = match now {

@@ -1,4 +1,4 @@
-//! `oxorb event gateway udp`: events of a channel as datagrams, and back.
+//! `oxorb event gateway udp`: passes events between a channel and datagrams.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::RecvTimeoutError;
@@ -38,63 +38,61 @@ pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "URL")]
     channel: String,
-    /// Events to send, as `type==17 && source!=3`; all of them unless given
+    /// Events to send, as `type==17 && source!=3`; default: all
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Send events to ADDRESS:PORT, or by type as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT'
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present_any = ["receive", "follow", "addresses"])]
     send: Option<String>,
-    /// Send each event where an address server says (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:,
-    /// corbaloc:, corbaname:
-    /// or file:. It is asked once in 10 seconds for each type and source
+    /// Send each event to the address that an address server returns (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:,
+    /// corbaloc:, corbaname: or file:. It is queried once in 10 seconds for each type and source
     #[arg(long, value_name = "URL", conflicts_with = "send")]
     addresses: Option<String>,
-    /// Send to addresses of IPv6 that the address server tells; unless given, to those of IPv4
+    /// Send to the IPv6 addresses of the address server; default: to the IPv4 addresses
     #[arg(long, requires = "addresses")]
     ipv6: bool,
-    /// Be an address server for other gateways, which tells them the addresses of --send: at corbaloc::HOST:PORT/NAME
+    /// Serve the addresses of --send to other gateways, as an address server at corbaloc::HOST:PORT/NAME
     #[arg(long, value_name = "NAME", requires = "send")]
     serve_addresses: Option<String>,
-    /// The numbers before @ in --send and --follow are sources
+    /// Treat the numbers before @ in --send and --follow as sources
     #[arg(long)]
     by_source: bool,
     /// Receive events at ADDRESS:PORT, which may be a multicast group
     #[arg(long, value_name = "ADDRESS:PORT")]
     receive: Option<SocketAddr>,
-    /// Receive in those multicast groups that events come in which consumers of the channel ask for, joined
-    /// and left as they
-    /// do: 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT', or the URL of an address server
+    /// Receive from the multicast groups of the events that consumers of the channel want, joined and left as consumers
+    /// connect and disconnect: 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT', or the URL of an address server
     #[arg(long, value_name = "GROUPS|URL", conflicts_with = "receive")]
     follow: Option<String>,
-    /// Interface for multicast groups: its name, or its IPv4 address. Unless given the system chooses
+    /// Interface for multicast groups: its name, or its IPv4 address; default: the system's choice
     #[arg(long, value_name = "INTERFACE")]
     interface: Option<Interface>,
-    /// Networks that a datagram to a multicast group may cross
+    /// Most networks that a datagram to a multicast group may cross
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     ttl: u32,
-    /// Most octets of a datagram with its header of 32
+    /// Most octets of a datagram, including its header of 32
     #[arg(long, value_name = "OCTETS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(40..=65_507))]
     mtu: u32,
-    /// Send, and demand, a CRC-32 in each datagram
+    /// Send, and require, a CRC-32 in each datagram
     #[arg(long)]
     crc: bool,
-    /// Seconds between two looks whether the channel is there
+    /// Seconds between two checks that the channel exists
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     period: u64,
-    /// Port on which the channel calls the gateway. 0: the system chooses
+    /// Port on which the channel calls the gateway; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Output format; JSON is one line for each change of the connection, and one at the end
+    /// Output format; JSON writes one line for each change of the connection, and one at the end
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Time that a call to the channel may take.
+/// Time limit of a call to the channel.
 const CALL: Duration = Duration::from_secs(5);
 
-/// Passes events on until the process is ended.
+/// Passes events on until the process ends.
 pub(crate) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let builder = builder.connect_timeout(CALL).round_trip_timeout(CALL);
@@ -108,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Done {
     let end = end_of_process()?;
     let period = Duration::from_secs(args.period);
     let mut totals = Totals::default();
-    // What is wrong at the beginning is no loss: it ends the command.
+    // A failure at the start is no loss of the channel: it ends the command.
     let mut ends = Some(plan.connect(&channel)?);
     told(args.format, "connected")?;
     if let Some(urls) = addresses {
@@ -192,7 +190,7 @@ impl Plan {
         Ok(Plan { filter, send, receive, follow })
     }
 
-    /// Serves the addresses if that is wanted. Returns the URLs.
+    /// Serves the addresses if requested. Returns the URLs.
     fn serve_addresses(&self, args: &Args, orb: &Orb) -> Result<Option<Vec<String>>, Failed> {
         let (Some(name), Some(send)) = (&args.serve_addresses, &self.send) else {
             return Ok(None);
@@ -208,7 +206,7 @@ impl Plan {
             let wanted = asks_for(&self.filter);
             ends.sender = Some(UdpSender::connect(channel, &wanted, options.clone())?);
         }
-        // A gateway in both directions does not hear itself.
+        // A gateway in both directions ignores its own datagrams.
         let ignore = match &ends.sender {
             Some(sender) => Some(sender.address()?),
             None => None,
@@ -228,7 +226,7 @@ impl Plan {
 
 impl Args {
     fn send_to(&self, destinations: Destinations, ipv6: bool) -> SenderOptions {
-        // A socket is of one family.
+        // A socket has one address family.
         let local = match ipv6 {
             true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
             false => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

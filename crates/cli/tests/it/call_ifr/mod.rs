@@ -25,7 +25,7 @@ module shop {
   };
 };";
 
-/// A folder, gone after the test.
+/// Folder removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -53,7 +53,7 @@ impl Folder {
         assert!(loaded.status.success(), "{loaded:?}");
     }
 
-    /// A repository of what was loaded, and its reference.
+    /// Serves a repository of the loaded IDL; returns its reference, too.
     fn serve_ifr(&self) -> (Process, String) {
         let mut command = self.command();
         command.args(["ifr", "serve", "--host", "127.0.0.1", "--port", "0"]);
@@ -63,7 +63,7 @@ impl Folder {
         (server, url)
     }
 
-    /// A stand-in for a Desk, and its reference.
+    /// Serves a stand-in for a Desk; returns its reference, too.
     fn serve_desk(&self, args: &[&str]) -> (Process, String) {
         let mut command = self.command();
         command.args(["serve", "--interface", "shop::Desk", "--defaults", "--name", "Desk"]);
@@ -105,7 +105,7 @@ fn an_oxorb_server_is_called_with_types_from_a_repository() {
     folder.load(Path::new("shop.idl"));
     let (_ifr, ifr) = folder.serve_ifr();
     let init_ref = init_ref(&ifr);
-    // Its types, too, come from there.
+    // The stand-in's types, too, come from the repository.
     let (_desk, desk) = folder.serve_desk(&["--ifr", &ifr, "-ORBInitRef", &init_ref]);
     let ways: [&[&str]; 3] = [
         &["--ifr", &ifr],
@@ -130,7 +130,7 @@ fn an_oxorb_server_is_called_with_types_from_a_repository() {
     assert_eq!(named, json!(""));
 }
 
-/// Neither the operation nor the type of its result names what comes: only its repository id says what it is.
+/// Neither the operation nor its result type names the derived type: only the repository id in the reply does.
 #[test]
 fn derived_values_are_looked_up_when_they_come() {
     let folder = Folder::new("derived");

@@ -1,4 +1,4 @@
-//! `oxorb sched` run as people and programs do.
+//! Helpers that run `oxorb sched`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(crate) fn text(octets: &[u8]) -> String {
     String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
 }
 
-/// What it prints when it succeeds and has nothing to complain of.
+/// Runs a command that must succeed without warnings; returns its output.
 pub(crate) fn good(args: &[&str]) -> String {
     let output = sched(args);
     assert_eq!(text(&output.stderr), "", "{args:?}");
@@ -26,7 +26,7 @@ pub(crate) fn good(args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// A folder of one test alone, removed at the end.
+/// Folder of a single test, removed at the end.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Writes a file there; gives its path.
+    /// Writes a file in the folder; returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         fs::write(&path, text).expect("the folder can be written to");

@@ -1,6 +1,6 @@
-//! `oxorb event serve` under load, with suppliers, consumers and channels that are killed, stopped, flooded and cut off: numbers
-//! are checked from end to end (issue 16, item 8). Here and not in `tests/faults`, because cargo builds a command for the
-//! tests of its own package alone.
+//! `oxorb event serve` under load, with suppliers, consumers and channels that are killed, stopped, flooded and cut
+//! off: numbers are checked from end to end (issue 16, item 8). Here and not in `tests/faults`, because cargo builds a
+//! command only for the tests of its own package.
 
 #[path = "../../../../../tests/faults/tests/it/common/world.rs"]
 #[allow(dead_code, reason = "these tests use their part")]
@@ -14,7 +14,7 @@ use oxorb_testkit::{at_once, watchdog};
 use serde_json::Value;
 use world::World;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
 fn oxorb(args: &[&str]) -> Command {
@@ -33,7 +33,7 @@ fn signal(process: &Process, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// A server of one channel.
+/// Server of one channel.
 struct Server {
     process: Process,
     url: String,
@@ -44,7 +44,7 @@ impl Server {
         Server::spawn(|| oxorb(&[&["serve", "--format", "json"], args].concat()))
     }
 
-    /// A port that was free before a restart may be another test's for a moment.
+    /// A port that was free before a restart may be in use by another test for a moment.
     fn spawn(command: impl Fn() -> Command) -> Server {
         let end = Instant::now() + LONG;
         loop {
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// Starts a consumer that tells gaps, and waits until it is connected.
+    /// Starts a consumer that reports gaps, and waits until it is connected.
     fn consumer(&self, args: &[&str]) -> Consumer {
         let at = ["--at", &self.url, "--format", "json", "--gaps"];
         let mut process = Process::spawn(oxorb(&[&["sub"], args, &at[..]].concat()));
@@ -68,7 +68,7 @@ impl Server {
         Consumer(process)
     }
 
-    /// Starts a supplier of numbers.
+    /// Starts a supplier of numbered events.
     fn supplier(&self, source: &str, args: &[&str]) -> Process {
         let numbers = ["pub", "--type", "17", "--number", "--source", source];
         // The last call waits until all events before it were served, however busy the machine is.
@@ -76,7 +76,7 @@ impl Server {
         Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
     }
 
-    /// Pushes numbers from 0 to `count`, and waits until the channel has taken them.
+    /// Pushes numbers from 0 to `count`, and waits until the channel has accepted them.
     fn push(&self, source: &str, count: u64, args: &[&str]) {
         let count = count.to_string();
         let mut supplier = self.supplier(source, &[&["--count", &count], args].concat());
@@ -92,15 +92,15 @@ impl Server {
     }
 }
 
-/// A consumer in a process of its own, and what it printed.
+/// Consumer in its own process, and its output.
 struct Consumer(Process);
 
-/// What a consumer got of one source.
+/// Events that a consumer received from one source.
 #[derive(Debug, Default, PartialEq)]
 struct Got {
     /// Numbers of each run of the supplier, in order.
     runs: Vec<Vec<u64>>,
-    /// Events that gaps tell of.
+    /// Events missing according to the reported gaps.
     lost: u64,
 }
 
@@ -115,7 +115,7 @@ impl Consumer {
         self.got_where(|event| event["source"] == source, source)
     }
 
-    /// The events of a source that the condition holds of, and the gaps of the source.
+    /// Returns the events of a source that satisfy the condition, and the gaps of the source.
     fn got_where(&mut self, counts: impl Fn(&Value) -> bool, source: i64) -> Got {
         let mut got = Got::default();
         for line in self.0.output() {
@@ -137,14 +137,14 @@ impl Consumer {
     }
 }
 
-/// Each run of the supplier has as many events as told, from number 0 on.
+/// Asserts that each run of the supplier has its number of events, from number 0 on.
 #[track_caller]
 fn assert_whole(got: &Got, runs: &[u64]) {
     let expected: Vec<Vec<u64>> = runs.iter().map(|&events| (0..events).collect()).collect();
     assert!(got.lost == 0 && got.runs == expected, "{got:?}");
 }
 
-/// The only run of a consumer that lost some: those that came and those that gaps tell of are all, up to the last one.
+/// Asserts that received and reported missing events of a single run add up, up to the last one.
 #[track_caller]
 fn assert_accounted_for(got: &Got) {
     assert_eq!(got.runs.len(), 1, "out of order: {got:?}");
@@ -192,7 +192,7 @@ fn a_supplier_that_is_killed_harms_no_other() {
     steady.wait_success(LONG);
     consumer.wait_for("1", 599);
     assert_whole(&consumer.got(1), &[600]);
-    // Its successor begins anew, with events of another type: the last of the victim's may be read among them.
+    // Its successor starts from 0, with events of another type: the victim's last event may be read among them.
     let numbers = ["pub", "--type", "18", "--number", "--source", "2", "--count", "50", "--at"];
     Process::spawn(oxorb(&[&numbers[..], &[server.url.as_str()]].concat())).wait_success(LONG);
     consumer.wait_for("2", 49);
@@ -223,18 +223,18 @@ fn a_consumer_that_is_killed_is_let_go_and_another_misses_nothing() {
     assert_eq!(drops(&server.consumers()[0]), 0);
 }
 
-/// It loses what its queue does not hold, is told how much, and nobody else loses anything.
+/// The consumer loses what its queue cannot hold, and is told the number; other consumers lose nothing.
 #[test]
 fn a_consumer_that_stops_reading_loses_what_is_counted() {
     let _guard = watchdog(2 * LONG);
-    // Nobody is let go, however slow.
+    // No consumer is disconnected, however slow.
     let server = Server::start(&["--ping", "0", "--queue", "32", "--call-timeout", "60000"]);
     let mut stopped = server.consumer(&["--queue", "100000"]);
     let mut steady = server.consumer(&["--queue", "100000"]);
     server.push("1", 10, &["--rate", "200"]);
     stopped.wait_for("1", 9);
     signal(&stopped.0, "-STOP");
-    // More than sockets hold beside the queue.
+    // More than the sockets hold in addition to the queue.
     server.push("2", 60_000, &["--rate", "20000"]);
     signal(&stopped.0, "-CONT");
     let end = Instant::now() + LONG;
@@ -249,7 +249,7 @@ fn a_consumer_that_stops_reading_loses_what_is_counted() {
         assert_eq!(of("matched", at), 60_010);
     }
     assert!(drops(&consumers[0]) > 0, "{}", consumers[0]);
-    // The last event of a source that drops the oldest comes.
+    // With drop-oldest, the last event of a source arrives.
     stopped.wait_for("2", 59_999);
     steady.wait_for("2", 59_999);
     let got = stopped.got(2);
@@ -260,11 +260,11 @@ fn a_consumer_that_stops_reading_loses_what_is_counted() {
     assert_eq!(got.runs[0][0] + got.lost, drops(&consumers[1]));
 }
 
-/// A hundred times the rate of another supplier, which does not notice.
+/// A supplier at a hundred times the rate of another does not affect it.
 #[test]
 fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
     let _guard = watchdog(2 * LONG);
-    // Room for all of the paced supplier's events: a machine that stops for a second costs none.
+    // Capacity for all events of the paced supplier: a machine that stops for a second costs none.
     let server = Server::start(&["--queue", "1024"]);
     let mut steady = server.consumer(&["source==1"]);
     let mut all = server.consumer(&["--queue", "1000000"]);
@@ -286,13 +286,13 @@ fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
         assert_accounted_for(&got);
         got.runs[0][0] + got.lost
     });
-    // A gap at the very end of source 1 shows in nothing that came after it.
+    // A gap at the very end of source 1 is not followed by an event that would reveal it.
     let last = *all.got(1).runs[0].last().unwrap();
     assert_eq!(lost[0] + lost[1] + (199 - last), dropped);
     assert_eq!(drops(&server.consumers()[0]), 0);
 }
 
-/// A channel that stops and goes on at any moment of an attempt to connect again: there is one connection in the end.
+/// A channel is stopped and continued at any moment of a reconnection: a single connection results.
 #[test]
 fn who_connects_again_is_connected_once() {
     let _guard = watchdog(3 * LONG);
@@ -317,7 +317,7 @@ fn who_connects_again_is_connected_once() {
     });
 }
 
-/// Events that come faster than they are written do not keep a consumer from ending in order.
+/// Events that arrive faster than they are written do not keep a consumer from ending gracefully.
 #[test]
 fn an_overloaded_consumer_ends_when_it_is_asked() {
     let _guard = watchdog(2 * LONG);
@@ -331,7 +331,7 @@ fn an_overloaded_consumer_ends_when_it_is_asked() {
     floods.iter_mut().for_each(Process::kill);
 }
 
-/// Channels whose consumers do not answer end side by side, and the server after a while without them.
+/// Consumers that do not answer are disconnected in parallel, and the server ends without them after a time limit.
 #[test]
 fn a_server_ends_however_many_consumers_do_not_answer() {
     let _guard = watchdog(3 * LONG);
@@ -351,7 +351,7 @@ fn a_server_ends_however_many_consumers_do_not_answer() {
     drop(stopped);
 }
 
-/// A network that loses everything for a while: what came before and after is in order, and the gap is told.
+/// A network that drops everything for a while: events before and after are in order, and the gap is reported.
 #[test]
 fn a_partition_leaves_a_gap_that_is_told() {
     let _guard = watchdog(3 * LONG);
@@ -381,7 +381,7 @@ fn a_partition_leaves_a_gap_that_is_told() {
     world.release("router", here);
     consumer.0.wait_for_line("\"reconnected\"", LONG);
     let seen = *consumer.got(1).runs[0].last().unwrap();
-    // Whether some were lost depends on how long it took; each that was is told.
+    // Events are lost if the partition lasts long enough; each lost one is reported.
     while json(&consumer.0.wait_for_line("\"value\":", LONG))["value"].as_u64() < Some(seen + 200) {
     }
     supplier.kill();

@@ -1,4 +1,4 @@
-//! `sendc_` stubs, which hand the answer to a reply handler (AMI, callback model).
+//! `sendc_` stubs, which pass the answer to a reply handler (AMI, callback model).
 
 use oxorb_idl::model::{DefId, DefKind, Direction};
 use proc_macro2::TokenStream;
@@ -14,7 +14,7 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
-    /// Sends, and hands the answer to a handler; `None` where that was not asked for.
+    /// Prints the method that sends a request and passes the answer to a handler; `None` if not requested.
     pub(super) fn stub_sendc(
         &self,
         scope: &Scope<'_>,
@@ -102,7 +102,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Error enums go into exception holders and come out of them.
+    /// Prints the conversions of error enums to and from exception holders.
     pub(super) fn held_errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
         let errors = shared(methods).into_iter().filter(|(_, _, first)| first.is_none());
         errors
@@ -114,7 +114,7 @@ impl<'m> Rust<'m> {
             .collect()
     }
 
-    /// Prints the way of system exceptions into the holder and out of it, once in a file.
+    /// Prints the conversions of system exceptions to and from the holder, once in a file.
     pub(in crate::rust) fn held_system_exceptions(&self, scope: &Scope<'_>) -> TokenStream {
         self.held(scope, &scope.system_exception).unwrap_or_default()
     }
@@ -141,7 +141,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// `Messaging::ExceptionHolder`.
+    /// Returns the path of `Messaging::ExceptionHolder`.
     fn holder(&self, scope: &Scope<'_>) -> Option<TokenStream> {
         let holder: DefId = self.exception_holder?;
         Some(self.named(scope, holder))

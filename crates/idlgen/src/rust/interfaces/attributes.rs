@@ -1,4 +1,4 @@
-//! Attributes that components and homes tell their container of, so that deployers set them by name.
+//! Attributes that components and homes register with their container, so that deployers can set them by name.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::super::Rust;
 use super::super::scope::Scope;
 
 impl<'m> Rust<'m> {
-    /// Returns the statements that declare the attributes of these interfaces and all that they inherit from at `to`.
+    /// Returns the statements that register the attributes of these interfaces and all their bases at `to`.
     pub(super) fn declared_attributes(
         &self,
         scope: &Scope<'_>,

@@ -1,8 +1,8 @@
 //! Behaviour of values: traits for the operations and factories of valuetypes, and calls through handles.
 //!
-//! Each valuetype with operations has a trait that the application implements for the state. A handle has all traits of its
-//! type, and those of the interfaces that it supports: it calls whatever the real type of the value implements, or what that
-//! inherits from its base.
+//! Each valuetype with operations has a trait that the application implements for the state. A handle implements all
+//! traits of its type and of the supported interfaces: it calls the implementation of the value's actual type, or the
+//! one inherited from its base.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,7 +19,7 @@ use super::signature::parameter_names;
 use crate::plan::{Call, factory_calls, value_calls};
 
 impl<'m> Rust<'m> {
-    /// The traits of a valuetype, and those that a handle to its values has.
+    /// Prints the traits of a valuetype, and those that a handle to its values implements.
     pub(in crate::rust) fn value_traits(
         &self,
         scope: &Scope<'_>,
@@ -41,7 +41,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints what the module of a valuetype holds for its traits.
+    /// Prints the contents of a valuetype's module for its traits.
     pub(in crate::rust) fn value_inner(
         &self,
         def: &'m Def,
@@ -59,7 +59,7 @@ impl<'m> Rust<'m> {
         Ok(inside)
     }
 
-    /// A value of an abstract interface has its operations.
+    /// Prints the operations of an abstract interface for its values.
     pub(super) fn calls_through_abstract(
         &self,
         scope: &Scope<'_>,
@@ -70,7 +70,7 @@ impl<'m> Rust<'m> {
         owners.map(|owner| self.calls_through(scope, &name, owner)).collect()
     }
 
-    /// `ValueState::behaviour`: the traits that a state may implement, then what its base does.
+    /// Prints `ValueState::behaviour`: looks up the traits that a state may implement, then those of its base.
     pub(in crate::rust) fn find_behaviour(
         &self,
         scope: &Scope<'_>,
@@ -97,7 +97,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// A type that knows at compile time whether another implements a trait.
+    /// Prints a type that detects at compile time whether another type implements a trait.
     pub(super) fn implementers(
         &self,
         inner: &Scope<'_>,
@@ -129,7 +129,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The interfaces that valuetypes of this file support, with their bases.
+    /// Returns the interfaces that valuetypes of this file support, with their bases.
     pub(in crate::rust) fn all_supported(&self) -> HashSet<DefId> {
         let all = self.children.values().flatten();
         let supported = all.filter_map(|id| match &self.model.def(*id).kind {
@@ -139,7 +139,7 @@ impl<'m> Rust<'m> {
         supported.flatten().collect()
     }
 
-    /// Returns the types that declare what a value of a type does: valuetypes with operations and interfaces, bases included.
+    /// Returns the types that declare behaviour of a value: valuetypes with operations and interfaces, including bases.
     fn behaviours(&self, id: DefId) -> BTreeSet<DefId> {
         let bases = self.value_bases(id).into_iter().chain([id]);
         let mut found = BTreeSet::new();
@@ -208,7 +208,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// A handle implements a trait by way of the value it leads to.
+    /// Prints a trait implementation of a handle that calls the value it refers to.
     fn calls_through(
         &self,
         scope: &Scope<'_>,
@@ -244,11 +244,11 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// The parameters of a method as it passes them on.
+    /// Returns the parameters of a method in the form to pass on.
     fn lent_arguments(&self, method: &Method<'_, '_>, names: &[String]) -> Vec<TokenStream> {
         use oxorb_idl::model::Direction;
         let directions = method.call.args.iter().map(|arg| arg.direction);
-        // The context comes last and goes in.
+        // The context is last, and is an `in` parameter.
         let directions = directions.chain([Direction::In]);
         let passed = names.iter().zip(directions);
         let passed = passed.filter(|(_, direction)| *direction != Direction::Out);
@@ -260,7 +260,7 @@ impl<'m> Rust<'m> {
             .collect()
     }
 
-    /// The trait that says what a valuetype or interface does.
+    /// Returns the trait for the behaviour of a valuetype or interface.
     fn behaviour_trait(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         let (def, item) = (self.model.def(id), self.names.item(id));
         match &def.kind {
@@ -279,7 +279,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The methods of the trait of an interface or valuetype; those of values may change them.
+    /// Returns the methods of the trait of an interface or valuetype; those of valuetypes may change the value.
     fn methods_of<'r>(&'r self, id: DefId, own: &'r [Call<'m>]) -> Vec<Method<'r, 'm>> {
         let mut methods = self.own_methods(id, own);
         if let DefKind::ValueType(_) = self.model.def(id).kind {

@@ -1,4 +1,4 @@
-//! The methods of a reference: stubs, waiting and not.
+//! Methods of a reference: stubs, blocking and asynchronous.
 
 use oxorb_idl::model::{Def, DefKind, Direction, Interface};
 use proc_macro2::TokenStream;
@@ -14,7 +14,7 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
-    /// `impl AccountRef`: own calls and all inherited ones, but those of a base that it dereferences to.
+    /// Prints `impl AccountRef`: own calls and inherited ones, except those of the base that it dereferences to.
     pub(super) fn client_methods(
         &self,
         scope: &Scope<'_>,
@@ -61,7 +61,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Calls and waits; for oneway operations, sends.
+    /// Prints the method that calls and waits; for oneway operations, sends.
     fn stub(
         &self,
         scope: &Scope<'_>,
@@ -107,7 +107,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Sends and returns a future; `inout` parameters come back in its output.
+    /// Prints the method that sends and returns a future; `inout` parameters are part of its output.
     fn stub_async(
         &self,
         scope: &Scope<'_>,
@@ -159,7 +159,7 @@ impl<'m> Rust<'m> {
         quote!(#module::#descriptor)
     }
 
-    /// The closure that writes the arguments.
+    /// Returns the closure that writes the arguments.
     fn arguments(
         &self,
         scope: &Scope<'_>,
@@ -186,7 +186,7 @@ impl<'m> Rust<'m> {
         writer(vars, steps)
     }
 
-    /// The closure that reads the reply: return value, then `out` and `inout` as declared.
+    /// Returns the closure that reads the reply: return value, then `out` and `inout` as declared.
     pub(super) fn reply(
         &self,
         scope: &Scope<'_>,
@@ -199,7 +199,7 @@ impl<'m> Rust<'m> {
         reader(vars, all.map(|(ty, plan)| self.decode(scope, vars, ty, plan)).collect())
     }
 
-    /// Moves new values into `inout` parameters and gives back the rest.
+    /// Returns the code that moves new values into `inout` parameters and returns the rest.
     pub(super) fn update(&self, method: &Method<'_, '_>) -> TokenStream {
         let call = method.call;
         if !call.args.iter().any(|arg| arg.direction == Direction::InOut) {

@@ -1,4 +1,4 @@
-//! Calls within the process: the stub calls the servant, where types allow it.
+//! Direct calls of the servant within the process, where the types allow them.
 
 use oxorb_idl::model::Direction;
 use proc_macro2::TokenStream;
@@ -14,8 +14,8 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::{Passing, Plan, passing};
 
 impl<'m> Rust<'m> {
-    /// Calls the servant itself where it is in this process and nothing needs a message. Nothing where a type is shared
-    /// where it should be copied: the direct call would mean something else.
+    /// Returns the code that calls the servant directly if it is in this process and no message is needed. Returns
+    /// nothing if a type is shared where a message makes copies: a direct call would have another meaning.
     pub(super) fn direct(
         &self,
         scope: &Scope<'_>,
@@ -44,7 +44,7 @@ impl<'m> Rust<'m> {
                 Direction::In if arg.plan == Plan::InPlace => quote!(#param.borrowed()),
                 Direction::In => quote!(#param),
                 Direction::InOut => {
-                    // The caller's own stays as it is if the servant raises an exception.
+                    // The caller's value stays unchanged if the servant raises an exception.
                     let new = new_value(name, &names);
                     copies.push(match arg.plan.is_scalar(self.model) {
                         true => quote!(let mut #new = *#param;),
@@ -97,7 +97,7 @@ impl<'m> Rust<'m> {
             && call.raises.iter().all(|id| passes(&Plan::Named(*id)))
     }
 
-    /// The conditions under which the arguments pass.
+    /// Returns the conditions under which the arguments pass.
     fn arguments_pass(
         &self,
         scope: &Scope<'_>,
@@ -113,14 +113,14 @@ impl<'m> Rust<'m> {
                 Direction::In => Place::Param(quote!(#name)),
                 Direction::InOut => Place::BehindMut(quote!(#name)),
             };
-            // What is passed by reference needs no further one.
+            // Values passed by reference need no further reference.
             self.passes(scope, &arg.plan, &place, &orb)
         });
         conditions.flatten().collect()
     }
 
-    /// Turns what the servant returns into what a reply carries: return value, then `out` and `inout` as declared, all
-    /// owned. `None`: it is that already.
+    /// Returns the code that converts the servant's result to that of a reply: return value, then `out` and `inout` as
+    /// declared, all owned. `None`: no conversion is needed.
     fn rearranged(
         &self,
         scope: &Scope<'_>,
@@ -156,7 +156,8 @@ impl<'m> Rust<'m> {
         (got.to_string() != wanted.to_string()).then(|| quote!(|#got| #wanted))
     }
 
-    /// The condition under which the results pass, and how they are copied where they do not; `None`: they always do.
+    /// Returns the condition under which the results pass, and the code to copy them otherwise; `None`: they always
+    /// pass.
     fn result_check(
         &self,
         scope: &Scope<'_>,
@@ -199,7 +200,7 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// The copy of an `inout` parameter that the servant may change.
+/// Returns the copy of an `inout` parameter that the servant may change.
 fn new_value(name: &str, names: &[String]) -> TokenStream {
     let wish = format!("new_{}", name.trim_start_matches("r#"));
     fresh(&wish, names.iter().map(String::as_str))

@@ -13,10 +13,10 @@ use super::super::{Rust, docs, names};
 use super::Method;
 use crate::plan::{Passing, Plan, passing};
 
-/// A call with exceptions, the name of its error, and the first call of the scope that raises the same ones.
+/// Call with exceptions, the name of its error, and the first call of the scope that raises the same exceptions.
 type Shared<'a, 'r, 'm> = (&'a Method<'r, 'm>, &'r str, Option<(&'a Method<'r, 'm>, &'r str)>);
 
-/// Returns the calls that raise something.
+/// Returns the calls that raise exceptions.
 pub(super) fn shared<'a, 'r, 'm>(methods: &'a [Method<'r, 'm>]) -> Vec<Shared<'a, 'r, 'm>> {
     let mut first = HashMap::new();
     let raising = methods.iter().filter_map(|method| Some((method, method.error?)));
@@ -63,7 +63,7 @@ impl<'m> Rust<'m> {
         let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));
         let variant_docs =
             raises.iter().map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
-        // In a local interface they need not.
+        // In a local interface, exceptions may contain local types.
         let travel = raises.iter().all(|id| self.travels(*id));
         let equality = travel.then(|| quote!(, PartialEq));
         let checked = raises

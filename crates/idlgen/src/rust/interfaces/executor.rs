@@ -13,23 +13,23 @@ use super::super::{Rust, Unmapped, docs, names};
 use super::signature::forwarded;
 use crate::executors::{ComponentExecutor, PlainKind, PlainPort};
 
-/// Methods of each executor, in the order of its life.
+/// Methods of each executor, in the order of its life cycle.
 const LIFE: [&str; 5] =
     ["set_session_context", "configuration_complete", "activate", "passivate", "remove"];
 
-/// A port with its Rust names and types.
+/// Port with its Rust names and types.
 struct Named<'p> {
     port: &'p PlainPort,
-    /// Field and accessor.
+    /// Name of field and accessor.
     field: Ident,
-    /// The executor's method, for facets and sinks.
+    /// Method of the executor, for facets and sinks.
     method: Ident,
-    /// The reference type or event type, seen from inside the component's module.
+    /// Reference type or event type, seen from inside the component's module.
     ty: TokenStream,
 }
 
 impl<'m> Rust<'m> {
-    /// Returns the executor's trait, and what stands in the component's module.
+    /// Returns the executor's trait, and the contents of the component's module.
     pub(super) fn component_executor(
         &self,
         scope: &Scope<'_>,
@@ -145,7 +145,7 @@ impl<'m> Rust<'m> {
         Ok((executor_trait, inside))
     }
 
-    /// The ports, and what executors see of them in each phase.
+    /// Prints the ports, and the executor's view of them in each phase.
     fn phases(&self, inner: &Scope<'_>, def: &Def, ports: &[Named<'_>]) -> TokenStream {
         let r = &inner.runtime;
         let c = quote!(#r::components);
@@ -253,7 +253,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The servant around an executor.
+    /// Prints the servant around an executor.
     fn component_adapter(
         &self,
         inner: &Scope<'_>,
@@ -396,7 +396,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Returns the bodies of the operations that ports have, by the names of the operations.
+    /// Returns the bodies of the ports' operations, by operation name.
     #[allow(clippy::type_complexity, reason = "a table of closures")]
     fn wired<'p>(
         &'p self,
@@ -457,7 +457,7 @@ impl<'m> Rust<'m> {
         wired
     }
 
-    /// Prints what a consumer interface adds to its event type.
+    /// Prints the additions of a consumer interface to its event type.
     pub(super) fn event_consumer(
         &self,
         inner: &Scope<'_>,
@@ -552,7 +552,7 @@ impl<'m> Rust<'m> {
         named.collect()
     }
 
-    /// Names of the life cycle's methods: attributes, facets and sinks keep theirs.
+    /// Returns the names of the life-cycle methods; attributes, facets and sinks keep theirs.
     fn life_methods(&self, component: &ComponentExecutor, taken: &[String]) -> Vec<Ident> {
         let ports = component.ports.iter().map(|port| match &port.kind {
             PlainKind::Sink(_) => format!("push_{}", snake(&port.name).trim_start_matches("r#")),
@@ -563,14 +563,14 @@ impl<'m> Rust<'m> {
         all[before.len()..].iter().map(|name| ident(name)).collect()
     }
 
-    /// The definition of this name.
+    /// Returns the definition of this name.
     pub(super) fn def_named(&self, scoped_name: &str) -> Option<&'m Def> {
         let mut defs = self.model.defs();
         let is_forward = |def: &&Def| !matches!(def.kind, DefKind::ForwardInterface(_));
         defs.find(|def| def.scoped_name == scoped_name && is_forward(def))
     }
 
-    /// The interfaces of these names.
+    /// Returns the interfaces of these names.
     pub(super) fn defs_named(&self, names: &[String]) -> Vec<(&'m Def, &'m Interface)> {
         let defs = names.iter().filter_map(|name| self.def_named(name));
         let interfaces = defs.filter_map(|def| match &def.kind {
@@ -580,7 +580,7 @@ impl<'m> Rust<'m> {
         interfaces.collect()
     }
 
-    /// Interfaces and all that they inherit from, each once.
+    /// Returns interfaces and all their bases, each once.
     pub(super) fn with_bases(
         &self,
         of: &[(&'m Def, &'m Interface)],

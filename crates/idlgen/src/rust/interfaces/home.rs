@@ -11,7 +11,7 @@ use super::signature::forwarded;
 use crate::executors::HomeExecutor;
 
 impl<'m> Rust<'m> {
-    /// Returns the executor's trait, and what stands in the home's module.
+    /// Returns the executor's trait, and the contents of the home's module.
     pub(super) fn home_executor(
         &self,
         scope: &Scope<'_>,
@@ -31,7 +31,7 @@ impl<'m> Rust<'m> {
         };
         let managed = &self.names.item(component.id).executor;
         if managed.is_empty() {
-            // The component stands in another file, compiled for clients.
+            // The component is in another file, compiled for clients.
             return Ok(Default::default());
         }
         let managed = self.path(scope, component.parent, managed);
@@ -58,7 +58,7 @@ impl<'m> Rust<'m> {
                         && names.iter().any(|name| *name == method.call.wire_name)
                 };
                 let error = self.error(inner, &method);
-                // What the executor returns, and how a reference comes of it.
+                // Result of the executor, and its conversion to a reference.
                 let (returns, found) = match &key {
                     None if is_one_of(&home.factories) => (
                         quote!(Self::Component),
@@ -172,7 +172,7 @@ impl<'m> Rust<'m> {
         Ok((executor_trait, inside))
     }
 
-    /// `create` of a home without keys: what the executor declares, and the servant's method.
+    /// Returns `create` of a home without keys: the executor's declaration and the servant's method.
     fn keyless(
         &self,
         scope: &Scope<'_>,
@@ -201,7 +201,7 @@ impl<'m> Rust<'m> {
         Ok((declared, implemented))
     }
 
-    /// `KeylessCCMHome::create_component` by way of the typed one.
+    /// Returns `KeylessCCMHome::create_component`, which calls the typed method.
     fn untyped_create(
         &self,
         inner: &Scope<'_>,
@@ -236,8 +236,8 @@ impl<'m> Rust<'m> {
             .collect())
     }
 
-    /// The operations of a home with keys: what the executor declares, which is `create`, and the servant's methods. The
-    /// run time knows which component has which key.
+    /// Returns the operations of a home with keys: the executor's declarations, with `create`, and the servant's
+    /// methods. The run time maps keys to components.
     fn keyed(
         &self,
         scope: &Scope<'_>,

@@ -1,4 +1,4 @@
-//! Servants that answer later (AMH): a trait whose methods get the answer along, and what gives it to them.
+//! Servants that reply later (AMH): a trait whose methods receive the answer object, and the code that creates it.
 
 use oxorb_idl::model::{Def, Direction, Interface};
 use proc_macro2::TokenStream;
@@ -11,31 +11,31 @@ use super::super::{Rust, docs};
 use super::Method;
 use super::signature::parameter_names;
 
-/// Time at which the servants of a skeleton answer.
+/// Time at which the servants of a skeleton reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// Servants answer before the method returns.
+    /// Servants reply before the method returns.
     Now,
-    /// Servants answer when they like.
+    /// Servants reply at any time.
     Later,
-    /// Servants answer before the method returns, in the one thread that they belong to.
+    /// Servants reply before the method returns, in the one thread that they belong to.
     Confined,
 }
 
 impl Answers {
-    /// Whether the method returns the answer.
+    /// Reports whether the method returns the answer.
     pub(super) fn at_once(self) -> bool {
         self != Answers::Later
     }
 }
 
 impl<'m> Rust<'m> {
-    /// Whether an interface has servants that answer later.
+    /// Reports whether an interface has servants that reply later.
     pub(super) fn answers_later(&self, def: &Def) -> bool {
         self.amh.contains(&def.id)
     }
 
-    /// The trait, and what makes `poa.activate(Amh(servant))` find the skeleton.
+    /// Prints the trait, and the implementation by which `poa.activate(Amh(servant))` finds the skeleton.
     pub(super) fn later_trait(
         &self,
         scope: &Scope<'_>,
@@ -97,7 +97,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints a type for each call that is answered.
+    /// Prints an answer type for each call with a reply.
     pub(super) fn answers(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
         let answered = methods.iter().filter_map(|method| Some((method, method.answer?)));
         answered.map(|(method, name)| self.answer(inner, method, name)).collect()

@@ -26,10 +26,10 @@ use super::{Rust, Unmapped, docs, is_remote};
 use crate::plan::{Call, calls};
 use crate::sizes::room;
 
-/// The repository id every object answers to.
+/// Repository id that every object supports.
 const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 
-/// Call with the names it got.
+/// Call with its Rust names.
 struct Method<'r, 'm> {
     /// Definition that declares the call.
     owner: DefId,
@@ -38,18 +38,18 @@ struct Method<'r, 'm> {
     name: &'r str,
     /// Name of the descriptor.
     descriptor: &'r str,
-    /// The error enum, if the call raises user exceptions.
+    /// Error enum, if the call raises user exceptions.
     error: Option<&'r str>,
     /// Whether it takes `&mut self`: it changes the state of a value.
     mutating: bool,
-    /// The servant's method returns nothing: a oneway that is not `@fallible`.
+    /// Whether the servant's method returns nothing: a oneway that is not `@fallible`.
     silent: bool,
-    /// Type that answers it later, where that is wanted.
+    /// Answer type for a later reply, if requested.
     answer: Option<&'r str>,
 }
 
 impl<'m> Rust<'m> {
-    /// `interface`: all its items, the inner module included.
+    /// Prints an `interface`: all its items, including the inner module.
     pub(super) fn interface(
         &self,
         scope: &Scope<'_>,
@@ -112,7 +112,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// The reference type and what it is convertible to.
+    /// Prints the reference type and its conversions.
     pub(super) fn reference_only(
         &self,
         scope: &Scope<'_>,
@@ -197,15 +197,15 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The base whose reference a reference holds and dereferences to, so that the stubs of its operations exist once: the
-    /// one with most operations.
+    /// Returns the base whose reference a reference contains and dereferences to, so that its stubs exist once: the one
+    /// with most operations.
     pub(super) fn shared_base(&self, interface: &Interface) -> Option<DefId> {
         let bases = self.model.all_bases(interface).into_iter();
         let bases = bases.filter(|id| self.is_remote(*id));
         bases.max_by_key(|id| self.names.inherent(*id).len())
     }
 
-    /// The untyped reference within a reference.
+    /// Returns the untyped reference within a reference.
     pub(super) fn untyped(&self, scope: &Scope<'_>, interface: &Interface) -> TokenStream {
         let r = &scope.runtime;
         match self.shared_base(interface) {
@@ -221,7 +221,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The trait that servants implement.
+    /// Prints the trait that servants implement.
     fn servant_trait(
         &self,
         scope: &Scope<'_>,
@@ -269,7 +269,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Makes `poa.activate(servant)` find the skeleton.
+    /// Prints the implementation by which `poa.activate(servant)` finds the skeleton.
     fn served_by(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         let item = self.names.item(def.id);
@@ -310,7 +310,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints what stub, skeleton and trace share about each call.
+    /// Prints the operation descriptors that stub, skeleton and trace share.
     fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
         let item = self.names.item(def.id);
         let (module, runtime) = (ident(&item.op), &self.runtime);
@@ -342,8 +342,8 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// An interface and all it inherits from, most basic first: so the operations
-    /// of an interface with one base stand where they stand in the base.
+    /// Returns an interface and all its bases, most basic first: the operations of an interface with one base have the
+    /// same indices as in the base.
     fn declaring_order(&self, id: DefId) -> Vec<DefId> {
         let mut order = Vec::new();
         self.add_declaring(id, &mut order);
@@ -392,7 +392,7 @@ impl<'m> Rust<'m> {
         self.named_methods(id, own, self.names.methods(id))
     }
 
-    /// Whether the servant's method of a oneway operation returns a result.
+    /// Reports whether the servant's method of a oneway operation returns a result.
     fn is_fallible(&self, id: DefId, call: &Call<'_>) -> bool {
         self.fallible.contains(&(id, call.wire_name.as_ref().to_owned()))
     }

@@ -1,4 +1,4 @@
-//! The skeleton: from an upcall to the servant's method and back.
+//! Skeleton: conversion from an upcall to the servant's method and back.
 
 use oxorb_idl::model::{Def, DefId, DefKind, Direction, Interface};
 use oxorb_perfect::PerfectHash;
@@ -17,7 +17,7 @@ use crate::plan::{Arg, Plan};
 use crate::sizes::room_for_results;
 
 impl<'m> Rust<'m> {
-    /// The untyped servant around a typed one.
+    /// Prints the untyped servant around a typed one.
     pub(super) fn skeleton(
         &self,
         inner: &Scope<'_>,
@@ -119,7 +119,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The name of an interface's module of upcall functions.
+    /// Returns the name of an interface's module of upcall functions.
     fn serve_name(&self, id: DefId, answers: Answers) -> &str {
         let item = self.names.item(id);
         match answers {
@@ -129,7 +129,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The servant trait, seen from `scope`.
+    /// Returns the servant trait, seen from `scope`.
     fn servant(&self, scope: &Scope<'_>, id: DefId, answers: Answers) -> TokenStream {
         let item = self.names.item(id);
         let name = match answers {
@@ -140,7 +140,7 @@ impl<'m> Rust<'m> {
         self.path(scope, self.model.def(id).parent, name)
     }
 
-    /// The table by which operations are found.
+    /// Returns the table by which operations are found.
     fn operations(&self, inner: &Scope<'_>, names: &[String]) -> TokenStream {
         let r = &inner.runtime;
         let perfect = PerfectHash::build(names);
@@ -163,7 +163,7 @@ impl<'m> Rust<'m> {
                 let order = order.into_iter().map(Literal::u16_unsuffixed);
                 quote!(#r::Operations::binary(&[#(#names),*], &[#(#order),*]))
             }
-            // No perfect hash: a name occurs twice, which only lenient front ends let pass.
+            // Without a perfect hash: a name occurs twice, which only lenient front ends accept.
             (OperationLookup::Linear, _) | (OperationLookup::Perfect, Err(_)) => {
                 quote!(#r::Operations::linear(&[#(#names),*]))
             }
@@ -274,7 +274,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Patterns for what the request carries, and the closure that reads it.
+    /// Returns patterns for the arguments in the request, and the closure that reads them.
     fn received_arguments(
         &self,
         scope: &Scope<'_>,
@@ -310,7 +310,7 @@ impl<'m> Rust<'m> {
         (bindings, reader(vars, steps))
     }
 
-    /// The arguments as the servant's method takes them.
+    /// Returns the arguments in the form of the servant's method.
     fn passed_arguments(
         &self,
         method: &Method<'_, '_>,
@@ -349,8 +349,8 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The pattern for what the servant gave back, and the closure that writes
-    /// the reply: return value, then `out` and `inout` as declared.
+    /// Returns the pattern for the servant's result, and the closure that writes the reply: return value, then `out`
+    /// and `inout` as declared.
     pub(super) fn written_results(
         &self,
         scope: &Scope<'_>,
@@ -373,7 +373,7 @@ impl<'m> Rust<'m> {
             }
             steps.push(self.encode(scope, vars, &arg.plan, &Place::Owned(quote!(#name))));
         }
-        // One step makes room for itself.
+        // A single step reserves its own space.
         if steps.len() > 1
             && let Some(octets) = room_for_results(self.model, method.call)
         {

@@ -10,14 +10,14 @@ use super::super::{Rust, names};
 use super::Method;
 use crate::plan::{Arg, Plan};
 
-/// The parameter names of a call, in order; `context` last if there is one.
+/// Returns the parameter names of a call, in order; `context` is last if there is one.
 pub(super) fn parameter_names(method: &Method<'_, '_>) -> Vec<String> {
     let context = (!method.call.context.is_empty()).then_some("context");
     let wishes = method.call.args.iter().map(|arg| super::super::case::snake(arg.name));
     names::distinct(wishes.chain(context.map(String::from)))
 }
 
-/// The names of the parameters that a servant's method has, to pass them on.
+/// Returns the names of the parameters of a servant's method, to pass them on.
 pub(super) fn forwarded(method: &Method<'_, '_>) -> Vec<Ident> {
     let names = parameter_names(method);
     let out = |at: usize| {
@@ -29,7 +29,8 @@ pub(super) fn forwarded(method: &Method<'_, '_>) -> Vec<Ident> {
 }
 
 impl<'m> Rust<'m> {
-    /// `fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError>` as in the servant trait.
+    /// Returns the signature of the servant trait: `fn withdraw(&self, amount: u32) -> Result<i64,
+    /// account::WithdrawError>`.
     pub(super) fn servant_signature(
         &self,
         scope: &Scope<'_>,
@@ -42,7 +43,7 @@ impl<'m> Rust<'m> {
             .args
             .iter()
             .any(|arg| arg.direction == Direction::In && !arg.plan.is_scalar(self.model));
-        // Where results may point into the arguments, that needs a name.
+        // Results that may point into the arguments need a named lifetime.
         let life = (lends && borrows).then(|| quote!('a));
         let generics = life.as_ref().map(|life| quote!(<#life>));
         let (named, mutable) = (life.iter(), method.mutating.then(|| quote!(mut)));
@@ -65,7 +66,7 @@ impl<'m> Rust<'m> {
         quote!(fn #name #generics(#this #(, #params)*) -> #result<#output, #error>)
     }
 
-    /// Parameters as servants and callers see them: `in` borrowed, `inout` `&mut`, `out` not at all.
+    /// Returns the parameters for servants and callers: `in` borrowed, `inout` as `&mut`, without `out`.
     pub(super) fn parameters(
         &self,
         scope: &Scope<'_>,
@@ -75,7 +76,7 @@ impl<'m> Rust<'m> {
         self.parameters_with(scope, method, life, (true, false))
     }
 
-    /// Parameters as servants see them: those that are `@borrowed` as views.
+    /// Returns the parameters for servants: those that are `@borrowed` as views.
     fn servant_parameters(
         &self,
         scope: &Scope<'_>,
@@ -85,7 +86,7 @@ impl<'m> Rust<'m> {
         self.parameters_with(scope, method, life, (true, true))
     }
 
-    /// The same, with `inout` parameters as if they were `in`.
+    /// Returns the parameters as `parameters()` does, but `inout` ones like `in`.
     pub(super) fn parameters_lent(
         &self,
         scope: &Scope<'_>,
@@ -129,7 +130,7 @@ impl<'m> Rust<'m> {
         params
     }
 
-    /// The type of a result of a call, as its plan has it.
+    /// Returns the type of a result of a call, according to its plan.
     pub(super) fn result_ty(
         &self,
         scope: &Scope<'_>,
@@ -146,17 +147,17 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// The type of a result as callers get it.
+    /// Returns the type of a result for callers.
     pub(super) fn received_ty(&self, scope: &Scope<'_>, ty: &Type, plan: &Plan) -> TokenStream {
         self.result_ty(scope, ty, plan, &quote!('static))
     }
 
-    /// Whether a result stays where the server wrote it.
+    /// Reports whether a result stays where the server wrote it.
     pub(super) fn receives_in_place(&self, method: &Method<'_, 'm>) -> bool {
         self.results(method).any(|(_, plan)| *plan == Plan::InPlace)
     }
 
-    /// Returns what a call gives back beside `inout` parameters: return value, then `out`.
+    /// Returns the results of a call other than `inout` parameters: return value, then `out`.
     pub(super) fn results<'r>(
         &self,
         method: &'r Method<'_, 'm>,
@@ -166,7 +167,7 @@ impl<'m> Rust<'m> {
         returns.chain(outs.map(|arg: &'r Arg<'m>| (arg.ty, &arg.plan)))
     }
 
-    /// The error type of a call.
+    /// Returns the error type of a call.
     pub(super) fn error(&self, scope: &Scope<'_>, method: &Method<'_, '_>) -> TokenStream {
         match method.error {
             Some(error) => self.path(scope, Some(method.owner), error),
@@ -174,13 +175,13 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Whether the reply is one unbounded `sequence<octet>` and nothing else.
+    /// Reports whether the reply consists of one unbounded `sequence<octet>`.
     pub(super) fn is_octets_only(&self, method: &Method<'_, 'm>) -> bool {
         let octets = Plan::Block { element: Basic::Octet, bound: None };
         self.is_only(method, &octets)
     }
 
-    /// Whether the reply has one value and nothing else, which is transferred so.
+    /// Reports whether the reply consists of one value with this plan.
     pub(super) fn is_only(&self, method: &Method<'_, 'm>, result: &Plan) -> bool {
         let all: Vec<_> = self.results(method).collect();
         let one = matches!(all.as_slice(), [(_, plan)] if *plan == result);
@@ -188,12 +189,12 @@ impl<'m> Rust<'m> {
     }
 }
 
-/// Whether a servant may answer with memory it does not own.
+/// Reports whether a servant may answer with memory that it does not own.
 fn is_lendable(plan: &Plan) -> bool {
     matches!(plan, Plan::Block { .. } | Plan::InPlace)
 }
 
-/// Prints nothing, one type, or a tuple.
+/// Returns nothing, one type, or a tuple.
 pub(super) fn tuple(types: Vec<TokenStream>) -> TokenStream {
     match types.as_slice() {
         [one] => one.clone(),

@@ -16,7 +16,7 @@ use super::calls::{
 };
 use crate::gateway::Gateway;
 
-/// Answers with what it was given, or with what can be told apart.
+/// Servant that answers with its arguments, or with distinguishable values.
 struct Servant {
     heard: Mutex<mpsc::Sender<String>>,
     owner: Mutex<String>,
@@ -263,17 +263,17 @@ impl Desk for Servant {
     }
 }
 
-/// Something only a server would say.
+/// Returns an exception that only a server raises.
 fn refused_by_system() -> SystemException {
     SystemException::new(SystemExceptionKind::NoPermission, 7, oxorb::CompletionStatus::Yes)
 }
 
-/// A desk, reached over TCP, from within and through a gateway; what it heard.
+/// Desk reached over TCP, from within and through a gateway; with its servant's records.
 struct Setting {
     remote: DeskRef,
-    /// Of the ORB that serves the object: its stubs call the servant where types allow.
+    /// Reference of the serving ORB: its stubs call the servant if the types allow.
     local: DeskRef,
-    /// The same servant, by messages within the process.
+    /// Reference to the same servant, by messages within the process.
     marshalled: DeskRef,
     through: DeskRef,
     heard: mpsc::Receiver<String>,
@@ -444,7 +444,7 @@ fn references() {
 fn callbacks() {
     let setting = Setting::new();
     let (servant, heard) = Servant::new();
-    // An `Arc` is served as well, and the servant stays in hand.
+    // An `Arc` can be served, too, and the servant stays accessible.
     let servant = Arc::new(servant);
     let listener: ListenerRef = setting.client.root_poa().activate(Arc::clone(&servant)).unwrap();
     let object = setting.remote.untyped(Some(&listener)).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What a generated type has to hold, whatever it is.
+//! Checks that apply to every generated type.
 
 use std::fmt::Debug;
 
@@ -6,8 +6,7 @@ use oxorb::__gen::{Decode, Decoder, Encode, Encoder};
 use oxorb::{Dynamic, TcKind, Typed};
 use oxorb_cdr::{ByteOrder, Dialect, ErrorKind};
 
-/// Writes and reads `value` from each offset, and checks what the type
-/// promises about its size.
+/// Writes and reads `value` at each offset, and checks the type's size bounds.
 #[track_caller]
 pub(crate) fn round_trip<T>(value: T)
 where
@@ -32,7 +31,7 @@ where
     }
 }
 
-/// The type code says the same of the octets as the generated code.
+/// Checks that the type code describes the octets of the generated code.
 #[track_caller]
 pub(crate) fn as_described<T: Encode + Typed + Debug>(value: &T) {
     let ty = T::type_code();
@@ -40,7 +39,7 @@ pub(crate) fn as_described<T: Encode + Typed + Debug>(value: &T) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
         if ty.kind() == TcKind::Except {
-            // As a value of its own, an exception starts with its id.
+            // As a separate value, an exception starts with its id.
             e.string(ty.id().expect("exceptions have ids")).expect("ASCII");
         }
         value.encode(&mut e).expect("encodes");
@@ -66,7 +65,7 @@ pub(crate) fn encoded<T: Encode>(
     Ok(e.finish().to_vec())
 }
 
-/// With all that is longer than an octet lent instead of copied.
+/// Returns the encoded value, with everything longer than an octet lent instead of copied.
 pub(crate) fn gathered<T: Encode>(value: &T, order: ByteOrder, offset: usize) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2).gather_above(1);
     (0..offset).for_each(|_| e.octet(0xEE));
@@ -78,7 +77,7 @@ pub(crate) fn decoder(octets: &[u8], order: ByteOrder, offset: usize) -> Decoder
     Decoder::new(octets, order, Dialect::GIOP_1_2).at(offset)
 }
 
-/// What encoding a value refuses.
+/// Returns the error of encoding a value.
 pub(crate) fn refused<T: Encode>(value: &T) -> ErrorKind {
     encoded(value, ByteOrder::Big, 0).expect_err("is refused").kind
 }

@@ -1,4 +1,4 @@
-//! A servant without stubs that calls another object without stubs: whoever calls it must see no difference.
+//! A servant without stubs that calls another object without stubs, transparently for its callers.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use oxorb::Ref;
 use oxorb_dynamic::{DynamicServant, Exception, Invocation, Results, Signature, invoke, send};
 use oxorb_ifr::types::{Interface, Types};
 
-/// Passes every request on to an object of the same interface.
+/// Servant that passes every request on to an object of the same interface.
 pub(crate) struct Gateway {
     interface: Interface,
     target: Ref,
 }
 
 impl Gateway {
-    /// With the types of a file in `idl`.
+    /// Makes a gateway with the types of a file in `idl`.
     pub(crate) fn new(file: &str, interface: &str, target: &Ref) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("idl");
         let compiled = oxorb_idl::compile(&[folder.join(file)], &Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Events that a real-time event channel carries, in its threads and by its queues.
+//! Events that a real-time event channel delivers, in its threads and by its queues.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A scene whose container has its events carried by a channel with two threads.
+/// Makes a scene whose container delivers its events by a channel with two threads.
 fn carried(queue: Qos) -> Scene {
     let channel = EventChannel::queued(ChannelOptions::default(), Plan::pool(2), queue).unwrap();
     let events = ComponentEvents::new(&channel, 1);
@@ -51,7 +51,7 @@ fn subscribers(cockpit: &Cockpit) -> usize {
     pulse.get().unwrap().consumer.len()
 }
 
-/// A consumer that tells of each event, and of its thread, and waits before it returns.
+/// Consumer that reports each event and its thread, and waits before it returns.
 struct Held {
     told: Mutex<Sender<(u32, String)>>,
     go_on: Mutex<Receiver<()>>,
@@ -62,7 +62,7 @@ impl avionics::TickConsumer for Held {
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         let told = (tick.get().unwrap().count, thread);
         self.told.lock().unwrap().send(told).unwrap();
-        // Ends with the test at the latest.
+        // Released by the end of the test at the latest.
         let _ = self.go_on.lock().unwrap().recv_timeout(PATIENCE);
         Ok(())
     }
@@ -77,7 +77,7 @@ impl EventConsumerBase for Held {
     }
 }
 
-/// Subscribes a consumer of the server's own process; returns what it tells, and what lets it go on.
+/// Subscribes a consumer in the server's own process; returns its reports, and a sender that releases it.
 fn held(scene: &Scene, cockpit: &Cockpit) -> (Receiver<(u32, String)>, Sender<()>) {
     let ((told, tells), (go, go_on)) = (channel(), channel());
     let (told, go_on) = (Mutex::new(told), Mutex::new(go_on));
@@ -98,7 +98,7 @@ fn a_consumer_that_hangs_holds_up_neither_the_publisher_nor_others() {
     for count in 1..=3 {
         assert_eq!(pulse.push_pulse(tick(count)), pushed(2));
     }
-    // The other one gets all, in order, while the first has not returned from its first event.
+    // The other consumer gets all events, in order, while the first one has not returned from its first event.
     let refreshed = || {
         let lines = cockpit.gps_log.lines().into_iter();
         let lines = lines.filter(|line| line.starts_with("refresh"));
@@ -124,7 +124,7 @@ fn a_full_queue_drops_the_oldest_events() {
     let pulse = cockpit.pulse.get().unwrap();
     assert_eq!(pulse.push_pulse(tick(1)), pushed(1));
     assert_eq!(tells.recv_timeout(PATIENCE).unwrap().0, 1);
-    // It holds the first; of four more, two have room.
+    // It holds the first event; the queue has space for two of the next four.
     for count in 2..=5 {
         assert_eq!(pulse.push_pulse(tick(count)), pushed(1));
     }
@@ -157,7 +157,7 @@ fn events_keep_their_type_and_their_order_through_two_components() {
     let alarm = Alarm { base: Tick { count: 9 }, text: "late".into() };
     assert_eq!(pulse.push_late(Value::new(alarm.clone())), pushed(1));
     until("a warning", || updated() == 4);
-    // A derived event at a source of its base.
+    // A derived event from a source of its base.
     assert_eq!(pulse.push_pulse(Value::new(alarm)), pushed(1));
     until("one more update", || updated() == 5);
     assert_eq!(

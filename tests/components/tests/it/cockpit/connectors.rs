@@ -10,7 +10,7 @@ use oxorb_component_tests::doubles::{self, HolderRef, PipeRef, Sink, holder, pip
 use crate::cockpit::executors::Gps;
 use crate::cockpit::scene::Scene;
 
-/// An attribute that is always the same.
+/// Attribute with a constant value.
 macro_rules! speed {
     ($get:ident, $set:ident) => {
         fn $get(&self) -> oxorb::Result<u32> {
@@ -38,7 +38,7 @@ impl avionics::RightExecutor for Right {
     }
 }
 
-/// Forwards in both directions what the end on the other side provides.
+/// Forwards in both directions the facet of the opposite end.
 struct Wire;
 impl avionics::WireExecutor for Wire {
     speed!(near_speed, set_near_speed);
@@ -71,7 +71,7 @@ fn a_connector_joins_a_port_and_its_mirror() {
     wire.connect_near_outward(Some(&join(left.provide_link_outward().unwrap()))).unwrap();
     left.connect_link_inward(Some(&join(wire.provide_near_inward().unwrap()))).unwrap();
     right.connect_link_outward(Some(&join(wire.provide_far_outward().unwrap()))).unwrap();
-    // Half a connector forwards in one direction, and says so in the other.
+    // Half a connector forwards in one direction, and raises an exception in the other.
     let to_left = left.get_connection_link_inward().unwrap().unwrap();
     let to_right = right.get_connection_link_outward().unwrap().unwrap();
     assert_eq!(to_right.latitude(), Ok(1.5));
@@ -79,7 +79,7 @@ fn a_connector_joins_a_port_and_its_mirror() {
     assert_eq!(refused.minor, oxorb::minor::bad_inv_order::RECEPTACLE_EMPTY);
     wire.connect_far_inward(Some(&join(right.provide_link_inward().unwrap()))).unwrap();
     assert_eq!(to_left.latitude(), Ok(2.5));
-    // It is a component: described, configured and removed as one.
+    // A connector is a component: described, configured and removed like one.
     let facets = wire.get_all_facets().unwrap();
     assert_eq!(facets.len(), 2);
     wire.configuration_complete().unwrap();
@@ -106,7 +106,7 @@ impl doubles::HolderExecutor for Holder {
     }
 }
 
-/// Hands on what it gets.
+/// Connector that passes its events on.
 struct Pipe;
 struct Entry(pipe::Context);
 

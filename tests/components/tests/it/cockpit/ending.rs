@@ -1,4 +1,4 @@
-//! Calls of executors that fail, and ends of life at a bad time: each executor is removed once, and nothing leaks.
+//! Calls of executors that fail, and removals at inconvenient times: each executor is removed once, and nothing leaks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -19,17 +19,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 type Hook = Box<dyn Fn(&str) -> Result<(), CcmException> + Send + Sync>;
 
-/// Calls a hook in each method of its life.
+/// Executor that calls a hook in each method of its life cycle.
 struct Hooked {
     log: Log,
     hook: Hook,
-    /// Held as long as the executor lives.
+    /// Held while the executor exists.
     _life: Arc<()>,
-    /// Kept, as executors do: it leads back to the component.
+    /// Kept like executors do: it leads back to the component.
     context: OnceLock<left::Context>,
 }
 
-/// A [`Hooked`], and what tells of it.
+/// [`Hooked`] with its records.
 struct Watched {
     log: Log,
     life: Arc<()>,
@@ -92,12 +92,12 @@ impl avionics::LeftExecutor for Hooked {
 }
 
 impl Watched {
-    /// Asserts what the executor was called for, and that it is dropped.
+    /// Asserts the calls of the executor, and that it is dropped.
     #[track_caller]
     fn ended_after(&self, calls: &[&str]) {
         assert_eq!(self.log.lines(), calls);
         let begun = Instant::now();
-        // A request on another thread may hold the servant a little longer.
+        // A request on another thread may hold the servant slightly longer.
         while Arc::strong_count(&self.life) > 1 {
             assert!(begun.elapsed() < PATIENCE, "the executor leaks");
             std::thread::yield_now();
@@ -105,7 +105,7 @@ impl Watched {
     }
 }
 
-/// A container of its own ORB, which lives as long as both.
+/// Returns a container of its own ORB, which exists as long as both.
 fn container() -> (Orb, Container) {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let container = Container::builder(orb.root_poa(), "cockpit").create();
@@ -199,7 +199,7 @@ fn an_executor_that_destroys_its_container() {
     assert_eq!(component.phase(), Phase::Removed);
     assert!(container.components().is_empty());
     drop(component);
-    // Configured, and never active: nothing is to be passivated.
+    // Configured, and never active: it need not be passivated.
     watched.ended_after(&["set_session_context", "facet", "configuration_complete", "remove"]);
     orb.shutdown(true).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What the generic and the typed operations refuse.
+//! Requests that the generic and the typed operations reject.
 
 use oxorb::components::{Cookie, event_consumer_base, events, navigation, receptacles};
 use oxorb::{Interface, Link, ObjectRef, SystemExceptionKind, Value};
@@ -55,7 +55,7 @@ fn connections_of_the_wrong_type() {
     }
     let nil = cockpit.display.connect_source(None).unwrap_err();
     assert!(matches!(nil, display::ConnectSourceError::InvalidConnection(_)));
-    // A consumer of alarms is one of ticks, but not the other way round.
+    // A consumer of alarms is also one of ticks, but not vice versa.
     let ticks = cockpit.display.get_consumer("update").unwrap();
     let alarms = cockpit.display.get_consumer("warning").unwrap();
     cockpit.rate.subscribe("pulse", alarms.as_ref()).unwrap();
@@ -114,7 +114,7 @@ fn cookies_of_others() {
         assert!(cockpit.display.disconnect_others(&forged).is_err());
         assert!(cockpit.rate.unsubscribe_pulse(&forged).is_err());
     }
-    // Another port's.
+    // A subscription of another port.
     assert!(cockpit.rate.unsubscribe("pulse", &good).is_err());
     cockpit.display.disconnect("others", &good).unwrap();
     let twice = cockpit.display.disconnect("others", &good).unwrap_err();

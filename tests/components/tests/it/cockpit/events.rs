@@ -39,7 +39,7 @@ fn a_published_event_passes_through_two_components() {
     // A derived event, through a source of its base.
     assert_eq!(pulse.push_pulse(alarm("late")), ONE);
     assert_eq!(cockpit.display_log.lines().last().unwrap(), "update 9 48.5");
-    // And with nobody there.
+    // Without consumers.
     assert_eq!(pulse.push_late(alarm("unheard")), Pushed::default());
 }
 
@@ -92,7 +92,7 @@ fn sinks_take_events_while_the_component_is_active() {
     assert_eq!(taken.filter(|line| line.starts_with("refresh")).count(), 2);
 }
 
-/// A consumer that answers when the test ends.
+/// Consumer that answers when the test ends.
 struct Slow(Arc<Mutex<()>>);
 
 impl avionics::TickConsumer for Slow {

@@ -1,4 +1,4 @@
-//! Executors as a user writes them.
+//! Executors in the form that users write.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -8,7 +8,7 @@ use oxorb::components::{CcmException, CcmExceptionReason, InvalidConfiguration};
 use oxorb_component_tests::avionics::gps_home_explicit::AtError;
 use oxorb_component_tests::avionics::{self, display, gps, rate_gen};
 
-/// What happened to a component, in order.
+/// Calls of a component, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -22,7 +22,7 @@ impl Log {
     }
 }
 
-/// Pushes on request, through a context that it keeps while it is active.
+/// Executor that pushes on request, through a context that it keeps while active.
 #[derive(Default)]
 pub(crate) struct RateGen {
     hertz: AtomicU32,
@@ -137,7 +137,7 @@ impl avionics::GpsExecutor for Gps {
 #[derive(Default)]
 pub(crate) struct Display {
     pub(crate) log: Log,
-    /// Refuses its configuration while nothing is connected.
+    /// Whether it refuses its configuration while nothing is connected.
     pub(crate) strict: bool,
 }
 
@@ -179,7 +179,7 @@ impl avionics::DisplayExecutor for Display {
     }
 }
 
-/// A home of [`Gps`].
+/// Home of [`Gps`].
 #[derive(Default)]
 pub(crate) struct Receivers {
     made: AtomicU32,

@@ -61,7 +61,7 @@ fn components_without_home_or_key() {
     assert!(error.contains("NoKeyAvailable"), "{error}");
     let error = cockpit.gps.get_component_def().unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::NoImplement);
-    // A home removes only what it made.
+    // A home removes only components that it created.
     let home = home(&scene);
     assert!(home.remove_component(Some(&cockpit.gps.into())).is_err());
 }

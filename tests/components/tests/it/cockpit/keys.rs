@@ -60,7 +60,7 @@ fn key(site: &str, number: u16) -> Link<Channel> {
     channel(site, number).into()
 }
 
-/// A home, as its client sees it, and how many components its executor has made.
+/// Returns a home for its client, and the number of components that its executor has created.
 fn home(scene: &Scene) -> (StationsRef, Arc<AtomicU32>) {
     let executor = Stations::default();
     let made = executor.0.clone();
@@ -157,7 +157,7 @@ fn keys_that_are_none() {
         assert!(home.remove(&wrong).is_err());
     }
     assert_eq!(made.load(Ordering::Relaxed), 0);
-    // What the executor refuses may be tried again.
+    // A creation that the executor refused may be repeated.
     for _ in 0..2 {
         let refused = home.create(&key("north", 0)).unwrap_err();
         let stations_implicit::CreateError::InvalidKey(refused) = refused else {

@@ -1,4 +1,4 @@
-//! A client of omniORB, with stubs that omniidl makes of the equivalent IDL (A19.1).
+//! omniORB client with stubs that omniidl generates from the equivalent IDL (A19.1).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn omniorb_navigates_connects_and_subscribes() {
     let idl = here.join("idl/avionics.idl");
     let compiled = oxorb_idl::compile(&[idl], &oxorb_idl::Options::default()).unwrap();
     let text = oxorb_idl::equivalent::print(&compiled.model);
-    // omniidl has no attributes that raise.
+    // omniidl does not support attributes that raise.
     let text = text.replace(" setraises (::Avionics::OutOfRange)", "");
     let equivalent = folder.join("equivalent.idl");
     std::fs::write(&equivalent, text).unwrap();
@@ -31,7 +31,7 @@ fn omniorb_navigates_connects_and_subscribes() {
     }
     let program = folder.join("client");
     let mut build = Command::new("g++");
-    // -w: omniidl's own code is not ours to mend.
+    // -w: omniidl's generated code causes warnings that cannot be fixed here.
     build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(&folder);
     build.arg("-o").arg(&program);
     build.arg(here.join("tests/peers/client.cc"));
@@ -40,7 +40,7 @@ fn omniorb_navigates_connects_and_subscribes() {
     }
     output(build.args(["-lomniDynamic4", "-lomniORB4", "-lomnithread"]));
 
-    // The client pushes while others compile beside it.
+    // The client pushes while other programs are being compiled.
     let patient = std::time::Duration::from_secs(20);
     let scene = Scene::with(|container| container.push_timeout(patient));
     let _cockpit = scene.cockpit();

@@ -1,4 +1,4 @@
-//! Containers with real-time policies, beside an ordinary one in the same server.
+//! Containers with real-time policies, in the same server as an ordinary one.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use oxorb_component_tests::avionics::{
 
 use crate::cockpit::scene::Scene;
 
-/// Lane and priority of the thread that serves; none in ordinary threads.
+/// Lane and priority of the serving thread; `None` in ordinary threads.
 type Served = Option<(u32, i16)>;
 
 fn served(orb: &Orb) -> Served {
@@ -21,7 +21,7 @@ fn served(orb: &Orb) -> Served {
     Some((lane.lane, orb.thread_priority()?.get()))
 }
 
-/// Notes where its facet and its sinks are served.
+/// Executor that records the threads serving its facet and its sinks.
 struct Noting(Orb, Arc<Mutex<Vec<Served>>>);
 
 impl Noting {
@@ -54,7 +54,7 @@ impl avionics::DisplayExecutor for Noting {
     }
 }
 
-/// Calls a facet and a sink of a container, and returns where they were served.
+/// Calls a facet and a sink of a container, and returns their serving threads.
 fn called(scene: &Scene, container: &Container) -> Vec<Served> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noting = || Noting(scene.server.clone(), seen.clone());
@@ -88,6 +88,6 @@ fn facets_and_sinks_are_served_in_the_lane_of_their_container() {
     let (slow, urgent) = (container("slow", 10_000), container("urgent", 20_000));
     assert_eq!(called(&scene, &slow), [Some((0, 10_000)); 2]);
     assert_eq!(called(&scene, &urgent), [Some((1, 20_000)); 2]);
-    // The scene's own has no policies.
+    // The scene's own container has no policies.
     assert_eq!(called(&scene, &scene.container), [None; 2]);
 }

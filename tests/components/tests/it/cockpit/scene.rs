@@ -14,7 +14,7 @@ pub(crate) struct Scene {
     pub(crate) client: Orb,
 }
 
-/// A cockpit that nothing connects yet, as its client sees it.
+/// Unconnected cockpit as its client sees it.
 pub(crate) struct Cockpit {
     pub(crate) rate: RateGenRef,
     pub(crate) gps: GpsRef,
@@ -37,7 +37,7 @@ impl Scene {
         Scene { container, server, client }
     }
 
-    /// The same object, for the client.
+    /// Returns the same object for the client.
     pub(crate) fn seen<R: Interface>(&self, reference: &R) -> R {
         let object: oxorb::ObjectRef = self.client.resolve(&reference.to_ior()).unwrap();
         object.unchecked_narrow()

@@ -1,4 +1,4 @@
-//! Plans that are launched and stopped in order.
+//! Plans that are launched and stopped normally.
 
 use oxorb::deployment::idl::ox_deployment::ProcessState;
 use oxorb::deployment::{Event, ExecutionSettings, NodeSettings};
@@ -17,7 +17,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     let status = launched.manager.status().unwrap();
     assert_eq!(status.len(), 3, "{status:#?}");
     assert!(all_run(&status), "{status:#?}");
-    // Both read the counter that is there once.
+    // Both read the same counter.
     assert_eq!(read_at(&status, "near").unwrap(), 1);
     assert_eq!(read_at(&status, "far").unwrap(), 2);
     assert_eq!(process(&status, "far").node, "south");
@@ -104,11 +104,11 @@ fn what_is_beyond_a_limit_names_its_setting() {
     let one = plan("one", &three[..1], &[]);
     let launched = scene.plans.launch(&one).unwrap();
     refused(&three[..1], "second", "max_plans");
-    // Together they have more processes than the node may run.
+    // Together they have more processes than the node permits.
     let larger = plan("one", &three[..2], &[]);
     let error = scene.plans.redeploy(&larger).unwrap_err().to_string();
     assert!(error.contains("max_processes"), "{error}");
-    // What was refused left nothing behind.
+    // The refused plan left nothing behind.
     let status = launched.manager.status().unwrap();
     assert_eq!(process(&status, "a").state, ProcessState::Running);
     assert_eq!(scene.plans.all().unwrap().len(), 1);

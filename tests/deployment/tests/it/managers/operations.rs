@@ -1,4 +1,4 @@
-//! Every operation of `Deployment.idl` and `DAnCE.idl`: each answers, or says by name what is not there.
+//! Every operation of `Deployment.idl` and `DAnCE.idl` returns a result, or reports by name what is missing.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use oxorb::{Interface as _, SystemException, minor};
 
 use crate::managers::scene::*;
 
-/// Operations that are called, as `Interface::operation`.
+/// Operations already called, as `Interface::operation`.
 #[derive(Default)]
 struct Called(BTreeSet<String>);
 
@@ -21,7 +21,7 @@ impl Called {
     }
 }
 
-/// Operations that IDL declares.
+/// Returns the operations that IDL declares.
 fn declared(idl: &str) -> BTreeSet<String> {
     let lines = idl.lines().filter(|line| !line.trim_start().starts_with(['/', '*', '#']));
     let text = lines.collect::<Vec<_>>().join(" ");
@@ -53,13 +53,13 @@ fn every_operation_answers_or_says_what_is_not_there() {
     target(&beside(&scene, TARGET_MANAGER), &mut called);
     packages(&beside(&scene, REPOSITORY_MANAGER), &mut called);
     locality(&scene, &mut called);
-    // It ends the plans, and takes no more.
+    // It ends the plans, and accepts no more.
     let manager = scene.execution.as_ref().unwrap().reference();
     manager.shutdown().unwrap();
     let plan = plan("late", &[counter("c", "north")], &[]);
     assert!(manager.prepare_plan(&to_wire(&plan).unwrap(), None).is_err());
     called.all("ExecutionManager", &["shutdown"]);
-    // Nobody gets a resource commitment, so there is none to be called.
+    // Resource commitments are never issued, so there is none to call.
     called.all("ResourceCommitmentManager", &["commitResources", "releaseResources"]);
 
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../idl");
@@ -70,7 +70,7 @@ fn every_operation_answers_or_says_what_is_not_there() {
     assert_eq!(called.0, wanted);
 }
 
-/// Returns another manager of the server of an execution manager.
+/// Returns another object of the execution manager's server.
 fn beside<R: oxorb::Interface>(scene: &Scene, key: &str) -> R {
     let url = scene.execution.as_ref().unwrap().reference().reference().to_corbaloc().unwrap();
     let (server, _) = url.split_once('/').unwrap();
@@ -97,7 +97,7 @@ fn execution(scene: &Scene, called: &mut Called) {
     called.all("DomainApplicationManager", &["getPlan", "getApplications"]);
     called.all("ApplicationManager", &["startLaunch", "destroyApplication"]);
     called.all("Application", &["finishLaunch", "start"]);
-    // The process that ran has called both, or the launch would have failed.
+    // The process has called both, or the launch would have failed.
     called
         .all("LocalityManagerActivator", &["locality_manager_callback", "configuration_complete"]);
 }

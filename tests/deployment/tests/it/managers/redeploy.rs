@@ -19,13 +19,13 @@ fn another_instance_leaves_the_others_alone() {
     let before = launched.manager.status().unwrap();
     assert_eq!(read_at(&before, "r").unwrap(), 1);
     assert_eq!(read_at(&before, "s").unwrap(), 1);
-    // `s` goes, `t` comes and reads at another node; `r` reads the counter that `s` has read.
+    // `s` is removed, `t` is added and reads at another node; `r` reads the counter that `s` has read.
     let second = plan(
         "changing",
         &[counter("a", "north"), counter("b", "south"), reader("r", "north"), reader("t", "south")],
         &[("r", "b"), ("t", "a")],
     );
-    // Comparing tells what is to come, and changes nothing.
+    // A comparison reports the changes without making them.
     let (_, changes) = scene.plans.compare(&second).unwrap();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     assert_eq!((changes.added, changes.removed), (names(&["t"]), names(&["s"])));
@@ -115,14 +115,14 @@ fn a_change_that_fails_puts_the_plan_back() {
     assert_eq!(read_at(&after, "r").unwrap(), 2, "connected to the same counter again");
 }
 
-/// Changes the first plan to one that fails, and checks that all of the first runs again.
+/// Changes the first plan to a failing one, and checks that all of the first runs again.
 #[track_caller]
 fn fails_and_is_put_back(change: impl Fn(&mut Plan)) {
     let scene = Scene::new(&["north", "south"]);
     let launched = scene.plans.launch(&first()).unwrap();
     let mut wrong = first();
     change(&mut wrong);
-    // The second failure is as the first: nothing takes the change for done.
+    // The second attempt fails in the same way: the change is not recorded as done.
     for _ in 0..2 {
         let error = scene.plans.redeploy(&wrong).unwrap_err();
         assert!(error.reason.contains("the plan as it was runs on"), "{error}");

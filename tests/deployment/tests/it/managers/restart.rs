@@ -39,7 +39,7 @@ fn a_process_that_was_killed_runs_again_and_is_connected() {
     // It counts from the start again, for both.
     assert_eq!(read_at(&after, "near").unwrap(), 1);
     assert_eq!(read_at(&after, "far").unwrap(), 2);
-    // It is told once all of that is done.
+    // The restart is reported once all of that is done.
     scene.wait(&launched, |_| scene.events.lock().unwrap().len() >= 2);
     let events = scene.events.lock().unwrap().clone();
     assert!(
@@ -77,10 +77,10 @@ fn without_a_policy_a_lost_process_stays_lost_and_is_not_connected() {
     assert_eq!(lost.pid, 0);
     assert!(lost.detail.contains("signal: 9"), "{lost:?}");
     assert!(process(&after, "far").connections.len() == 1);
-    // Who uses it says that it is not connected, instead of calling nobody.
+    // Its user reports that it is not connected, instead of calling a dead object.
     let error = read_at(&after, "far").unwrap_err();
     assert_eq!(error.minor, oxorb::minor::bad_inv_order::RECEPTACLE_EMPTY);
-    // Redeployment brings it back.
+    // Redeployment restores it.
     scene.plans.redeploy(&chain("never")).unwrap();
     let again = launched.manager.status().unwrap();
     assert!(all_run(&again), "{again:#?}");
@@ -120,11 +120,11 @@ fn a_process_that_is_done_is_not_started_again() {
     scene.wait(&launched, |_| scene.events.lock().unwrap().iter().any(told));
 }
 
-/// The artifact, after a shell script that may do something else when a process is started again.
+/// Script that runs the artifact, and may do something else when a process is restarted.
 struct Script(PathBuf);
 
 impl Script {
-    /// `again` runs when process `process` is started for the second time and later.
+    /// Makes a script; `again` runs when process `process` is started for the second time and later.
     fn new(name: &str, process: &str, again: &str) -> Script {
         let name = format!("oxorb-restart-{name}-{}", std::process::id());
         let script = Script(std::env::temp_dir().join(name));
@@ -171,7 +171,7 @@ fn a_restart_that_takes_longer_than_the_lease_keeps_the_plan() {
     assert!(!events.iter().any(lost), "{events:?}");
 }
 
-/// Two counters, each on a node of its own, and a process that uses both.
+/// Two counters, each on a separate node, and a process that uses both.
 fn pair(label: &str, nodes: [&'static str; 2]) -> oxorb_deploy::plan::Plan {
     let mut plan = plan(
         label,

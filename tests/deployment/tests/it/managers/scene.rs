@@ -1,4 +1,4 @@
-//! An execution manager and node managers in one ORB, and the plans that they launch.
+//! Execution manager and node managers in one ORB, with the plans that they launch.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_deploy::{Document, Format, Limits};
 use oxorb_deployment_tests::ReaderRef;
 
-/// Longer than anything takes; a test that waits so long has failed.
+/// Limit that only a failing test reaches.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) struct Scene {
@@ -25,7 +25,7 @@ pub(crate) struct Scene {
     pub(crate) plans: Plans,
 }
 
-/// Settings whose limits of time are never reached where nothing hangs.
+/// Returns settings whose time limits are reached only by hanging processes.
 pub(crate) fn node_settings() -> NodeSettings {
     NodeSettings {
         artifacts: Artifacts::Anywhere(".".into()),
@@ -78,7 +78,7 @@ impl Scene {
         Scene { orb, execution: Some(execution), nodes: managers, events, plans }
     }
 
-    /// Waits until the status of a plan is as wanted; returns it.
+    /// Waits until the status of a plan satisfies `wanted`; returns it.
     #[track_caller]
     pub(crate) fn wait(
         &self,
@@ -106,7 +106,7 @@ impl Drop for Scene {
     }
 }
 
-/// One instance of a plan.
+/// Instance of a plan.
 pub(crate) struct Instance {
     pub(crate) name: &'static str,
     pub(crate) component: &'static str,
@@ -128,7 +128,7 @@ impl Instance {
     }
 }
 
-/// A plan of instances, each in a process of its own, with connections `READER-COUNTER`.
+/// Returns a plan of instances, each in a separate process, with connections `READER-COUNTER`.
 pub(crate) fn plan(label: &str, instances: &[Instance], connections: &[(&str, &str)]) -> Plan {
     let mut text = format!(
         "label = {label:?}\n\
@@ -170,14 +170,14 @@ pub(crate) fn read(text: &str) -> Plan {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Process of an instance.
+/// Returns the process of an instance.
 #[track_caller]
 pub(crate) fn process<'s>(status: &'s [ProcessStatus], name: &str) -> &'s ProcessStatus {
     let found = status.iter().find(|one| one.process == name);
     found.unwrap_or_else(|| panic!("no process {name}: {status:#?}"))
 }
 
-/// Reads at a reader, by the reference that the status has.
+/// Calls a reader by its reference in the status.
 #[track_caller]
 pub(crate) fn read_at(status: &[ProcessStatus], name: &str) -> oxorb::Result<u32> {
     let instance = status.iter().flat_map(|process| &process.instances);
@@ -202,7 +202,7 @@ pub(crate) fn runs(process: &ProcessStatus) -> bool {
         && process.connections.iter().all(|one| one.connected)
 }
 
-/// Reports whether a process is there; one that ended and was not waited for is not.
+/// Reports whether a process exists, unless it is a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
@@ -219,13 +219,13 @@ pub(crate) fn wait_for_end(pids: &[u32]) {
     }
 }
 
-/// Kills a process as `kill -9` does.
+/// Kills a process with SIGKILL.
 pub(crate) fn kill(pid: u32) {
     let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
     assert!(killed.unwrap().success(), "process {pid} cannot be killed");
 }
 
-/// Processes of a status that run.
+/// Returns the ids of the running processes of a status.
 pub(crate) fn pids(status: &[ProcessStatus]) -> Vec<u32> {
     let pids = status.iter().map(|one| one.pid);
     pids.filter(|&pid| pid != 0).collect()

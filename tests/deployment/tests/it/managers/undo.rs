@@ -1,4 +1,4 @@
-//! Launches that fail leave nothing behind, and say what failed where.
+//! Failed launches leave nothing behind, and report what failed where.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use oxorb_testkit::{side_by_side, watchdog};
 
 use crate::managers::scene::*;
 
-/// Processes of the artifact that were started by this process.
+/// Returns the artifact's processes started by this process.
 fn children() -> Vec<u32> {
     let own = std::process::id();
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -23,7 +23,7 @@ fn children() -> Vec<u32> {
     .collect()
 }
 
-/// Launches a plan that fails, and of which nothing is left.
+/// Launches a plan that fails, and checks that nothing is left of it.
 #[track_caller]
 fn fails(scene: &Scene, plan: &Plan, name: &str, reasons: &[&str]) {
     fails_beside_others(scene, plan, name, reasons);
@@ -47,14 +47,14 @@ fn quick() -> NodeSettings {
     }
 }
 
-/// A plan whose counter on the second node is trapped.
+/// Returns a plan whose counter on the second node has a trap.
 fn trapped(label: &str, trap: &'static str) -> Plan {
     plan(label, &[reader("r", "north"), counter("c", "south").trapped(trap)], &[("r", "c")])
 }
 
 #[test]
 fn a_launch_that_fails_anywhere_is_undone_everywhere() {
-    // It looks at all children of the process.
+    // It checks all children of the process.
     if !alone(a_launch_that_fails_anywhere_is_undone_everywhere) {
         return;
     }
@@ -69,7 +69,7 @@ fn a_launch_that_fails_anywhere_is_undone_everywhere() {
         assert!(scene.plans.all().unwrap().is_empty(), "nothing is left");
         wait_for_end(&children());
     }
-    // The names are free, and the nodes work.
+    // The names are free, and the nodes still work.
     let good = scene.plans.launch(&trapped("attribute", "")).unwrap();
     assert!(all_run(&good.manager.status().unwrap()));
     scene.plans.stop(&good).unwrap();
@@ -107,9 +107,9 @@ fn artifacts_that_do_not_run_are_named() {
     fails(&scene, &with("/nonexistent/station"), "c", &["/nonexistent/station", "No such file"]);
     let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     fails(&scene, &with(text), "c", &["Cargo.toml cannot be started"]);
-    // A program that knows nothing of localities, and ends.
+    // A program that ends, and knows nothing of localities.
     fails(&scene, &with("/bin/false"), "c", &["before it called back"]);
-    // One that stays.
+    // A program that does not end.
     let script =
         std::env::temp_dir().join(format!("oxorb-script-that-stays-{}", std::process::id()));
     std::fs::write(&script, "#!/bin/sh\nexec sleep 1000\n").unwrap();
@@ -146,7 +146,7 @@ fn a_launch_that_its_client_leaves_is_undone() {
         ExecutionSettings { client_timeout: Duration::from_secs(2), ..execution_settings() };
     let scene = Scene::with(&["n"], &node_settings(), execution);
     let manager = scene.execution.as_ref().unwrap().reference().clone();
-    // One after its first step, one after its second.
+    // One plan fails after its first step, one after its second.
     let plans = ["first", "second"].map(|label| plan(label, &[counter("c", "n")], &[]));
     for (step, plan) in plans.iter().enumerate() {
         let prepared = manager.prepare_plan(&to_wire(plan).unwrap(), None).unwrap().unwrap();
@@ -159,7 +159,7 @@ fn a_launch_that_its_client_leaves_is_undone() {
         assert!(Instant::now() < end, "{:?}", scene.events.lock().unwrap());
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The names are free, and plans that run stay.
+    // The names are free, and running plans stay.
     for plan in &plans {
         let launched = scene.plans.launch(plan).unwrap();
         assert!(all_run(&launched.manager.status().unwrap()));

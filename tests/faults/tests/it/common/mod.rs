@@ -1,4 +1,4 @@
-//! A server process, looked at from outside, and calls to it.
+//! Server process observed from outside, and calls to it.
 
 pub(crate) mod visitor;
 pub(crate) mod worker;
@@ -22,7 +22,7 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 
 use worker::Worker;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for expected events: no machine, however loaded, takes that long.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) static PING: Op = Op::twoway("ping");
@@ -39,14 +39,14 @@ static DEPOPULATE: Op = Op::twoway("depopulate");
 static OBJECT: Op = Op::twoway("object");
 static CALL_BACK: Op = Op::twoway("call_back");
 
-/// Set in the process that [`serve`]s.
+/// Variable set in the process that [`serve`]s.
 const SERVING: &str = "OXORB_FAULTS_SERVING";
 
-/// Where the server notes what it runs.
+/// Variable with the file in which the server records executed requests.
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
 
-/// Repeats a call until its time is over after its request was sent, and returns that TIMEOUT.
-/// On a loaded machine the time may be over before: then the call has not run.
+/// Repeats a call until its time-out expires after its request was sent, and returns that TIMEOUT. On a loaded machine
+/// the time-out may expire before: then the call has not run.
 #[track_caller]
 pub(crate) fn timed_out(mut call: impl FnMut() -> Result<i64, SystemException>) -> SystemException {
     loop {
@@ -58,7 +58,7 @@ pub(crate) fn timed_out(mut call: impl FnMut() -> Result<i64, SystemException>) 
     }
 }
 
-/// In the process that a [`Server`] started: serves until it is killed.
+/// Serves until killed, in the process started by a [`Server`].
 #[test]
 fn serve() {
     if std::env::var_os(SERVING).is_none() {
@@ -78,31 +78,31 @@ fn serve() {
     orb.run();
 }
 
-/// A server in a process of its own. Killed when dropped.
+/// Server in a separate process. Killed on drop.
 pub(crate) struct Server {
     process: Process,
     ior: String,
-    /// What [`Server::restart`] needs again.
+    /// Settings for [`Server::restart`].
     settings: Vec<(String, String)>,
     place: Place,
     pub(crate) journal: PathBuf,
 }
 
-/// Where a server runs.
+/// Placement and limits of a server.
 #[derive(Clone, Default)]
 struct Place {
-    /// With at most so many descriptors.
+    /// Limit on descriptors.
     descriptors: Option<u32>,
-    /// With at most so many kilobytes of addresses.
+    /// Limit on the address space, in kilobytes.
     addresses: Option<u64>,
-    /// On this host of a [`World`](world::World); otherwise beside the test.
+    /// Host of a [`World`](world::World); `None` for the test's own.
     host: Option<String>,
-    /// At this port; 0 for any.
+    /// Port; 0 for any.
     port: u16,
 }
 
 impl Server {
-    /// With settings by their `-ORB` names.
+    /// Starts a server with settings by their `-ORB` names.
     pub(crate) fn start(settings: &[(&str, &str)]) -> Server {
         Server::at(Place::default(), settings)
     }
@@ -114,19 +114,19 @@ impl Server {
         Server::at(place, settings)
     }
 
-    /// The same, with at most so many descriptors.
+    /// Starts a server as [`start`](Server::start) does, with a limit on descriptors.
     pub(crate) fn with_descriptors(most: u32, settings: &[(&str, &str)]) -> Server {
         let place = Place { descriptors: Some(most), ..Place::default() };
         Server::at(place, settings)
     }
 
-    /// Starts a server as [`start`](Server::start) does, with at most so many kilobytes of addresses.
+    /// Starts a server as [`start`](Server::start) does, with a limit on the address space in kilobytes.
     pub(crate) fn with_addresses(most: u64, settings: &[(&str, &str)]) -> Server {
         let place = Place { addresses: Some(most), ..Place::default() };
         Server::at(place, settings)
     }
 
-    /// The same on a host of a [`World`](world::World), at all its addresses.
+    /// Starts a server as [`start`](Server::start) does, on a host of a [`World`](world::World), at all its addresses.
     pub(crate) fn on(host: &str, settings: &[(&str, &str)]) -> Server {
         let place = Place { host: Some(host.to_owned()), ..Place::default() };
         Server::at(place, settings)
@@ -135,7 +135,7 @@ impl Server {
     fn at(place: Place, settings: &[(&str, &str)]) -> Server {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        // Process ids come again in other worlds.
+        // Process ids repeat in other worlds.
         let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.subsec_nanos());
         let name = format!("oxorb-faults-{}-{nanos}-{number}", std::process::id());
         let journal = std::env::temp_dir().join(name);
@@ -145,7 +145,7 @@ impl Server {
         Server { process, ior, settings, place, journal }
     }
 
-    /// Its object, as `client` resolves it.
+    /// Returns its object, resolved by `client`.
     pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
         client.string_to_object(&self.ior).expect("its reference")
     }
@@ -162,7 +162,7 @@ impl Server {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// SIGSTOP, and waits until every thread has stopped.
+    /// Sends SIGSTOP, and waits until every thread has stopped.
     pub(crate) fn stop(&self) {
         self.signal("-STOP");
         let tasks = format!("/proc/{}/task", self.process.id());
@@ -175,21 +175,21 @@ impl Server {
         }
     }
 
-    /// kill -9, and once it is gone the same server again on the same port.
+    /// Kills the server, and then starts it again on the same port.
     pub(crate) fn restart(&mut self) {
         self.kill();
         self.restart_killed();
     }
 
-    /// The same server again, after [`kill`](Server::kill): on a host of its own, where nobody else
-    /// takes its port, or of [`restartable`](Server::restartable).
+    /// Starts the server again after [`kill`](Server::kill): on a separate host, where no other process takes its port,
+    /// or one of [`restartable`](Server::restartable).
     pub(crate) fn restart_killed(&mut self) {
         let port = self.address().port();
         let started = run(&self.settings, &self.place, port, &self.journal);
         (self.process, self.ior) = started;
     }
 
-    /// Ends it, and returns all that it wrote.
+    /// Ends the server, and returns its whole output.
     pub(crate) fn stop_and_tell(mut self) -> String {
         self.kill();
         let lines = self.process.output().iter();
@@ -201,7 +201,7 @@ impl Server {
         self.process.wait(LONG);
     }
 
-    /// A line of /proc/PID/status that has a number: `Threads`, `VmRSS` (KiB).
+    /// Returns a number from /proc/PID/status: `Threads`, `VmRSS` (KiB).
     pub(crate) fn status(&self, name: &str) -> u64 {
         let path = format!("/proc/{}/status", self.process.id());
         let text = fs::read_to_string(path).expect("the server runs");
@@ -212,14 +212,14 @@ impl Server {
             .unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// How many descriptors it has open.
+    /// Returns the number of its open descriptors.
     pub(crate) fn descriptors(&self) -> usize {
         let open = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
         open.expect("the server runs").count()
     }
 
-    /// Returns the number of its sockets. An ORB opens other descriptors once, whenever it first needs them: it waits at an epoll
-    /// of a connection in memory when a request over it takes long.
+    /// Returns the number of its sockets. An ORB opens other descriptors once, on first need: it waits at an epoll of
+    /// an in-memory connection when a request over it takes long.
     pub(crate) fn sockets(&self) -> usize {
         let open = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
         let links = open.expect("the server runs").flatten();
@@ -227,7 +227,7 @@ impl Server {
         links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
     }
 
-    /// Waits until it has at most so many sockets.
+    /// Waits until it has at most `most` sockets.
     pub(crate) fn await_sockets(&self, most: usize) {
         let end = Instant::now() + LONG;
         while self.sockets() > most {
@@ -236,14 +236,14 @@ impl Server {
         }
     }
 
-    /// Returns the number of its mappings of memory of this name.
+    /// Returns the number of its memory mappings of this name.
     pub(crate) fn mappings(&self, name: &str) -> usize {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.process.id()));
         let maps = maps.expect("the server runs");
         maps.lines().filter(|line| line.contains(name)).count()
     }
 
-    /// Waits until it has at most so many descriptors.
+    /// Waits until it has at most `most` descriptors.
     pub(crate) fn await_descriptors(&self, most: usize) {
         let end = Instant::now() + LONG;
         while self.descriptors() > most {
@@ -252,7 +252,7 @@ impl Server {
         }
     }
 
-    /// Waits until it holds at most so much memory (KiB).
+    /// Waits until it uses at most `most` KiB of memory.
     pub(crate) fn await_memory(&self, most: u64) {
         let end = Instant::now() + LONG;
         while self.status("VmRSS") > most {
@@ -261,7 +261,7 @@ impl Server {
         }
     }
 
-    /// Waits until it has noted that number.
+    /// Waits until it has recorded that number.
     pub(crate) fn await_note(&self, number: i64) {
         let end = Instant::now() + LONG;
         while !self.journal().contains(&number) {
@@ -270,12 +270,12 @@ impl Server {
         }
     }
 
-    /// Its reference, for another process.
+    /// Returns its reference, for another process.
     pub(crate) fn ior(&self) -> &str {
         &self.ior
     }
 
-    /// Waits until it has at most so many threads.
+    /// Waits until it has at most `most` threads.
     pub(crate) fn await_threads(&self, most: u64) {
         let end = Instant::now() + LONG;
         while self.status("Threads") > most {
@@ -284,7 +284,7 @@ impl Server {
         }
     }
 
-    /// The numbers that were run, in order.
+    /// Returns the numbers of executed requests, in order.
     pub(crate) fn journal(&self) -> Vec<i64> {
         let text = fs::read_to_string(&self.journal).unwrap_or_default();
         text.lines().map(|line| line.parse().expect("a number")).collect()
@@ -330,7 +330,7 @@ fn run(
     };
     command
         .env(SERVING, "yes")
-        // What is large goes back to the system when it is freed, so that what is left is ours.
+        // Large blocks are returned to the system when freed, so that the remaining memory is the ORB's.
         .env("MALLOC_MMAP_THRESHOLD_", "65536")
         .env(JOURNAL, journal)
         .env("OXORB_LISTENENDPOINTS", format!("iiop://{host}:{port}"));
@@ -348,7 +348,7 @@ pub(crate) fn client() -> Orb {
     Orb::builder().build().expect("a client")
 }
 
-/// Sends so many anys without a value, each of which takes ten times its octets once it is read.
+/// Sends anys without a value, each of which takes ten times its octets once decoded.
 pub(crate) fn collect(object: &ObjectRef, anys: u32) -> Result<i64, SystemException> {
     let nulls = |e: &mut oxorb::cdr::Encoder<'_>| {
         e.ulong(anys);
@@ -362,7 +362,7 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &PING, n)
 }
 
-/// Sends so many octets, whose number comes back.
+/// Sends `octets` octets; returns the number received.
 pub(crate) fn swallow(object: &ObjectRef, octets: usize) -> Result<i64, SystemException> {
     let much = vec![7; octets];
     object.reference().invoke(
@@ -376,12 +376,12 @@ pub(crate) fn swallow(object: &ObjectRef, octets: usize) -> Result<i64, SystemEx
     )
 }
 
-/// As `ping`, and noted in the journal.
+/// Calls like `ping`, and records the call in the journal.
 pub(crate) fn run_once(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &RUN, n)
 }
 
-/// As `run_once`, without waiting for the answer; the request has been sent.
+/// Calls like `run_once`, without waiting for the answer; the request has been sent.
 pub(crate) fn run_async(object: &ObjectRef, n: i64) -> AsyncReply<i64, SystemException> {
     object.reference().invoke_async(
         &RUN,
@@ -393,12 +393,12 @@ pub(crate) fn run_async(object: &ObjectRef, n: i64) -> AsyncReply<i64, SystemExc
     )
 }
 
-/// Noted in the journal, and never answered.
+/// Makes a call that is recorded in the journal, and never answered.
 pub(crate) fn hang(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &HANG, n)
 }
 
-/// Noted in the journal, and answered at length.
+/// Makes a call that is recorded in the journal, and has a long answer.
 pub(crate) fn big(object: &ObjectRef, n: i64) -> Result<usize, SystemException> {
     object.reference().invoke(
         &BIG,
@@ -413,7 +413,7 @@ pub(crate) fn big(object: &ObjectRef, n: i64) -> Result<usize, SystemException> 
     )
 }
 
-/// Has the server create `adapters` POAs with `objects` objects each.
+/// Makes the server create `adapters` POAs with `objects` objects each.
 pub(crate) fn populate(worker: &ObjectRef, adapters: i64, objects: i64) {
     let done: Result<i64, SystemException> = worker.reference().invoke(
         &POPULATE,
@@ -427,12 +427,12 @@ pub(crate) fn populate(worker: &ObjectRef, adapters: i64, objects: i64) {
     assert_eq!(done, Ok(adapters * objects));
 }
 
-/// Has it deactivate the objects and destroy the POAs.
+/// Makes the server deactivate the objects and destroy the POAs.
 pub(crate) fn depopulate(worker: &ObjectRef, adapters: i64) {
     assert_eq!(number(worker, &DEPOPULATE, adapters), Ok(adapters));
 }
 
-/// One of those objects: its `ping(n)` is n plus its number.
+/// Returns one of those objects: its `ping(n)` returns n plus its number.
 pub(crate) fn object_of(worker: &ObjectRef, adapter: i64, object: i64) -> ObjectRef {
     let found: Result<Option<ObjectRef>, SystemException> = worker.reference().invoke(
         &OBJECT,
@@ -446,7 +446,7 @@ pub(crate) fn object_of(worker: &ObjectRef, adapter: i64, object: i64) -> Object
     found.expect("the server is served").expect("not nil")
 }
 
-/// Has the server call `ping(n)` of another object.
+/// Makes the server call `ping(n)` of another object.
 pub(crate) fn call_back(
     worker: &ObjectRef,
     back: &ObjectRef,
@@ -463,7 +463,7 @@ pub(crate) fn call_back(
     )
 }
 
-/// How often something happened at the server.
+/// Returns the number of incidents at the server.
 pub(crate) fn count(object: &ObjectRef, incident: Incident) -> i64 {
     let counted: Result<i64, SystemException> = object.reference().invoke(
         &COUNT,
@@ -487,12 +487,12 @@ fn number(object: &ObjectRef, op: &'static Op, n: i64) -> Result<i64, SystemExce
     )
 }
 
-/// A request as a client would send it.
+/// Returns a request in the form of a client.
 pub(crate) fn request(object: &ObjectRef, operation: &str, number: i64) -> Vec<u8> {
     request_with(object, operation, &number.to_le_bytes())
 }
 
-/// As `request`, with whatever arguments.
+/// Returns a request like `request`, with arbitrary arguments.
 pub(crate) fn request_with(object: &ObjectRef, operation: &str, arguments: &[u8]) -> Vec<u8> {
     let profile = object.reference().ior().iiop_profiles().next().expect("an IIOP profile");
     let mut body = Vec::new();
@@ -518,7 +518,7 @@ pub(crate) fn request_with(object: &ObjectRef, operation: &str, arguments: &[u8]
     message
 }
 
-/// Through this reference a call takes at most `limit`.
+/// Returns a reference whose calls take at most `limit`.
 pub(crate) fn within(object: &ObjectRef, limit: Duration) -> ObjectRef {
     ObjectRef::from_ref(object.reference().with_timeout(limit))
 }

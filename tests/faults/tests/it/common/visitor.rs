@@ -1,4 +1,4 @@
-//! A client in a process of its own, which gets so far with a call and is killed there.
+//! Client in a separate process, which performs a call up to a step and is killed there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{BIG, LONG, PATIENT, PING, RUN, Server, client, ping, swallow};
 
-/// Set in the client: its step and the server's reference.
+/// Variables of the client: its step and the server's reference.
 const STEP: &str = "OXORB_FAULTS_STEP";
 const SERVER: &str = "OXORB_FAULTS_SERVER";
 
-/// The file that tells it to go on.
+/// Variable with the file that releases the client.
 const GO: &str = "OXORB_FAULTS_GO";
 
-/// Octets of a request that no socket buffers hold.
+/// Octets of a request that exceed all socket buffers.
 const MUCH: usize = 32 << 20;
 
-/// How far a client gets.
+/// Step at which a client is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It is connected, was served, and sends nothing.
+    /// Connected, was served, and sends nothing.
     Connected,
-    /// A part of its request has gone out: the server does not read on.
+    /// A part of its request was sent: the server does not read on.
     Sending,
-    /// The request has gone out.
+    /// The request was sent.
     Sent,
-    /// Its request runs, until somebody finds out that nobody waits for it.
+    /// The request runs, until the ORB detects that no caller waits for it.
     Running,
-    /// A part of the answer has come, which the client does not read.
+    /// A part of the answer arrived, which the client does not read.
     Answering,
 }
 
@@ -43,14 +43,14 @@ impl Step {
         [Step::Connected, Step::Sending, Step::Sent, Step::Running, Step::Answering];
 }
 
-/// A client process. Killed when dropped.
+/// Client process. Killed on drop.
 pub(crate) struct Visitor {
     process: Process,
     go: PathBuf,
 }
 
 impl Visitor {
-    /// Starts one and waits until it is about to do its step.
+    /// Starts a client and waits until it is about to perform its step.
     pub(crate) fn start(server: &Server, step: Step) -> Visitor {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -63,12 +63,12 @@ impl Visitor {
         Visitor { process, go }
     }
 
-    /// The number of its request.
+    /// Returns the number of its request.
     pub(crate) fn number(&self) -> i64 {
         i64::from(self.process.id())
     }
 
-    /// Lets it do its step, and waits until it has, unless the step does not end.
+    /// Lets it perform its step, and waits until it has, unless the step does not end.
     pub(crate) fn go(&mut self, step: Step) {
         fs::write(&self.go, "go").expect("a file");
         if step != Step::Sending {
@@ -81,7 +81,7 @@ impl Visitor {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// kill -9.
+    /// Kills the client with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.signal("-KILL");
         self.process.wait(LONG);
@@ -94,7 +94,7 @@ impl Drop for Visitor {
     }
 }
 
-/// In the process that a [`Visitor`] started: gets as far as it is to, and stays there.
+/// Performs the step, in the process started by a [`Visitor`], and stays there.
 #[test]
 fn visit() {
     let (Ok(step), Ok(server)) = (std::env::var(STEP), std::env::var(SERVER)) else {
@@ -103,10 +103,10 @@ fn visit() {
     let client = client();
     let object = client.string_to_object(&server).expect("a reference");
     assert_eq!(ping(&object, 1), Ok(2));
-    // The connection stands by now, so that nothing but the step itself is to be done.
+    // The connection exists by now, so that only the step itself remains.
     assert_eq!(begin(&object, &PING, 1).wait(), Ok(2));
     println!("at it");
-    // The other side stops now, or does whatever else it has to.
+    // The other side now stops, or makes its other preparations.
     let go = std::env::var_os(GO).expect("set beside the step");
     let end = Instant::now() + LONG;
     while !Path::new(&go).exists() {

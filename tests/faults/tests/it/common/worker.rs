@@ -1,4 +1,4 @@
-//! What the server's objects do.
+//! Servants of the server.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,18 +13,18 @@ use oxorb::{
 
 use super::{JOURNAL, LONG, ping};
 
-/// Octets in the answer to `big`: more than any socket buffer holds.
+/// Octets in the answer to `big`, which exceed all socket buffers.
 const BIG_ANSWER: usize = 16 << 20;
 
-/// The answer to `big`, there once: what more its replies cost is the ORB's.
+/// Shared answer to `big`: any other memory of its replies is the ORB's.
 static ANSWER: [u8; BIG_ANSWER] = [7; BIG_ANSWER];
 
 pub(super) struct Worker {
-    /// Below it the POAs of `populate` are.
+    /// Parent of the POAs of `populate`.
     poa: Poa,
 }
 
-/// One of many objects.
+/// Servant of one of many objects.
 pub(crate) struct Leaf(pub(crate) i64);
 
 impl Worker {
@@ -48,7 +48,7 @@ impl Worker {
     fn depopulate(&self, adapters: i64) {
         for adapter in 0..adapters {
             let poa = self.child(adapter);
-            // The first by its objects, the others as they are.
+            // The first POA object by object, the others as a whole.
             let mut object = 0;
             while adapter == 0 && poa.deactivate_id(object.to_string().as_str()).is_ok() {
                 object += 1;
@@ -66,7 +66,7 @@ impl Worker {
         self.poa.find_poa(&adapter.to_string()).expect("a POA")
     }
 
-    /// One line for each execution, written before anything else happens.
+    /// Records an execution in one line, before anything else.
     fn note(number: i64) {
         let Ok(path) = std::env::var(JOURNAL) else {
             return;
@@ -103,7 +103,7 @@ impl Servant for Worker {
                         while !oxorb::request_is_cancelled() && Instant::now() < end {
                             thread::sleep(Duration::from_millis(2));
                         }
-                        // It was noticed that nobody waits any more.
+                        // The ORB detected that no caller waits any more.
                         Worker::note(-number);
                     }
                     "big" => {

@@ -1,7 +1,7 @@
-//! Hosts and networks of a test's own: network namespaces, veth pairs, and routes that lead nowhere.
+//! Hosts and networks of a test: network namespaces, veth pairs, and routes that lead nowhere.
 //!
-//! A test that [enters](World::enter) a world runs anew in a process with network, mounts and processes of its own
-//! (`unshare`); all of it ends with that process, however it ends, and nobody outside ever sees any of it.
+//! A test that [enters](World::enter) a world is run again in a process with separate network, mount and process
+//! namespaces (`unshare`); all of them end with that process, however it ends, and are invisible outside.
 
 use std::process::{Command, Stdio};
 
@@ -10,18 +10,18 @@ use oxorb_testkit::process::{Process, rerun};
 
 use super::LONG;
 
-/// Set in the process that is in a world: which test it is.
+/// Variable set in the process in a world: the name of its test.
 const WORLD: &str = "OXORB_FAULTS_WORLD";
 
-/// Hosts by name; the test itself runs on one that has none.
+/// Hosts by name; the test itself runs on an unnamed one.
 pub(crate) struct World;
 
 impl World {
-    /// Returns the world to a test that runs in it. Outside, runs the test of that name in one and returns nothing. Where the
-    /// system permits no namespaces, the test says so aloud and tests nothing.
+    /// Returns the world to a test that runs in it. Outside, runs the test of that name in one and returns `None`. If
+    /// the system permits no namespaces, reports so and tests nothing.
     ///
     /// # Panics
-    /// Where `OXORB_REQUIRE_TOOLS` asks for it and the system permits no namespaces.
+    /// If `OXORB_REQUIRE_TOOLS` requires it and the system permits no namespaces.
     pub(crate) fn enter(test: &str) -> Option<World> {
         World::enter_by(
             test,
@@ -29,8 +29,8 @@ impl World {
         )
     }
 
-    /// Enters a world as [`enter`](World::enter) does, whose processes see those of the kernel: threads that take packets,
-    /// for one.
+    /// Enters a world as [`enter`](World::enter) does, but with the kernel's processes visible, such as threads that
+    /// take packets.
     pub(crate) fn enter_with_kernel(test: &str) -> Option<World> {
         World::enter_by(test, &["--net", "--mount", "--fork", "--kill-child"])
     }
@@ -62,7 +62,7 @@ impl World {
         None
     }
 
-    /// A new host, connected to nothing.
+    /// Makes a new, unconnected host.
     pub(crate) fn host(&self, name: &str) {
         command("ip", &["netns", "add", name]);
         command("ip", &["-n", name, "link", "set", "lo", "up"]);
@@ -70,11 +70,11 @@ impl World {
 
     /// Returns the name of the device at that address.
     pub(crate) fn device(address: &str) -> String {
-        // Named after the addresses, which are unlike.
+        // Named after the addresses, which are unique.
         format!("to{}", address.replace('.', "-"))
     }
 
-    /// Runs a program of the system on a host, and returns what it says; the error is what it complains of.
+    /// Runs a system program on a host, and returns its output; the error is its standard error.
     pub(crate) fn run(
         &self,
         host: &str,
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// A cable between two hosts; the empty name is the test's own. Each end has its address, in a network of
+    /// Connects two hosts by a cable; the empty name is the test's own host. Each end has its address, in a network of
     /// 256 addresses.
     pub(crate) fn cable(&self, ends: [(&str, &str); 2]) {
         let [(first, first_address), (second, second_address)] = ends;
@@ -116,36 +116,36 @@ impl World {
         }
     }
 
-    /// From `host` all that is on its way to `network` goes through `gateway`.
+    /// Routes `host`'s packets for `network` through `gateway`.
     pub(crate) fn route(&self, host: &str, network: &str, gateway: &str) {
         ip(host, &["route", "add", network, "via", gateway]);
     }
 
-    /// `host` passes on what is not for itself.
+    /// Makes `host` forward packets for others.
     pub(crate) fn forward(&self, host: &str) {
         let forward = "echo 1 > /proc/sys/net/ipv4/ip_forward";
         command("ip", &["netns", "exec", host, "sh", "-c", forward]);
     }
 
-    /// `router` drops whatever is for `address`, without a word.
+    /// Makes `router` silently drop packets for `address`.
     pub(crate) fn swallow(&self, router: &str, address: &str) {
         ip(router, &["route", "add", "blackhole", &format!("{address}/32")]);
     }
 
-    /// And does no more.
+    /// Undoes [`swallow`](Self::swallow).
     pub(crate) fn release(&self, router: &str, address: &str) {
         ip(router, &["route", "del", "blackhole", &format!("{address}/32")]);
     }
 }
 
-/// `inner`, on that host.
+/// Returns `inner`, run on that host.
 pub(super) fn on(host: &str, inner: &Command) -> Command {
     let mut outer = Command::new("ip");
     outer.args(["netns", "exec", host]).arg(inner.get_program()).args(inner.get_args());
     outer
 }
 
-/// Another role of this test program, on that host.
+/// Returns another role of this test program, run on that host.
 pub(crate) fn role(host: &str, test: &str) -> Command {
     on(host, &rerun(test))
 }

@@ -38,7 +38,7 @@ struct Contents<'o> {
     build: bool,
 }
 
-/// Checks values as they are, and then built with DynAny.
+/// Checks plain values, and then values built with DynAny.
 fn anys(checks: &mut Checks, o: &Contents<'_>, name: &str, run: impl Fn(&Contents<'_>) -> Result) {
     checks.check(&format!("any_{name}"), || run(o));
     let built = Contents { object: o.object.clone(), orb: o.orb, build: true };
@@ -46,7 +46,7 @@ fn anys(checks: &mut Checks, o: &Contents<'_>, name: &str, run: impl Fn(&Content
 }
 
 impl Contents<'_> {
-    /// Rotates values in an any, and has the server take each out of its any.
+    /// Rotates values in an any, and makes the server extract each from its any.
     fn travel<T>(&self, values: &[T]) -> Result
     where
         T: Typed + Encode + for<'de> Decode<'de> + Clone + Debug + Send + Sync + 'static,
@@ -63,7 +63,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// The same for a value of a type that Rust does not tell from others.
+    /// Rotates a value of a type that Rust does not distinguish.
     fn travel_as(&self, ty: TypeCode, value: impl Into<Dynamic>) -> Result {
         let (value, y) = (value.into(), Any::new(7));
         let any = Any::with_type(ty.clone(), value.clone())?;
@@ -87,8 +87,8 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// What the server makes of an any: it takes out the value and puts it into another, and builds it with DynAny if that
-    /// has been done here, too.
+    /// Returns the server's results for an any: the value extracted and put into another one, and built with DynAny if
+    /// it was also built so here.
     fn back(&self, any: &Any) -> Result<Vec<Any>> {
         if !self.build {
             return Ok(vec![self.object.retype(any)?]);
@@ -132,7 +132,7 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
         o.travel(&[1.5, -0.0])
     });
     anys(checks, o, "long_double", |o| {
-        // As omniORB on x86 means it, which leaves six of the octets as they are.
+        // Format of omniORB on x86, which leaves six of the octets unchanged.
         let x87 = |value: f64| Any::new(LongDouble::from_bits(LongDouble::from(value).to_x87()));
         let mut b = x87(1.5);
         let (result, c) = o.object.rotate_any(&x87(-2.0), &mut b)?;

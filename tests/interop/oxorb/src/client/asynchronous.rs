@@ -1,4 +1,4 @@
-//! Checks of asynchronous calls, and of servants that answer later: see `interop_async.idl`.
+//! Checks of asynchronous calls, and of servants that reply later: see `interop_async.idl`.
 
 use std::future::Future;
 use std::pin::pin;
@@ -38,7 +38,7 @@ fn crate_() -> Parcel {
     Parcel { label: "crate".to_owned(), weight: 2.5 }
 }
 
-/// What came back of a crate.
+/// Checks the result of a crate.
 fn is_done(value: i32, (result, what, half): &(i32, Parcel, f64)) -> Result {
     same("result", &(2 * value), result)?;
     same("label and weight", &("crate!", 3.5), &(what.label.as_str(), what.weight))?;
@@ -73,7 +73,7 @@ fn is_broken(got: core::result::Result<String, SystemException>) -> Result {
     }
 }
 
-/// Calls that wait for a servant that may answer later.
+/// Checks calls that wait for a servant that may reply later.
 fn later(checks: &mut Checks, o: &WorkerRef) {
     let work = |milliseconds, value| {
         let mut what = crate_();
@@ -101,7 +101,7 @@ fn later(checks: &mut Checks, o: &WorkerRef) {
     });
 }
 
-/// Handlers here: one that is no object and one that is.
+/// Checks handlers in this process: one that is no object and one that is.
 fn callbacks(checks: &mut Checks, o: &WorkerRef, orb: &Orb) -> Result {
     let handler = Arc::new(Handler::default());
     let object: AmiWorkerHandlerRef = lanes::declared(orb).activate(Arc::clone(&handler))?;
@@ -158,7 +158,7 @@ fn futures(checks: &mut Checks, o: &WorkerRef) {
     });
 }
 
-/// A handler in the server's process.
+/// Checks a handler in the server's process.
 fn remote(checks: &mut Checks, o: &WorkerRef, office: &OfficeRef) {
     let told = |calls: &[(&str, &dyn Fn(To))]| {
         // A peer may publish another repository id for it.
@@ -191,7 +191,7 @@ fn remote(checks: &mut Checks, o: &WorkerRef, office: &OfficeRef) {
     });
 }
 
-/// As an executor waits.
+/// Waits like an executor.
 fn awaited<T>(reply: impl Future<Output = T>) -> T {
     let mut reply = pin!(reply);
     oxorb::wait_until(|context: &mut Context<'_>| -> Poll<T> { reply.as_mut().poll(context) })

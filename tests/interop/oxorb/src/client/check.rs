@@ -1,4 +1,4 @@
-//! Checks and what they say.
+//! Checks and their results.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use oxorb::SystemException;
 use oxorb_interop::Args;
 
-/// Why a check failed.
+/// Reason of a failed check.
 pub(crate) struct Failure(String);
 
 pub(crate) type Result<T = ()> = core::result::Result<T, Failure>;
@@ -17,12 +17,12 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// A failure with this text.
+/// Returns a failure with this text.
 pub(crate) fn fail<T>(why: impl Into<String>) -> Result<T> {
     Err(Failure(why.into()))
 }
 
-/// Compares values as they print, so that minus nought differs from nought.
+/// Compares values by their text, so that negative zero differs from zero.
 pub(crate) fn same<T: Debug + ?Sized>(what: &str, expected: &T, got: &T) -> Result {
     let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
     if expected == got {
@@ -36,12 +36,12 @@ pub(crate) fn holds(condition: bool, what: &str) -> Result {
     if condition { Ok(()) } else { fail(format!("expected {what}")) }
 }
 
-/// The object behind a reference that must not be nil.
+/// Returns the object of a reference that must not be nil.
 pub(crate) fn some<T>(reference: Option<T>) -> Result<T> {
     reference.ok_or(Failure("expected a reference, got nil".to_owned()))
 }
 
-/// Waits until a condition holds that a oneway call brings about.
+/// Waits for a condition that results from a oneway call.
 pub(crate) fn eventually(what: &str, condition: impl Fn() -> Result<bool>) -> Result {
     let end = Instant::now() + Duration::from_secs(5);
     while !condition()? {
@@ -73,7 +73,7 @@ where
     Ok(())
 }
 
-/// Runs checks and prints how they went.
+/// Runs checks and prints their results.
 pub(crate) struct Checks {
     skip: Vec<String>,
     failures: u32,
@@ -101,7 +101,7 @@ impl Checks {
         }
     }
 
-    /// Runs a group, which fails as a whole when its object cannot be had.
+    /// Runs a group, which fails as a whole if its object is unavailable.
     pub(crate) fn group(&mut self, run: impl FnOnce(&mut Self) -> Result) {
         if let Err(Failure(why)) = run(self) {
             println!("FAIL group: {why}");

@@ -1,5 +1,5 @@
-//! The OxORB client of the interoperability test: every check by name, one
-//! line each, against any server.
+//! OxORB client of the interoperability test: runs every check by name against any server, and prints one line for
+//! each.
 #![forbid(unsafe_code)]
 
 mod any;
@@ -38,8 +38,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     checks.group(|checks| values::all(checks, &suite, &orb));
     checks.group(|checks| asynchronous::all(checks, &suite, &orb));
     if args.shutdown {
-        // A server that closes idle connections may do so while a oneway is on its way, which nobody would notice. After
-        // a call that was answered this one is not idle.
+        // A server that closes idle connections may do so while a oneway is in transit, which would go unnoticed. After
+        // an answered call, this connection is not idle.
         oxorb::Interface::reference(&suite).non_existent()?;
         suite.shutdown()?;
     }

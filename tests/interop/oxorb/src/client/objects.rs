@@ -165,7 +165,7 @@ fn inheritance(checks: &mut Checks, o: &BottomRef, orb: &Orb) {
     });
 }
 
-/// The members that every server puts into its Detailed.
+/// Checks the members that every server puts into its Detailed.
 fn check_detailed(e: &Detailed, reason: &str, code: i32, name: &str) -> Result {
     same("reason", reason, e.reason.as_str())?;
     same("code", &code, &e.code)?;
@@ -219,7 +219,7 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
             Ok(()) => fail(format!("expected {name}, got nothing")),
         }
     };
-    // Without COMM_FAILURE and TRANSIENT, which make some clients try again, and the latest ones, which omniORB has not.
+    // Without COMM_FAILURE and TRANSIENT, which make some clients retry, and the latest ones, which omniORB lacks.
     checks.check("system_exception", || {
         for name in [
             "UNKNOWN",
@@ -276,7 +276,7 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
     });
 }
 
-/// The system exception of this kind that a call must raise.
+/// Returns the system exception of this kind that a call must raise.
 fn expect<T: std::fmt::Debug>(
     kind: SystemExceptionKind,
     got: core::result::Result<T, SystemException>,
@@ -287,7 +287,7 @@ fn expect<T: std::fmt::Debug>(
     }
 }
 
-/// The value of the node behind a reference; `None` for nil.
+/// Returns the value of the node behind a reference; `None` for nil.
 fn value(reference: Option<&NodeRef>) -> Result<Option<i32>> {
     Ok(reference.map(NodeRef::value).transpose()?)
 }
@@ -441,7 +441,7 @@ fn omniorb_extras(checks: &mut Checks, suite: &SuiteRef) {
         some(some(suite.extras("omniorb")?)?.narrow()?)
     };
     checks.check("long_double", || {
-        // What omniORB takes for a long double on x86: the 80-bit number as it lies in memory, six octets unused.
+        // omniORB's long double on x86: the 80-bit number as in memory, with six octets unused.
         let x87 = |value: f64| LongDouble::from_bits(LongDouble::from(value).to_x87());
         let shown = |value: LongDouble| LongDouble::from_x87(value.to_bits()).to_f64();
         let o = find()?;

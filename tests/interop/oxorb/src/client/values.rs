@@ -30,7 +30,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
     Ok(())
 }
 
-/// Two nodes, the second of which is in both places of the first.
+/// Returns two nodes, the second of which is in both slots of the first.
 fn diamond() -> Value<Node> {
     let two: Link<Node> = Value::new(node(2, Link::null())).into();
     Value::new(Node { id: 1, next: two.clone(), other: two })
@@ -125,7 +125,7 @@ fn types(checks: &mut Checks, o: &Values) {
     });
 }
 
-/// Values as any parameter, and within other types.
+/// Checks values as any parameter, and within other types.
 fn within(checks: &mut Checks, o: &Values) {
     checks.check("value_rotated", || {
         let y: Link<Node> = Value::new(node(2, Link::null())).into();
@@ -214,7 +214,7 @@ fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
     });
 }
 
-/// What comes back of a value in an any.
+/// Returns a value that was sent in an any.
 fn retyped<T>(o: &Values, orb: &Orb, value: T) -> Result<T>
 where
     T: Typed + Encode + for<'de> Decode<'de> + Clone + Send + Sync + 'static,
@@ -245,7 +245,7 @@ fn one(id: i32) -> Either {
     Either::One(Value::new(node(id, Link::null())).into())
 }
 
-/// With words, or with a node instead.
+/// Returns a value with words, or with a node instead.
 fn whole(words: Option<&str>) -> Link<Whole> {
     let two: Link<Node> = Value::new(node(2, Link::null())).into();
     let one: Link<Node> = Value::new(node(1, two.clone())).into();

@@ -1,4 +1,4 @@
-//! The component server of the interoperability test: two homes, whose references go to a file, one a line.
+//! Component server of the interoperability test: two homes, whose references are written to a file, one per line.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use oxorb::{Interface, Orb, Value};
 
 oxorb::include_idl!("interop_components");
 
-/// A component with one port of each kind.
+/// Component with one port of each kind.
 struct Sensor {
     latitude: f64,
     hertz: AtomicU32,
@@ -93,7 +93,7 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     }
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
     let container = Container::builder(orb.root_poa(), "interop")
-        // The client's process starts, and others with it.
+        // The client's process starts, together with others.
         .push_timeout(Duration::from_secs(20))
         .create()?;
     let home: SensorHomeRef = container.install_home("home", Sensors)?;

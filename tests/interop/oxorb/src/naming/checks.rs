@@ -1,4 +1,4 @@
-//! The checks, as the other ORBs' clients have them.
+//! Checks, equal to those of the other ORBs' clients.
 
 use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::naming_context::NotFoundReason;
@@ -10,7 +10,7 @@ use oxorb_naming::{Names, Problem};
 
 use super::{Checks, Failure, Result, holds, same};
 
-/// Components, as id and kind alternately.
+/// Makes a name from alternating ids and kinds.
 fn name(parts: &[&str]) -> Vec<NameComponent> {
     let components = parts
         .chunks(2)
@@ -49,7 +49,7 @@ fn not_found<T, E: Into<Problem>>(
     }
 }
 
-/// Ids in order, contexts with a slash.
+/// Returns sorted ids; those of contexts have a trailing slash.
 fn ids<'b>(bindings: impl IntoIterator<Item = &'b Binding>) -> Vec<String> {
     let ids = bindings.into_iter().map(|binding| {
         let id = binding.binding_name.last().map_or("", |last| &last.id);

@@ -1,4 +1,4 @@
-//! OxORB's client of name servers: every check by name, one line each, against any ORB's.
+//! OxORB's client of name servers: runs every check by name against any ORB's server, and prints one line for each.
 #![forbid(unsafe_code)]
 
 mod checks;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use oxorb::Orb;
 
-/// Why a check failed.
+/// Reason of a failed check.
 struct Failure(String);
 
 type Result<T = ()> = core::result::Result<T, Failure>;
@@ -32,7 +32,7 @@ fn same<T: Debug + PartialEq>(what: &str, expected: T, got: T) -> Result {
     holds(expected == got, &text)
 }
 
-/// Where the checks run, and how they went.
+/// Target and results of the checks.
 struct Checks {
     orb: Orb,
     url: String,
@@ -58,7 +58,7 @@ impl Checks {
 
 fn main() -> ExitCode {
     std::thread::spawn(|| {
-        // Whatever becomes of the harness.
+        // Time limit, even without the harness.
         std::thread::sleep(Duration::from_secs(300));
         std::process::exit(3);
     });

@@ -12,7 +12,7 @@ use oxorb_interop::types::NAMED;
 
 use crate::data::{Result, rotate, rotate_borrowed, rotate_values};
 
-/// The way to the objects.
+/// Object that leads to all others.
 pub(crate) struct Suite {
     contents: ContentsRef,
     types: TypesRef,
@@ -44,7 +44,7 @@ impl interop_any::Suite for Suite {
     }
 }
 
-/// The value in an any, as the first of these types that it is, in a new one.
+/// Returns the value in an any, as the first matching one of these types, in a new any.
 macro_rules! fresh_as {
     ($any:expr, $scope:expr, $($type:ty,)*) => {
         (|| -> oxorb::cdr::Result<Option<Any>> {
@@ -62,7 +62,7 @@ struct Contents {
 }
 
 impl Contents {
-    /// The value in an any in a new one.
+    /// Returns the value in an any in a new one.
     fn fresh(&self, any: &Any) -> oxorb::cdr::Result<Option<Any>> {
         if *any.type_code() == TypeCode::NULL {
             return Ok(Some(Any::default()));
@@ -91,7 +91,7 @@ impl Contents {
         )
     }
 
-    /// Types with bounds, which Rust does not tell from those without.
+    /// Types with bounds, which Rust does not distinguish from unbounded ones.
     fn bounded(any: &Any) -> Option<Any> {
         let ty = any.type_code();
         let known = [

@@ -1,4 +1,4 @@
-//! Objects that turn values round: see `interop.idl` about rotation.
+//! Objects that rotate values: see `interop.idl`.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use oxorb_interop::{interop, interop_omniorb};
 
 pub(crate) type Result<T> = core::result::Result<T, SystemException>;
 
-/// Returns what was in `b` twice, and leaves `a` in it.
+/// Returns the old value of `b` twice, and stores `a` in it.
 pub(crate) fn rotate<T: Clone>(a: T, b: &mut T) -> (T, T) {
     let old = std::mem::replace(b, a);
     (old.clone(), old)
@@ -23,7 +23,7 @@ macro_rules! rotate_values {
     )*};
 }
 
-/// Parameters that are passed by reference: what the servant sees, what it owns.
+/// Parameters that are passed by reference: the servant's type, and its owned type.
 macro_rules! rotate_borrowed {
     ($($op:ident: $seen:ty => $owned:ty,)*) => {$(
         fn $op(&self, a: &$seen, b: &mut $owned) -> Result<($owned, $owned)> {
@@ -214,7 +214,7 @@ impl interop::Sequences for Sequences {
     }
 }
 
-/// What only omniORB and OxORB know.
+/// Types that only omniORB and OxORB support.
 pub(crate) struct OmniorbExtras;
 
 impl interop_omniorb::Extras for OmniorbExtras {

@@ -1,4 +1,4 @@
-//! Objects for `interop_async.idl`: a servant that answers later, from other threads.
+//! Objects for `interop_async.idl`: a servant that replies later, from other threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,7 +14,7 @@ use oxorb_interop::lanes;
 
 use crate::data::Result;
 
-/// The way in.
+/// Object that leads to all others.
 pub(crate) struct Office {
     worker: WorkerRef,
     handler: AmiWorkerHandlerRef,
@@ -51,7 +51,7 @@ struct Worker {
     level: Arc<AtomicI32>,
 }
 
-/// In another thread, when this one has long gone on.
+/// Runs `answer` in another thread, after a delay.
 fn later(milliseconds: u32, answer: impl FnOnce() + Send + 'static) {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(milliseconds.into()));

@@ -17,7 +17,7 @@ use oxorb_interop::{interop_any, interop_jacorb, interop_omniorb};
 fn main() -> Result<(), Box<dyn Error>> {
     let (args, orb) = Args::start()?;
     let suite: SuiteRef = lanes::propagated(&orb).activate(Suite::new(&orb)?)?;
-    // Also as corbaloc::host:port/Suite.
+    // Under corbaloc::host:port/Suite, too.
     orb.bind("Suite", &suite);
     let unfinished = format!("{}.new", args.ior);
     std::fs::write(&unfinished, suite.to_ior())?;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The way in: the object that leads to all others.
+/// Object that leads to all others.
 struct Suite {
     orb: Orb,
     numbers: interop::NumbersRef,
@@ -123,7 +123,7 @@ impl interop::Suite for Suite {
     }
 
     fn shutdown(&self) {
-        // Not from this very request, which shutdown would wait for.
+        // Not within this request, for which shutdown would wait.
         let orb = self.orb.clone();
         std::thread::spawn(move || orb.shutdown(true));
     }

@@ -206,7 +206,7 @@ impl interop::Faults for Faults {
     }
 }
 
-/// What only JacORB and OxORB know.
+/// Types that only JacORB and OxORB support.
 #[derive(Default)]
 pub(crate) struct JacorbExtras {
     level: AtomicI32,
@@ -264,8 +264,7 @@ fn node(orb: &Orb, value: i32) -> Result<NodeRef> {
     lanes::declared(orb).activate(Node { orb: orb.clone(), value }).map_err(|_| internal())
 }
 
-/// Forwards every request elsewhere. Written without a generated trait, as a
-/// gateway would be.
+/// Forwards every request elsewhere. Written without a generated trait, like a gateway.
 struct Forwarder(Ref);
 
 impl Servant for Forwarder {
@@ -292,7 +291,7 @@ impl References {
     }
 }
 
-/// Returns what was in `b` twice, and leaves `a` in it.
+/// Returns the old value of `b` twice, and stores `a` in it.
 fn rotate<T: Clone>(a: T, b: &mut T) -> Result<(T, T)> {
     let old = std::mem::replace(b, a);
     Ok((old.clone(), old))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | number of files that import each other in a cycle | [`cycles`] |
 //! | permitted dependencies of packages | [`direction`] |
+//! | one public type for each name of a crate | [`homonyms`] |
 //! | links of pages lead somewhere | [`links`] |
 //! | required fields of every manifest | [`manifest`] |
 //! | beginnings of summaries in doc comments | [`prose`] |
@@ -16,7 +17,8 @@
 mod cycles;
 mod direction;
 mod errors;
-pub(crate) mod links;
+mod homonyms;
+mod links;
 mod manifest;
 mod prose;
 mod safety;
@@ -91,6 +93,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(sides::check(workspace, &files));
     findings.extend(cycles::check(workspace, &files));
     findings.extend(prose::check(workspace, &files));
+    findings.extend(homonyms::check(workspace, &files));
     for file in files {
         // Binary files, and files deleted but not yet committed, are subject to no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {

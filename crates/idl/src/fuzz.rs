@@ -38,7 +38,7 @@ fn views(model: &Model) {
 
 /// Checks that formatting is idempotent.
 fn style(text: &str) {
-    let options = format::Options::default();
+    let options = format::FormatOptions::default();
     if let Ok(formatted) = format::format(text, &options) {
         assert_eq!(format::format(&formatted, &options), Ok(formatted));
     }

@@ -10,7 +10,7 @@ mod controller;
 use std::fmt::{self, Write as _};
 
 pub use controller::{
-    Answer, Controller, Has, Late, LateComers, Member, Share, Unacceptable, Urgency, Wanted,
+    Answer, Controller, Has, Late, LateComers, Member, RequestOrder, Share, Unacceptable, Wanted,
 };
 
 use crate::analysis::{Method, Outcome, analyse, demand};
@@ -120,7 +120,7 @@ pub fn admit(
             late: task.name.clone(),
             short: match (verdict.response, verdict.method) {
                 (Some(response), _) => Some(response.saturating_sub(task.deadline)),
-                (None, Method::Demand(demand::Outcome::Short { by, .. })) => Some(by),
+                (None, Method::Demand(demand::DemandOutcome::Short { by, .. })) => Some(by),
                 (None, _) => None,
             },
             because: match verdict.response {

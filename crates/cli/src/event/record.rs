@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use oxorb::Printable;
-use oxorb_event::recording::{Error, Recorder, Topic};
+use oxorb_event::recording::{Recorder, RecordingError, Topic};
 use serde_json::json;
 
 use super::consumer::{Arrived, Consumer, Over, Wanted};
@@ -188,7 +188,7 @@ impl Recording {
     fn topic(&mut self, topic: &Topic) -> Result<Result<u16, String>, Failed> {
         match self.recorder.topic(topic) {
             Ok(id) => Ok(Ok(id)),
-            Err(Error::Io(error)) => Err(because(format!("{}: {error}", self.file))),
+            Err(RecordingError::Io(error)) => Err(because(format!("{}: {error}", self.file))),
             Err(why) => Ok(Err(why.to_string())),
         }
     }

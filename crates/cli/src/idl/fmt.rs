@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use oxorb_idl::format::{Options, format};
+use oxorb_idl::format::{FormatOptions, format};
 
 use super::source::readable;
 use oxorb_terminal::output::{Done, because, print};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 /// Formats all files, even if one of them fails.
 pub(super) fn run(args: &Args) -> Done {
-    let style = Options { indent: usize::from(args.indent), width: usize::from(args.width) };
+    let style = FormatOptions { indent: usize::from(args.indent), width: usize::from(args.width) };
     let mut wrong = Vec::new();
     for file in &args.files {
         if let Err(why) = reformat(file, args.check, &style) {
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Done {
     }
 }
 
-fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
+fn reformat(file: &Path, check: bool, style: &FormatOptions) -> Result<(), String> {
     let octets = std::fs::File::open(readable(file))
         .and_then(oxorb_idl::source::read)
         .map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use oxorb_sched::import::aadl::{Place, Processor, Protocol, read as read_model};
+use oxorb_sched::import::aadl::{Place, Processor, SchedulingProtocol, read as read_model};
 use oxorb_sched::repository::{Characteristics, Constraints};
 use oxorb_sched::{DispatchModel, Strategy};
 
@@ -72,9 +72,9 @@ pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed
 fn asked(processor: &Processor) -> Asked {
     Asked {
         strategy: processor.protocol.map(|protocol| match protocol {
-            Protocol::RateMonotonic => Strategy::RMS,
-            Protocol::DeadlineMonotonic => Strategy::DM,
-            Protocol::Deadline => Strategy::EDF,
+            SchedulingProtocol::RateMonotonic => Strategy::RMS,
+            SchedulingProtocol::DeadlineMonotonic => Strategy::DM,
+            SchedulingProtocol::Deadline => Strategy::EDF,
         }),
         model: Some(DispatchModel::Urgency),
         switch: processor.switch,

@@ -133,7 +133,7 @@ fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed>
         false => None,
     };
     let servers = servers::found(loaded, &schedule);
-    let kept = |one: &analysis::mixed::Verdict| {
+    let kept = |one: &analysis::mixed::MixedVerdict| {
         one.meets() || !(one.is_high || set.tasks[one.task].critical)
     };
     let safe = findings.sound()

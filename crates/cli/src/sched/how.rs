@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use oxorb_sched::repository::Protocol;
-use oxorb_sched::simulate::Late;
+use oxorb_sched::simulate::LatePolicy;
 use oxorb_sched::time::{self, Nanos};
 use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
 
@@ -186,12 +186,12 @@ pub(crate) enum LateJobs {
     Drop,
 }
 
-impl From<LateJobs> for Late {
-    fn from(late: LateJobs) -> Late {
+impl From<LateJobs> for LatePolicy {
+    fn from(late: LateJobs) -> LatePolicy {
         match late {
-            LateJobs::Keep => Late::Keep,
-            LateJobs::Demote => Late::Demote,
-            LateJobs::Drop => Late::Drop,
+            LateJobs::Keep => LatePolicy::Keep,
+            LateJobs::Demote => LatePolicy::Demote,
+            LateJobs::Drop => LatePolicy::Drop,
         }
     }
 }

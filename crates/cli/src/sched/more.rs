@@ -112,7 +112,7 @@ impl Notes {
 }
 
 /// Returns the modes of mixed criticality, as lines.
-pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::Verdict]) -> String {
+pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::MixedVerdict]) -> String {
     let mut out = String::from(
         "\nmixed criticality (AMC-rtb): without an overrun, then with overruns, when what has none declared is dropped\n",
     );
@@ -137,8 +137,8 @@ pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::Verdict]) -> String {
     out
 }
 
-pub(super) fn mixed_json(set: &TaskSet, found: &[mixed::Verdict]) -> Value {
-    let row = |one: &mixed::Verdict| {
+pub(super) fn mixed_json(set: &TaskSet, found: &[mixed::MixedVerdict]) -> Value {
+    let row = |one: &mixed::MixedVerdict| {
         json!({
             "operation": set.tasks[one.task].name,
             "high": one.is_high,

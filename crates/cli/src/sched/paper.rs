@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_sched::simulate::{Late, Options, construct, releases, run as simulate, table_1};
+use oxorb_sched::simulate::{LatePolicy, Options, construct, releases, run as simulate, table_1};
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 use serde_json::Value;
 
@@ -63,8 +63,8 @@ fn one(strategy: Strategy, form: &str) -> Result<Run, Failed> {
     };
     let timeline = match form {
         "constructed" => construct(&set, table_1::FRAME)?,
-        "events" => events(Late::Keep)?,
-        _ => events(Late::Demote)?,
+        "events" => events(LatePolicy::Keep)?,
+        _ => events(LatePolicy::Demote)?,
     };
     Ok(Run::of(strategy.name, set, timeline))
 }

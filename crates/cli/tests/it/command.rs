@@ -525,7 +525,7 @@ fn the_readme_is_in_the_style_that_fmt_gives() {
         readme.split("```idl\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(!blocks.is_empty());
     for block in blocks {
-        let style = oxorb_idl::format::Options::default();
+        let style = oxorb_idl::format::FormatOptions::default();
         let formatted = oxorb_idl::format::format(block, &style).expect("IDL");
         assert_eq!(formatted, block);
     }

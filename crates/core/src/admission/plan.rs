@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use oxorb_cdr::Printable;
-use oxorb_sched::admission::{Controller, LateComers, Urgency};
+use oxorb_sched::admission::{Controller, LateComers, RequestOrder};
 use oxorb_sched::time;
 use oxorb_sched::{Task, Utilization};
 
@@ -28,7 +28,7 @@ pub struct AdmissionPlan {
     /// Treatment of late comers, whose deadlines can no longer be guaranteed.
     pub late_comers: LateComers,
     /// Order in which requests have precedence.
-    pub urgency: Urgency,
+    pub urgency: RequestOrder,
     /// Treatment of requests beyond an admission.
     pub beyond: BeyondBudget,
     /// Largest utilization of the processor by guarantees. Default: all of it.
@@ -45,7 +45,7 @@ impl Default for AdmissionPlan {
     fn default() -> Self {
         AdmissionPlan {
             late_comers: LateComers::default(),
-            urgency: Urgency::default(),
+            urgency: RequestOrder::default(),
             beyond: BeyondBudget::default(),
             guaranteed: WHOLE,
             period: Duration::from_millis(100),
@@ -95,8 +95,8 @@ impl FromStr for AdmissionPlan {
             match word.split_once('=').ok_or_else(wrong)? {
                 ("late", "refuse") => plan.late_comers = LateComers::Refuse,
                 ("late", "share") => plan.late_comers = LateComers::Share,
-                ("urgency", "deadline") => plan.urgency = Urgency::Deadline,
-                ("urgency", "priority") => plan.urgency = Urgency::Priority,
+                ("urgency", "deadline") => plan.urgency = RequestOrder::Deadline,
+                ("urgency", "priority") => plan.urgency = RequestOrder::Priority,
                 ("beyond", "refuse") => plan.beyond = BeyondBudget::Refuse,
                 ("beyond", "demote") => plan.beyond = BeyondBudget::Demote,
                 ("beyond", "throttle") => plan.beyond = BeyondBudget::Throttle,

@@ -1,6 +1,6 @@
 //! The header of CDR in recordings (DDS-XTypes 1.3, section 7.6.3.1): a representation and options.
 
-use crate::recording::Error;
+use crate::recording::RecordingError;
 
 /// Encoding of messages that are CDR with a header.
 pub const CDR: &str = "cdr";
@@ -16,14 +16,14 @@ pub const fn cdr_header(little_endian: bool) -> [u8; HEADER] {
 /// Splits a message into its byte order (`true`: little-endian) and its CDR.
 ///
 /// # Errors
-/// [`Error::NotPlainCdr`] for other representations: parameter lists and XCDR2 have other layouts.
-pub fn split_cdr(message: &[u8]) -> Result<(bool, &[u8]), Error> {
+/// [`RecordingError::NotPlainCdr`] for other representations: parameter lists and XCDR2 have other layouts.
+pub fn split_cdr(message: &[u8]) -> Result<(bool, &[u8]), RecordingError> {
     match message.split_first_chunk::<HEADER>() {
         Some(([0, order @ (0 | 1), ..], cdr)) => Ok((*order == 1, cdr)),
-        Some(([high, low, ..], _)) => {
-            Err(Error::NotPlainCdr { representation: Some(u16::from_be_bytes([*high, *low])) })
-        }
-        None => Err(Error::NotPlainCdr { representation: None }),
+        Some(([high, low, ..], _)) => Err(RecordingError::NotPlainCdr {
+            representation: Some(u16::from_be_bytes([*high, *low])),
+        }),
+        None => Err(RecordingError::NotPlainCdr { representation: None }),
     }
 }
 

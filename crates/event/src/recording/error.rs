@@ -5,7 +5,7 @@ use std::fmt;
 /// Failure to write or read a recording.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum RecordingError {
     /// The file is not MCAP: its magic octets differ.
     #[error("this is not an MCAP file: it does not begin with the format's magic octets")]
     NotMcap,
@@ -15,7 +15,7 @@ pub enum Error {
          `mcap compress --compression none` of the MCAP tools converts it"
     )]
     Compressed(String),
-    /// A record is larger than [`Limits::record`](crate::recording::Limits::record) allows.
+    /// A record is larger than [`PlaybackLimits::record`](crate::recording::PlaybackLimits::record) allows.
     #[error("a record of {octets} octets is larger than the limit of {limit}")]
     RecordTooLarge {
         /// Octets of the record.
@@ -23,7 +23,7 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
-    /// Topics and schemas together exceed [`Limits::descriptions`](crate::recording::Limits::descriptions).
+    /// Topics and schemas together exceed [`PlaybackLimits::descriptions`](crate::recording::PlaybackLimits::descriptions).
     #[error("its topics and schemas are larger than the limit of {limit} octets")]
     DescriptionsTooLarge {
         /// The limit in octets.
@@ -76,13 +76,13 @@ fn not_plain_cdr(representation: &Option<u16>, f: &mut fmt::Formatter<'_>) -> fm
     }
 }
 
-impl fmt::Debug for Error {
+impl fmt::Debug for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl From<mcap::McapError> for Error {
+impl From<mcap::McapError> for RecordingError {
     fn from(error: mcap::McapError) -> Self {
         match error {
             mcap::McapError::Io(error) => Self::Io(error),

@@ -5,7 +5,7 @@
 use std::io::{self, Read};
 
 use crate::recording::records::{Body, kind};
-use crate::recording::{Error, Limits};
+use crate::recording::{PlaybackLimits, RecordingError};
 
 /// Result of reading one record.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Step {
 /// Reader of records.
 pub(crate) struct Frames<R> {
     file: R,
-    limits: Limits,
+    limits: PlaybackLimits,
     chunk: Option<Chunk>,
     /// Body of the latest record.
     pub(crate) body: Vec<u8>,
@@ -41,18 +41,18 @@ struct Chunk {
 /// Reason for which reading stops within a record.
 enum Stop {
     CutOff,
-    Error(Error),
+    Failed(RecordingError),
 }
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
-        Self::Error(error.into())
+        Self::Failed(error.into())
     }
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
+impl From<RecordingError> for Stop {
+    fn from(error: RecordingError) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -65,18 +65,18 @@ const METHOD: u64 = 64;
 
 impl<R: Read> Frames<R> {
     /// Creates a reader for the records that follow the magic octets.
-    pub(crate) fn new(file: R, limits: Limits) -> Self {
+    pub(crate) fn new(file: R, limits: PlaybackLimits) -> Self {
         Frames { file, limits, chunk: None, body: Vec::new() }
     }
 
     /// Reads the next record, or enters a chunk.
-    pub(crate) fn step(&mut self) -> Result<Step, Error> {
+    pub(crate) fn step(&mut self) -> Result<Step, RecordingError> {
         loop {
             match self.record() {
                 Ok(Some(step)) => return Ok(step),
                 Ok(None) => {}
                 Err(Stop::CutOff) => return Ok(Step::CutOff),
-                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Failed(error)) => return Err(error),
             }
         }
     }
@@ -98,31 +98,33 @@ impl<R: Read> Frames<R> {
                 self.read(octets)?;
                 Ok(Some(Step::Record(kind)))
             }
-            (Some(_), _) => Err(Error::ForeignInChunk(kind).into()),
+            (Some(_), _) => Err(RecordingError::ForeignInChunk(kind).into()),
         }
     }
 
     fn begin_chunk(&mut self, octets: u64) -> Result<(), Stop> {
         self.body.clear();
-        let rest = octets.checked_sub(CHUNK_HEADER).ok_or(Error::BadChunk)?;
+        let rest = octets.checked_sub(CHUNK_HEADER).ok_or(RecordingError::BadChunk)?;
         self.read(CHUNK_HEADER)?;
         let mut header = Body::new(kind::CHUNK, &self.body[16..]);
         let (size, crc) = (header.ulonglong()?, header.ulong()?);
         let method = u64::from(header.ulong()?);
-        let rest = rest.checked_sub(method + 8).ok_or(Error::BadChunk)?;
+        let rest = rest.checked_sub(method + 8).ok_or(RecordingError::BadChunk)?;
         if method > METHOD {
-            return Err(Error::BadChunk.into());
+            return Err(RecordingError::BadChunk.into());
         }
         self.body.clear();
         self.read(method + 8)?;
         let (name, stored) = self.body.split_at(method as usize);
         if !name.is_empty() {
-            return Err(Error::Compressed(String::from_utf8_lossy(name).into_owned()).into());
+            return Err(
+                RecordingError::Compressed(String::from_utf8_lossy(name).into_owned()).into()
+            );
         }
         let stored = Body::new(kind::CHUNK, stored).ulonglong()?;
-        let padding = rest.checked_sub(stored).ok_or(Error::BadChunk)?;
+        let padding = rest.checked_sub(stored).ok_or(RecordingError::BadChunk)?;
         if stored != size {
-            return Err(Error::BadChunk.into());
+            return Err(RecordingError::BadChunk.into());
         }
         self.chunk =
             Some(Chunk { records: stored, padding, crc, hasher: crc32fast::Hasher::new() });
@@ -134,7 +136,7 @@ impl<R: Read> Frames<R> {
             return Ok(());
         };
         if chunk.crc != 0 && chunk.crc != chunk.hasher.finalize() {
-            return Err(Error::Damaged.into());
+            return Err(RecordingError::Damaged.into());
         }
         let passed = io::copy(&mut (&mut self.file).take(chunk.padding), &mut io::sink())?;
         match passed == chunk.padding {
@@ -147,7 +149,7 @@ impl<R: Read> Frames<R> {
     fn read(&mut self, octets: u64) -> Result<(), Stop> {
         if let Some(chunk) = &mut self.chunk {
             let left = chunk.records.checked_sub(octets);
-            chunk.records = left.ok_or(Error::BadChunk)?;
+            chunk.records = left.ok_or(RecordingError::BadChunk)?;
         }
         let start = self.body.len();
         let read = (&mut self.file).take(octets).read_to_end(&mut self.body)?;
@@ -160,10 +162,10 @@ impl<R: Read> Frames<R> {
         Ok(())
     }
 
-    fn limit(&self, octets: u64) -> Result<(), Error> {
+    fn limit(&self, octets: u64) -> Result<(), RecordingError> {
         match octets <= self.limits.record as u64 {
             true => Ok(()),
-            false => Err(Error::RecordTooLarge { octets, limit: self.limits.record }),
+            false => Err(RecordingError::RecordTooLarge { octets, limit: self.limits.record }),
         }
     }
 }

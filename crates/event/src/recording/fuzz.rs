@@ -1,10 +1,10 @@
 //! Entry point of the fuzz target of recordings: no octets may cause a panic, a hang, or an excess over the limits.
 
-use crate::recording::{Limits, Playback, split_cdr};
+use crate::recording::{Playback, PlaybackLimits, split_cdr};
 
 /// Reads `data` to its end as a recording.
 pub fn play(data: &[u8]) {
-    let limits = Limits { record: 4 << 10, descriptions: 4 << 10 };
+    let limits = PlaybackLimits { record: 4 << 10, descriptions: 4 << 10 };
     let Ok(mut playback) = Playback::with_limits(data, limits) else {
         return;
     };

@@ -33,7 +33,7 @@
 //! assert_eq!(message.data, [0, 1, 0, 0, 7, 0, 0, 0]);
 //! assert!(playback.next_message()?.is_none());
 //! assert_eq!(playback.ending(), Some(&Ending::Complete));
-//! # Ok::<(), oxorb_event::recording::Error>(())
+//! # Ok::<(), oxorb_event::recording::RecordingError>(())
 //! ```
 
 mod cdr;
@@ -47,7 +47,7 @@ mod records;
 mod topic;
 
 pub use cdr::{CDR, cdr_header, split_cdr};
-pub use error::Error;
-pub use playback::{Ending, Limits, Message, Playback};
+pub use error::RecordingError;
+pub use playback::{Ending, Message, Playback, PlaybackLimits};
 pub use recorder::Recorder;
 pub use topic::{OMG_IDL, Schema, Topic};

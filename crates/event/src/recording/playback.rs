@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 use crate::recording::frames::{Frames, Step};
 use crate::recording::records::{Body, Channel, MessageHeader, kind};
-use crate::recording::{Error, Schema, Topic};
+use crate::recording::{RecordingError, Schema, Topic};
 
 /// Limits of the resources that a file can demand from its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PlaybackLimits {
     /// Octets of a record: a message, a schema, or an attachment. At most twice this memory is used.
     pub record: usize,
     /// Octets of the names, schemas and metadata of all topics together, which are kept until the end.
     pub descriptions: usize,
 }
 
-impl Default for Limits {
+impl Default for PlaybackLimits {
     /// Returns limits of 64 MiB each.
     fn default() -> Self {
-        Limits { record: 64 << 20, descriptions: 64 << 20 }
+        PlaybackLimits { record: 64 << 20, descriptions: 64 << 20 }
     }
 }
 
@@ -52,11 +52,11 @@ pub enum Ending {
 
 /// Reader of a recording, which returns its messages in the order of the file.
 ///
-/// Each step reads only what the next record needs, and topics and schemas are kept: memory is bounded by [`Limits`],
+/// Each step reads only what the next record needs, and topics and schemas are kept: memory is bounded by [`PlaybackLimits`],
 /// time by the length of the file. Checksums of chunks are compared at the end of each chunk.
 pub struct Playback<R: Read> {
     frames: Frames<R>,
-    limits: Limits,
+    limits: PlaybackLimits,
     schemas: HashMap<u16, Arc<Schema>>,
     topics: HashMap<u16, Arc<Topic>>,
     /// Octets of `schemas` and `topics`.
@@ -70,21 +70,23 @@ impl<R: Read> Playback<R> {
     /// Opens a recording with default limits.
     ///
     /// # Errors
-    /// [`Error::NotMcap`], also for a file shorter than its magic octets; [`Error::Io`].
-    pub fn new(file: R) -> Result<Self, Error> {
-        Self::with_limits(file, Limits::default())
+    /// [`RecordingError::NotMcap`], also for a file shorter than its magic octets; [`RecordingError::Io`].
+    pub fn new(file: R) -> Result<Self, RecordingError> {
+        Self::with_limits(file, PlaybackLimits::default())
     }
 
     /// Opens a recording as [`new`](Self::new) does, with limits for files of unknown origin.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
-    pub fn with_limits(mut file: R, limits: Limits) -> Result<Self, Error> {
+    pub fn with_limits(mut file: R, limits: PlaybackLimits) -> Result<Self, RecordingError> {
         let mut magic = [0; mcap::MAGIC.len()];
         match file.read_exact(&mut magic) {
             Ok(()) if magic == mcap::MAGIC => {}
-            Ok(()) => return Err(Error::NotMcap),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(Error::NotMcap),
+            Ok(()) => return Err(RecordingError::NotMcap),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                return Err(RecordingError::NotMcap);
+            }
             Err(error) => return Err(error.into()),
         }
         Ok(Playback {
@@ -101,8 +103,8 @@ impl<R: Read> Playback<R> {
     /// Returns the next message, or `None` at the end of the recording; [`ending`](Self::ending) returns how it ended.
     ///
     /// # Errors
-    /// [`Error`]: the file violates its format or a limit, or cannot be read. Each further call returns `None`.
-    pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Error> {
+    /// [`RecordingError`]: the file violates its format or a limit, or cannot be read. Each further call returns `None`.
+    pub fn next_message(&mut self) -> Result<Option<Message<'_>>, RecordingError> {
         if self.ending.is_some() {
             return Ok(None);
         }
@@ -130,7 +132,7 @@ impl<R: Read> Playback<R> {
     }
 
     /// Reads up to the next message, and stores its octets in `data`.
-    fn find_message(&mut self) -> Result<Option<MessageHeader>, Error> {
+    fn find_message(&mut self) -> Result<Option<MessageHeader>, RecordingError> {
         loop {
             match self.frames.step()? {
                 Step::Footer => {
@@ -147,7 +149,7 @@ impl<R: Read> Playback<R> {
                         kind::MESSAGE => {
                             let (header, data) = body.message()?;
                             if !self.topics.contains_key(&header.channel) {
-                                return Err(Error::UnknownTopic(header.channel));
+                                return Err(RecordingError::UnknownTopic(header.channel));
                             }
                             self.data.clear();
                             self.data.extend_from_slice(data);
@@ -168,7 +170,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    fn keep(&mut self, id: u16, schema: Schema) -> Result<(), Error> {
+    fn keep(&mut self, id: u16, schema: Schema) -> Result<(), RecordingError> {
         let octets = schema.name.len() + schema.encoding.len() + schema.data.len();
         if let Entry::Vacant(free) = self.schemas.entry(id) {
             charge(&mut self.described, octets, &self.limits)?;
@@ -178,7 +180,7 @@ impl<R: Read> Playback<R> {
     }
 
     /// Adds a topic. Repetitions, as in the summary section, have no effect.
-    fn declare(&mut self, channel: Channel) -> Result<(), Error> {
+    fn declare(&mut self, channel: Channel) -> Result<(), RecordingError> {
         let Entry::Vacant(free) = self.topics.entry(channel.id) else {
             return Ok(());
         };
@@ -187,7 +189,7 @@ impl<R: Read> Playback<R> {
             id => match self.schemas.get(&id) {
                 Some(schema) => Some(schema.clone()),
                 None => {
-                    return Err(Error::UnknownSchema { topic: channel.topic, schema: id });
+                    return Err(RecordingError::UnknownSchema { topic: channel.topic, schema: id });
                 }
             },
         };
@@ -217,10 +219,14 @@ impl<R: Read> fmt::Debug for Playback<R> {
 /// Octets of memory that an entry of metadata is counted for, in addition to its text.
 pub(crate) const ENTRY: usize = 64;
 
-fn charge(described: &mut usize, octets: usize, limits: &Limits) -> Result<(), Error> {
+fn charge(
+    described: &mut usize,
+    octets: usize,
+    limits: &PlaybackLimits,
+) -> Result<(), RecordingError> {
     *described = described.saturating_add(octets);
     match *described <= limits.descriptions {
         true => Ok(()),
-        false => Err(Error::DescriptionsTooLarge { limit: limits.descriptions }),
+        false => Err(RecordingError::DescriptionsTooLarge { limit: limits.descriptions }),
     }
 }

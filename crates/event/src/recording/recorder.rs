@@ -7,8 +7,8 @@ use std::io::{Seek, Write};
 use mcap::records::MessageHeader;
 use mcap::{McapError, WriteOptions, Writer};
 
-use crate::recording::playback::{ENTRY, Limits};
-use crate::recording::{Error, Topic};
+use crate::recording::playback::{ENTRY, PlaybackLimits};
+use crate::recording::{RecordingError, Topic};
 
 /// Writer of a recording. Messages are collected in chunks of 1 MiB, with indexes for seeking.
 ///
@@ -32,8 +32,8 @@ impl<W: Write + Seek> Recorder<W> {
     /// Begins a recording.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn new(file: W) -> Result<Self, Error> {
+    /// [`RecordingError::Io`].
+    pub fn new(file: W) -> Result<Self, RecordingError> {
         let options = WriteOptions::new()
             .library(concat!("oxorb/", env!("CARGO_PKG_VERSION")))
             // A chunk is written only when it is full, so that a file that ends early ends with a chunk of known
@@ -55,9 +55,9 @@ impl<W: Write + Seek> Recorder<W> {
     /// number.
     ///
     /// # Errors
-    /// [`Error::Format`] beyond 65,534 topics; [`Error::DescriptionsTooLarge`] beyond the limit of a reader with
-    /// default [`Limits`]. Topics declared before remain usable after either. [`Error::Io`].
-    pub fn topic(&mut self, topic: &Topic) -> Result<u16, Error> {
+    /// [`RecordingError::Format`] beyond 65,534 topics; [`RecordingError::DescriptionsTooLarge`] beyond the limit of a reader with
+    /// default [`PlaybackLimits`]. Topics declared before remain usable after either. [`RecordingError::Io`].
+    pub fn topic(&mut self, topic: &Topic) -> Result<u16, RecordingError> {
         if let Some(id) = self.topics.get(topic) {
             return Ok(*id);
         }
@@ -69,9 +69,9 @@ impl<W: Write + Seek> Recorder<W> {
             .as_deref()
             .map_or(0, |schema| schema.name.len() + schema.encoding.len() + schema.data.len());
         let of_topic = octets_of(topic);
-        let limit = Limits::default().descriptions;
+        let limit = PlaybackLimits::default().descriptions;
         if self.described + of_schema + of_topic > limit {
-            return Err(Error::DescriptionsTooLarge { limit });
+            return Err(RecordingError::DescriptionsTooLarge { limit });
         }
         let schema = match topic.schema.as_deref() {
             None => 0,
@@ -97,7 +97,7 @@ impl<W: Write + Seek> Recorder<W> {
     /// recording, `publish_time` that of sending.
     ///
     /// # Errors
-    /// [`Error::UnknownTopic`] for a number that [`topic`](Self::topic) did not return; [`Error::Io`], after which
+    /// [`RecordingError::UnknownTopic`] for a number that [`topic`](Self::topic) did not return; [`RecordingError::Io`], after which
     /// nothing more is written.
     pub fn write(
         &mut self,
@@ -105,9 +105,9 @@ impl<W: Write + Seek> Recorder<W> {
         log_time: u64,
         publish_time: u64,
         parts: &[&[u8]],
-    ) -> Result<(), Error> {
+    ) -> Result<(), RecordingError> {
         let sequence = self.sequences.get_mut(usize::from(topic));
-        let sequence = sequence.ok_or(Error::UnknownTopic(topic))?;
+        let sequence = sequence.ok_or(RecordingError::UnknownTopic(topic))?;
         self.message.clear();
         for part in parts {
             self.message.extend_from_slice(part);
@@ -122,16 +122,16 @@ impl<W: Write + Seek> Recorder<W> {
     /// Writes all messages so far to the file. This ends the chunk, so more than a few calls per second waste space.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn flush(&mut self) -> Result<(), Error> {
+    /// [`RecordingError::Io`].
+    pub fn flush(&mut self) -> Result<(), RecordingError> {
         Ok(self.writer.flush()?)
     }
 
     /// Writes the indexes and returns the file.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn finish(mut self) -> Result<W, Error> {
+    /// [`RecordingError::Io`].
+    pub fn finish(mut self) -> Result<W, RecordingError> {
         self.writer.finish()?;
         let mut file = self.writer.into_inner();
         file.flush()?;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::recording::Error;
+use crate::recording::RecordingError;
 
 /// Kinds of records (MCAP, "Records").
 pub(crate) mod kind {
@@ -48,7 +48,7 @@ impl<'b> Body<'b> {
     }
 
     /// Reads a schema: its number, name, encoding and data.
-    pub(crate) fn schema(mut self) -> Result<(u16, crate::recording::Schema), Error> {
+    pub(crate) fn schema(mut self) -> Result<(u16, crate::recording::Schema), RecordingError> {
         let id = self.ushort()?;
         let schema = crate::recording::Schema {
             name: self.string()?,
@@ -58,7 +58,7 @@ impl<'b> Body<'b> {
         Ok((id, schema))
     }
 
-    pub(crate) fn channel(mut self) -> Result<Channel, Error> {
+    pub(crate) fn channel(mut self) -> Result<Channel, RecordingError> {
         let (id, schema) = (self.ushort()?, self.ushort()?);
         let (topic, encoding) = (self.string()?, self.string()?);
         let mut entries = Body::new(self.kind, self.octets()?);
@@ -71,7 +71,7 @@ impl<'b> Body<'b> {
     }
 
     /// Reads a message; the returned octets are its data.
-    pub(crate) fn message(mut self) -> Result<(MessageHeader, &'b [u8]), Error> {
+    pub(crate) fn message(mut self) -> Result<(MessageHeader, &'b [u8]), RecordingError> {
         let header = MessageHeader {
             channel: self.ushort()?,
             sequence: self.ulong()?,
@@ -81,35 +81,35 @@ impl<'b> Body<'b> {
         Ok((header, self.rest))
     }
 
-    pub(crate) fn ushort(&mut self) -> Result<u16, Error> {
+    pub(crate) fn ushort(&mut self) -> Result<u16, RecordingError> {
         self.array().map(u16::from_le_bytes)
     }
 
-    pub(crate) fn ulong(&mut self) -> Result<u32, Error> {
+    pub(crate) fn ulong(&mut self) -> Result<u32, RecordingError> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub(crate) fn ulonglong(&mut self) -> Result<u64, Error> {
+    pub(crate) fn ulonglong(&mut self) -> Result<u64, RecordingError> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn string(&mut self) -> Result<String, Error> {
-        let short = Error::BadRecord(self.kind);
+    fn string(&mut self) -> Result<String, RecordingError> {
+        let short = RecordingError::BadRecord(self.kind);
         let text = std::str::from_utf8(self.octets()?);
         text.map(str::to_owned).map_err(|_| short)
     }
 
-    fn octets(&mut self) -> Result<&'b [u8], Error> {
+    fn octets(&mut self) -> Result<&'b [u8], RecordingError> {
         let length = self.ulong()? as usize;
         let split = self.rest.split_at_checked(length);
-        let (octets, rest) = split.ok_or(Error::BadRecord(self.kind))?;
+        let (octets, rest) = split.ok_or(RecordingError::BadRecord(self.kind))?;
         self.rest = rest;
         Ok(octets)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordingError> {
         let split = self.rest.split_first_chunk();
-        let (octets, rest) = split.ok_or(Error::BadRecord(self.kind))?;
+        let (octets, rest) = split.ok_or(RecordingError::BadRecord(self.kind))?;
         self.rest = rest;
         Ok(*octets)
     }

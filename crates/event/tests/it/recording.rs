@@ -5,7 +5,8 @@ use std::io::Cursor;
 use std::path::Path;
 
 use oxorb_event::recording::{
-    CDR, Ending, Error, Limits, Playback, Recorder, Schema, Topic, cdr_header, fuzz,
+    CDR, Ending, Playback, PlaybackLimits, Recorder, RecordingError, Schema, Topic, cdr_header,
+    fuzz,
 };
 use oxorb_testkit::alloc::allocations;
 use proptest::prelude::*;
@@ -68,7 +69,7 @@ impl std::io::Seek for Tell {
     }
 }
 
-fn play(file: &[u8]) -> Result<(Vec<Written>, Ending), Error> {
+fn play(file: &[u8]) -> Result<(Vec<Written>, Ending), RecordingError> {
     let mut playback = Playback::new(file)?;
     let mut read = Vec::new();
     while let Some(message) = playback.next_message()? {
@@ -166,7 +167,7 @@ fn put_record(file: &mut Vec<u8>, opcode: u8, octets: u64, body: &[u8]) {
 /// A length costs no memory until the octets exist.
 #[test]
 fn lengths_that_are_not_there_cost_no_memory() {
-    let limits = Limits { record: 1 << 30, ..Limits::default() };
+    let limits = PlaybackLimits { record: 1 << 30, ..PlaybackLimits::default() };
     // A message, a schema, an unknown record; then a chunk's length, and lengths within records.
     let mut files: Vec<Vec<u8>> = Vec::new();
     for opcode in [3, 4, 5, 0x90] {
@@ -194,17 +195,17 @@ fn lengths_that_are_not_there_cost_no_memory() {
 #[test]
 fn limits_are_named_where_they_are_exceeded() {
     let refused = |file: &[u8], record: usize, descriptions: usize| {
-        let limits = Limits { record, descriptions };
+        let limits = PlaybackLimits { record, descriptions };
         let mut playback = Playback::with_limits(file, limits)?;
         while playback.next_message()?.is_some() {}
-        Ok::<(), Error>(())
+        Ok::<(), RecordingError>(())
     };
     let large = record(&[(0, 1, 2, vec![1; 200])], 1).0;
     let error = refused(&large, 100, 1000).unwrap_err();
-    assert!(matches!(error, Error::RecordTooLarge { limit: 100, .. }), "{error}");
+    assert!(matches!(error, RecordingError::RecordTooLarge { limit: 100, .. }), "{error}");
     let described = record(&[(0, 1, 2, vec![])], 1).0;
     let error = refused(&described, 100, 60).unwrap_err();
-    assert!(matches!(error, Error::DescriptionsTooLarge { limit: 60 }), "{error}");
+    assert!(matches!(error, RecordingError::DescriptionsTooLarge { limit: 60 }), "{error}");
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use super::scan::{Kind, Piece, error};
 use super::wrap::{Break, wrap};
-use super::{Error, Options};
+use super::{Error, FormatOptions};
 use crate::lex::scan::BLANKS;
 use std::rc::Rc;
 
 /// Most levels of nested braces: each level adds indentation.
 const MAX_DEPTH: usize = crate::parse::MAX_DEPTH as usize;
 
-pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, Error> {
+pub(super) fn layout(pieces: &[Piece<'_>], options: &FormatOptions) -> Result<String, Error> {
     let mut layout = Layout {
         pieces,
         options,
@@ -34,7 +34,7 @@ pub(super) fn layout(pieces: &[Piece<'_>], options: &Options) -> Result<String, 
 
 struct Layout<'p, 's> {
     pieces: &'p [Piece<'s>],
-    options: &'p Options,
+    options: &'p FormatOptions,
     out: String,
     /// Line being filled, without indentation.
     line: String,

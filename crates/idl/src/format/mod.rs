@@ -13,16 +13,16 @@ use std::fmt;
 
 /// Formatting style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct FormatOptions {
     /// Spaces per level (default: 4).
     pub indent: usize,
     /// Longest line in characters, where it can be broken (default: 100).
     pub width: usize,
 }
 
-impl Default for Options {
+impl Default for FormatOptions {
     fn default() -> Self {
-        Options { indent: 4, width: 100 }
+        FormatOptions { indent: 4, width: 100 }
     }
 }
 
@@ -59,15 +59,15 @@ impl std::error::Error for Error {}
 /// than 100 levels.
 ///
 /// ```
-/// use oxorb_idl::format::{Options, format};
+/// use oxorb_idl::format::{FormatOptions, format};
 /// let text = "module m{ // why\ninterface I:B,C{void f(in long a,out  long b)raises(X);};};";
 /// assert_eq!(
-///     format(text, &Options::default())?,
+///     format(text, &FormatOptions::default())?,
 ///     "module m { // why\n    interface I : B, C { void f(in long a, out long b) raises (X); };\n};\n"
 /// );
 /// # Ok::<(), oxorb_idl::format::Error>(())
 /// ```
-pub fn format(source: &str, options: &Options) -> Result<String, Error> {
+pub fn format(source: &str, options: &FormatOptions) -> Result<String, Error> {
     let pieces = scan(source)?;
     let text = layout::layout(&pieces, options)?;
     let again = scan(&text)?;

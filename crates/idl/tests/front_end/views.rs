@@ -97,8 +97,9 @@ fn compile_text(text: &str, options: &Options) -> Model {
 fn formatted_idl_is_as_recorded() {
     golden("format", |case, _| {
         let text = std::fs::read_to_string(root().join(case)).unwrap();
-        let formatted = format(&text, &format::Options::default()).map_err(|e| e.to_string())?;
-        let again = format(&formatted, &format::Options::default());
+        let formatted =
+            format(&text, &format::FormatOptions::default()).map_err(|e| e.to_string())?;
+        let again = format(&formatted, &format::FormatOptions::default());
         assert_eq!(again.as_ref(), Ok(&formatted));
         Ok(formatted)
     });
@@ -112,7 +113,7 @@ fn formatting_is_stable() {
             let text = std::fs::read(root().join(&case)).unwrap();
             let text = String::from_utf8_lossy(&text);
             for width in [20, 60, 100] {
-                let options = format::Options { indent: 2, width };
+                let options = format::FormatOptions { indent: 2, width };
                 let Ok(formatted) = format(&text, &options) else {
                     assert_ne!(folder, "ok", "{}", case.display());
                     continue;
@@ -127,10 +128,10 @@ fn formatting_is_stable() {
 #[test]
 fn a_token_over_two_lines_is_not_taken_apart() {
     let split = "typedef lo\\\nng T;";
-    let error = format(split, &format::Options::default()).unwrap_err();
+    let error = format(split, &format::FormatOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("line 1: "), "{error}");
     let between = "typedef \\\n long T;";
-    let formatted = format(between, &format::Options::default()).unwrap();
+    let formatted = format(between, &format::FormatOptions::default()).unwrap();
     assert_eq!(formatted, "typedef long T;\n");
 }
 
@@ -139,7 +140,7 @@ fn a_literal_without_end_is_refused_where_it_may_be_read() {
     for (text, line) in
         [("#ifdef A\n#endif\nit's\n", 3), ("#if 0\nit's\n", 2), ("#else\nit's\n#endif\n", 2)]
     {
-        let error = format(text, &format::Options::default()).unwrap_err();
+        let error = format(text, &format::FormatOptions::default()).unwrap_err();
         assert_eq!(error.line, line, "{text}: {error}");
     }
 }
@@ -149,12 +150,12 @@ fn a_literal_without_end_is_refused_where_it_may_be_read() {
 fn nested_groups_that_are_kept_cost_no_more_than_their_text() {
     let depth = 20_000;
     let text = "#if A\n".repeat(depth) + &"it's\n#endif\n".repeat(depth);
-    assert_eq!(format(&text, &format::Options::default()), Ok(text));
+    assert_eq!(format(&text, &format::FormatOptions::default()), Ok(text));
 }
 
 #[test]
 fn a_hash_behind_joined_lines_starts_no_directive() {
     let text = "typedef long T; \\\n#if 0\nit's\n";
-    let error = format(text, &format::Options::default()).unwrap_err();
+    let error = format(text, &format::FormatOptions::default()).unwrap_err();
     assert_eq!(error.line, 3, "{error}");
 }

@@ -64,7 +64,7 @@ impl Artifact {
             };
             let found = artifact.fact(fact);
             if found != wanted {
-                different.push(Difference { fact, found, wanted });
+                different.push(HostDifference { fact, found, wanted });
             }
         }
         match different.is_empty() {
@@ -106,7 +106,7 @@ impl Artifact {
 
 /// A fact that differs between a library and this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct HostDifference {
     /// Fact that differs.
     pub fact: Fact,
     /// Value in the library.
@@ -122,7 +122,7 @@ pub enum Reason {
     /// The file is not a library of components.
     Library(LibraryError),
     /// The library does not meet the requirements.
-    Different(Vec<Difference>),
+    Different(Vec<HostDifference>),
 }
 
 /// Error of [`Artifact::open`].
@@ -152,7 +152,7 @@ impl fmt::Display for ArtifactError {
             ),
             Reason::Different(all) => {
                 for (at, one) in all.iter().enumerate() {
-                    let Difference { fact, found, wanted } = one;
+                    let HostDifference { fact, found, wanted } = one;
                     let end = if at > 0 { "; " } else { "" };
                     write!(
                         f,
@@ -188,7 +188,7 @@ mod tests {
     fn an_error_says_what_differs_and_what_to_do() {
         let error = ArtifactError {
             path: "libdisplay.so".into(),
-            why: Reason::Different(vec![Difference {
+            why: Reason::Different(vec![HostDifference {
                 fact: Fact::Version,
                 found: "0.0.9".to_owned(),
                 wanted: "0.1.0".to_owned(),

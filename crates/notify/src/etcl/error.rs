@@ -47,12 +47,12 @@ pub enum Reason {
     DivisionByZero,
     /// A constraint whose result is not a boolean.
     NotBoolean(&'static str),
-    /// More octets than [`Limits::length`](crate::etcl::Limits::length).
+    /// More octets than [`ConstraintLimits::length`](crate::etcl::ConstraintLimits::length).
     TooLong {
         /// The limit, in octets.
         limit: usize,
     },
-    /// Deeper nesting than [`Limits::depth`](crate::etcl::Limits::depth).
+    /// Deeper nesting than [`ConstraintLimits::depth`](crate::etcl::ConstraintLimits::depth).
     TooDeep {
         /// The limit, in levels.
         limit: usize,
@@ -150,7 +150,7 @@ pub enum Mismatch {
     /// The event has two properties with the same name (TAO refuses such events).
     #[error("two properties of the event have the same name")]
     Duplicate,
-    /// Evaluation needs more steps than [`Limits::work`](crate::etcl::Limits::work).
+    /// Evaluation needs more steps than [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work).
     #[error(
         "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
     )]

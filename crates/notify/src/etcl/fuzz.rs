@@ -2,7 +2,7 @@
 
 use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect as Cdr, Limits as CdrLimits};
 
-use crate::etcl::{Constraint, Dialect, Grammar, Limits, Mismatch, Options, Subject};
+use crate::etcl::{Constraint, ConstraintLimits, Dialect, Grammar, Mismatch, Options, Subject};
 
 /// Reads the octets up to the first zero as a constraint, in both dialects, and the rest as an any for which it is
 /// evaluated.
@@ -10,7 +10,7 @@ pub fn filter(data: &[u8]) {
     let mut parts = data.splitn(2, |octet| *octet == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let rest = parts.next().unwrap_or_default();
-    let limits = Limits { work: 1 << 20, ..Limits::default() };
+    let limits = ConstraintLimits { work: 1 << 20, ..ConstraintLimits::default() };
     for dialect in [Dialect::Standard, Dialect::Tao] {
         let options = Options { dialect, limits };
         for grammar in [Grammar::Extended, Grammar::Trader] {

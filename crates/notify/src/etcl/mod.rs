@@ -43,7 +43,7 @@
 //! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing
 //! for simple values, nor for values in an any as received; there it allocates for wide strings, nested anys,
 //! valuetypes, and for structs, unions and sequences that were inserted into an any and never sent. Time is at most in
-//! proportion to the length of the constraint times the octets of the event, and limited to [`Limits::work`] steps.
+//! proportion to the length of the constraint times the octets of the event, and limited to [`ConstraintLimits::work`] steps.
 
 mod arithmetic;
 mod constraint;
@@ -66,5 +66,5 @@ mod value;
 
 pub use constraint::Constraint;
 pub use error::{Mismatch, ParseError, Reason};
-pub use settings::{Dialect, Grammar, Limits, Options};
+pub use settings::{ConstraintLimits, Dialect, Grammar, Options};
 pub use subject::{Event, Properties, Subject};

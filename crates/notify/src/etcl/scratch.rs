@@ -7,7 +7,7 @@ use oxorb_cdr::{Dynamic, TypeCode};
 use crate::etcl::Mismatch;
 
 /// Values that cannot be read in place, types read within an event, and the remaining steps of
-/// [`Limits::work`](crate::etcl::Limits::work).
+/// [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work).
 pub(crate) struct Scratch {
     kept: Kept,
     work: Cell<usize>,

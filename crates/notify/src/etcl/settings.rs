@@ -46,7 +46,7 @@ pub enum Dialect {
 
 /// Limits of a constraint and of its evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct ConstraintLimits {
     /// Octets of the text. The compiled constraint takes at most about 100 octets of memory for each, see
     /// [`Constraint::octets`](crate::etcl::Constraint::octets).
     pub length: usize,
@@ -57,7 +57,7 @@ pub struct Limits {
     pub work: usize,
 }
 
-impl Default for Limits {
+impl Default for ConstraintLimits {
     /// Returns limits of 64 KiB of text, 64 levels, and 16 million steps.
     fn default() -> Self {
         Self { length: 1 << 16, depth: 64, work: 1 << 24 }
@@ -70,5 +70,5 @@ pub struct Options {
     /// Rules for parsing and evaluation.
     pub dialect: Dialect,
     /// Limits.
-    pub limits: Limits,
+    pub limits: ConstraintLimits,
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use crate::etcl::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
+use crate::etcl::{
+    Constraint, ConstraintLimits, Grammar, Options, Properties, Subject, event_type,
+};
 use oxorb::{Any, Interface as _, SystemException, minor};
 use oxorb_sys::sync::{Mutex, RwLock};
 
@@ -202,9 +204,9 @@ impl FilterObject {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         let options = Options {
             dialect: service.settings().dialect,
-            limits: Limits {
+            limits: ConstraintLimits {
                 length: service.settings().limits.constraint_octets,
-                ..Limits::default()
+                ..ConstraintLimits::default()
             },
         };
         if written.event_types.len() > service.settings().limits.event_types {

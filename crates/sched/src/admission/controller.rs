@@ -27,7 +27,7 @@ pub enum LateComers {
 
 /// Order in which requests run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Urgency {
+pub enum RequestOrder {
     /// Shorter deadline first (deadline monotonic).
     #[default]
     Deadline,
@@ -46,7 +46,7 @@ pub struct Wanted {
     pub period: Nanos,
     /// Longest time from a request to its reply, in ns; more than 0.
     pub deadline: Nanos,
-    /// Priority at which it runs; used with [`Urgency::Priority`].
+    /// Priority at which it runs; used with [`RequestOrder::Priority`].
     pub priority: i16,
     /// Whether it wants an equal share instead of a deadline.
     pub shares: bool,
@@ -134,7 +134,7 @@ pub enum Has {
 
 /// Admission controller of one processor; keeps its members in memory.
 ///
-/// Guarantees hold for requests that run at priorities in the order of [`Urgency`], each on a
+/// Guarantees hold for requests that run at priorities in the order of [`RequestOrder`], each on a
 /// thread that is free when the request arrives (a lane for each priority); each member is analysed
 /// as if its equals ran before it. Members with a share must run at lower priorities.
 ///
@@ -163,7 +163,7 @@ pub enum Has {
 #[derive(Debug, Clone)]
 pub struct Controller {
     late_comers: LateComers,
-    urgency: Urgency,
+    urgency: RequestOrder,
     /// Largest part of the processor that guarantees may take.
     guaranteed: Utilization,
     /// Period of shares.
@@ -191,7 +191,7 @@ impl Controller {
     pub fn new(late_comers: LateComers) -> Controller {
         Controller {
             late_comers,
-            urgency: Urgency::default(),
+            urgency: RequestOrder::default(),
             guaranteed: WHOLE,
             period: 100 * crate::time::MILLISECOND,
             set: TaskSet::fixed_priority([]),
@@ -203,7 +203,7 @@ impl Controller {
 
     /// Sets the order of urgency; to be called before anything is admitted.
     #[must_use]
-    pub fn urgency(self, urgency: Urgency) -> Controller {
+    pub fn urgency(self, urgency: RequestOrder) -> Controller {
         debug_assert!(self.members.is_empty());
         Controller { urgency, ..self }
     }
@@ -378,8 +378,8 @@ impl Controller {
         let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
         task.deadline = wanted.deadline;
         let key = |wanted: &Wanted| match self.urgency {
-            Urgency::Deadline => (Reverse(0), wanted.deadline),
-            Urgency::Priority => (Reverse(wanted.priority), 0),
+            RequestOrder::Deadline => (Reverse(0), wanted.deadline),
+            RequestOrder::Priority => (Reverse(wanted.priority), 0),
         };
         let own = key(&wanted);
         let at = self.members.partition_point(|(it, _)| key(it) <= own);
@@ -454,8 +454,8 @@ impl Controller {
     fn number(&mut self) {
         let (urgency, ahead) = (self.urgency, self.ahead);
         let equal = |one: &Wanted, other: &Wanted| match urgency {
-            Urgency::Deadline => one.deadline == other.deadline,
-            Urgency::Priority => one.priority == other.priority,
+            RequestOrder::Deadline => one.deadline == other.deadline,
+            RequestOrder::Priority => one.priority == other.priority,
         };
         let mut level = 0;
         for place in 0..self.set.tasks.len() {

@@ -12,7 +12,7 @@ use crate::time::Nanos;
 
 /// Result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DemandOutcome {
     /// All deadlines are met.
     Meets,
     /// The work due by `at` after the critical instant exceeds that time.
@@ -32,7 +32,7 @@ pub enum Outcome {
 const MOST_STEPS: u32 = 1_000_000;
 
 /// Tests tasks that share a processor and are dispatched by deadline with full preemption.
-pub fn test(tasks: &[&Task]) -> Outcome {
+pub fn test(tasks: &[&Task]) -> DemandOutcome {
     test_with(tasks, 0)
 }
 
@@ -60,9 +60,9 @@ pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
 }
 
 /// Runs [`test`] with `left_over` time left before each deadline.
-pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
+pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> DemandOutcome {
     if overloads(tasks.to_vec()) {
-        return Outcome::Overload;
+        return DemandOutcome::Overload;
     }
     let blocked = tasks.iter().map(|task| task.blocking).max().unwrap_or(0);
     let blocked = blocked.saturating_add(left_over);
@@ -77,17 +77,17 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
         u128::from(blocked) + jobs.sum::<u128>()
     });
     let Some(busy) = busy else {
-        return Outcome::Unknown;
+        return DemandOutcome::Unknown;
     };
     // Deadlines before their release, by jitter, are due at once.
     let shortest = tasks.iter().map(|task| due(task)).min().unwrap_or(0);
     let Some(mut time) = last_deadline_before(tasks, busy.saturating_add(1)) else {
-        return Outcome::Meets;
+        return DemandOutcome::Meets;
     };
     for _ in 0..MOST_STEPS {
         let needed = demand(tasks, time);
         if needed > u128::from(time) {
-            return Outcome::Short {
+            return DemandOutcome::Short {
                 at: time,
                 by: u64::try_from(needed - u128::from(time)).unwrap_or(Nanos::MAX),
             };
@@ -96,21 +96,22 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
         if needed <= shortest {
             // Only the first deadline is left.
             return match demand(tasks, shortest) {
-                left if left > u128::from(shortest) => {
-                    Outcome::Short { at: shortest, by: (left - u128::from(shortest)) as Nanos }
-                }
-                _ => Outcome::Meets,
+                left if left > u128::from(shortest) => DemandOutcome::Short {
+                    at: shortest,
+                    by: (left - u128::from(shortest)) as Nanos,
+                },
+                _ => DemandOutcome::Meets,
             };
         }
         time = match needed < time {
             true => needed,
             false => match last_deadline_before(tasks, time) {
                 Some(earlier) => earlier,
-                None => return Outcome::Meets,
+                None => return DemandOutcome::Meets,
             },
         };
     }
-    Outcome::Unknown
+    DemandOutcome::Unknown
 }
 
 /// Returns the time when the first job is due after the critical instant, where it is released with
@@ -159,25 +160,25 @@ mod tests {
     #[test]
     fn a_whole_processor_is_enough_and_more_is_not() {
         let (a, b) = (Task::periodic("a", 2, 4), Task::periodic("b", 3, 6));
-        assert_eq!(test(&[&a, &b]), Outcome::Meets);
+        assert_eq!(test(&[&a, &b]), DemandOutcome::Meets);
         let c = Task::periodic("c", 1, 100);
-        assert_eq!(test(&[&a, &b, &c]), Outcome::Overload);
+        assert_eq!(test(&[&a, &b, &c]), DemandOutcome::Overload);
     }
 
     #[test]
     fn short_deadlines_are_found_short() {
         let (a, b) = (with_deadline(2, 2, 8), with_deadline(2, 3, 8));
-        assert_eq!(test(&[&a, &b]), Outcome::Short { at: 3, by: 1 });
+        assert_eq!(test(&[&a, &b]), DemandOutcome::Short { at: 3, by: 1 });
         let c = with_deadline(1, 4, 8);
-        assert_eq!(test(&[&a, &c]), Outcome::Meets);
+        assert_eq!(test(&[&a, &c]), DemandOutcome::Meets);
     }
 
     #[test]
     fn blocking_counts_for_what_is_blocked() {
         let a = Task { blocking: 2, ..with_deadline(2, 4, 10) };
         let b = with_deadline(1, 5, 10);
-        assert_eq!(test(&[&a, &b]), Outcome::Meets);
+        assert_eq!(test(&[&a, &b]), DemandOutcome::Meets);
         let longer = Task { blocking: 3, ..a };
-        assert_eq!(test(&[&longer, &b]), Outcome::Short { at: 5, by: 1 });
+        assert_eq!(test(&[&longer, &b]), DemandOutcome::Short { at: 5, by: 1 });
     }
 }

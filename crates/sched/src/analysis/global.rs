@@ -63,7 +63,7 @@ impl fmt::Display for Test {
 
 /// Verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct GlobalVerdict {
     /// Place of the task in its set.
     pub task: usize,
     /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] if the task alone takes
@@ -75,18 +75,18 @@ pub struct Verdict {
 
 /// Report on a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct GlobalReport {
     /// Order of the shared queue.
     pub policy: Policy,
     /// Number of processors that share it.
     pub processors: usize,
     /// Verdicts by task.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<GlobalVerdict>,
     /// Test that proved all deadlines; `None` if not all are proved.
     pub proved_by: Option<Test>,
 }
 
-impl Report {
+impl GlobalReport {
     /// Reports whether every deadline is proved.
     pub fn is_feasible(&self) -> bool {
         let mut verdicts = self.verdicts.iter();
@@ -104,7 +104,7 @@ impl Report {
 /// Reason for which a set cannot be analysed on processors with a shared queue.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unfit {
+pub enum GlobalUnfit {
     /// A job does not run as soon as it is among the most urgent ones: the model is not fully
     /// preemptive.
     #[error(
@@ -122,7 +122,7 @@ pub enum Unfit {
     Queues,
 }
 
-impl fmt::Debug for Unfit {
+impl fmt::Debug for GlobalUnfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -148,12 +148,12 @@ const MOST_STEPS: u32 = 10_000;
 /// let report = analyse(&set, 2)?;
 /// assert_eq!(report.policy, Policy::FixedPriority);
 /// assert!(report.is_feasible());
-/// # Ok::<(), oxorb_sched::analysis::global::Unfit>(())
+/// # Ok::<(), oxorb_sched::analysis::global::GlobalUnfit>(())
 /// ```
 ///
 /// # Errors
-/// [`Unfit`].
-pub fn analyse(set: &TaskSet, processors: usize) -> Result<Report, Unfit> {
+/// [`GlobalUnfit`].
+pub fn analyse(set: &TaskSet, processors: usize) -> Result<GlobalReport, GlobalUnfit> {
     let policy = policy(set)?;
     let set = &*set.overheads.charge(set);
     let bounds = match policy {
@@ -162,8 +162,8 @@ pub fn analyse(set: &TaskSet, processors: usize) -> Result<Report, Unfit> {
     };
     let dense = policy == Policy::Deadline && density(&set.tasks, processors);
     let tasks = set.tasks.iter().enumerate();
-    let verdicts: Vec<Verdict> = tasks
-        .map(|(place, task)| Verdict {
+    let verdicts: Vec<GlobalVerdict> = tasks
+        .map(|(place, task)| GlobalVerdict {
             task: place,
             outcome: match bounds[place] {
                 _ if task.wcet > task.deadline => Outcome::Misses,
@@ -178,12 +178,12 @@ pub fn analyse(set: &TaskSet, processors: usize) -> Result<Report, Unfit> {
         true => Some(Test::ResponseTime),
         false => dense.then_some(Test::Density),
     };
-    Ok(Report { policy, processors, verdicts, proved_by })
+    Ok(GlobalReport { policy, processors, verdicts, proved_by })
 }
 
-fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
+fn policy(set: &TaskSet) -> Result<Policy, GlobalUnfit> {
     if set.model != DispatchModel::Urgency {
-        return Err(Unfit::Model(set.model));
+        return Err(GlobalUnfit::Model(set.model));
     }
     for task in &set.tasks {
         let what = match task {
@@ -195,12 +195,12 @@ fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
             _ if task.deadline > task.period => "a deadline beyond its period",
             _ => continue,
         };
-        return Err(Unfit::Task(task.name.clone(), what));
+        return Err(GlobalUnfit::Task(task.name.clone(), what));
     }
     let mut handles = std::collections::HashSet::new();
     for task in &set.tasks {
         if task.handle.is_some_and(|handle| !handles.insert(handle)) {
-            return Err(Unfit::Task(task.name.clone(), "several streams of requests"));
+            return Err(GlobalUnfit::Task(task.name.clone(), "several streams of requests"));
         }
     }
     let all = |dispatching| set.tasks.iter().all(|task| task.dispatching == dispatching);
@@ -208,7 +208,7 @@ fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
     match () {
         () if all(Dispatching::Static) => Ok(Policy::FixedPriority),
         () if all(Dispatching::Deadline) && one_level => Ok(Policy::Deadline),
-        () => Err(Unfit::Queues),
+        () => Err(GlobalUnfit::Queues),
     }
 }
 

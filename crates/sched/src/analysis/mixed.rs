@@ -18,7 +18,7 @@ use crate::time::Nanos;
 
 /// Verdict on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct MixedVerdict {
     /// Index of the task in its set.
     pub task: usize,
     /// Upper bound on its response while nothing exceeds its worst case; `None` if beyond the
@@ -31,7 +31,7 @@ pub struct Verdict {
     pub is_high: bool,
 }
 
-impl Verdict {
+impl MixedVerdict {
     /// Reports whether the task's deadline is proved: in both modes if it is of high criticality.
     pub fn meets(&self) -> bool {
         self.low.is_some() && (self.high.is_some() || !self.is_high)
@@ -41,11 +41,11 @@ impl Verdict {
 /// Reason why a set is not analysed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no analysis of mixed criticality: {what}")]
-pub struct Unfit {
+pub struct MixedUnfit {
     what: String,
 }
 
-impl fmt::Debug for Unfit {
+impl fmt::Debug for MixedUnfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -72,13 +72,13 @@ pub fn is_mixed(set: &TaskSet) -> bool {
 /// assert_eq!((found[0].low, found[0].high), (Some(2), Some(4)));
 /// assert_eq!((found[1].low, found[1].high), (Some(7), None));
 /// assert!(found.iter().all(|one| one.meets()));
-/// # Ok::<(), oxorb_sched::analysis::mixed::Unfit>(())
+/// # Ok::<(), oxorb_sched::analysis::mixed::MixedUnfit>(())
 /// ```
 ///
 /// # Errors
-/// [`Unfit`]: the set has non-static priorities, limited preemption, deadlines beyond periods,
+/// [`MixedUnfit`]: the set has non-static priorities, limited preemption, deadlines beyond periods,
 /// events, bursts or shared threads.
-pub fn analyse(set: &TaskSet) -> Result<Vec<Verdict>, Unfit> {
+pub fn analyse(set: &TaskSet) -> Result<Vec<MixedVerdict>, MixedUnfit> {
     check(set)?;
     let set = &*set.overheads.charge(set);
     let steps = Steps::of(set.tasks.len());
@@ -98,8 +98,8 @@ pub fn analyse(set: &TaskSet) -> Result<Vec<Verdict>, Unfit> {
 /// the tasks, the most urgent one first, or `None` if no such order exists.
 ///
 /// # Errors
-/// [`Unfit`].
-pub fn optimal(set: &TaskSet) -> Result<Option<Vec<usize>>, Unfit> {
+/// [`MixedUnfit`].
+pub fn optimal(set: &TaskSet) -> Result<Option<Vec<usize>>, MixedUnfit> {
     check(set)?;
     let set = &*set.overheads.charge(set);
     let steps = Steps::of(set.tasks.len());
@@ -112,9 +112,9 @@ pub fn optimal(set: &TaskSet) -> Result<Option<Vec<usize>>, Unfit> {
     Ok(found.ok())
 }
 
-fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
+fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> MixedVerdict {
     let is_high = own.overrun.is_some();
-    let mut verdict = Verdict { task: place, low: None, high: None, is_high };
+    let mut verdict = MixedVerdict { task: place, low: None, high: None, is_high };
     let demand = |time: Nanos, wcet: Nanos, of: &dyn Fn(&Task, Nanos) -> u128| {
         let above = above.iter().map(|task| of(task, time));
         u128::from(own.blocking) + u128::from(wcet) + above.sum::<u128>()
@@ -154,8 +154,8 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
     verdict
 }
 
-fn check(set: &TaskSet) -> Result<(), Unfit> {
-    let unfit = |what: String| Err(Unfit { what });
+fn check(set: &TaskSet) -> Result<(), MixedUnfit> {
+    let unfit = |what: String| Err(MixedUnfit { what });
     if set.model != DispatchModel::Urgency {
         return unfit(format!("it needs full preemption (model urgency), not {}", set.model));
     }

@@ -213,7 +213,7 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
     let outcome = demand::test_with(&level, left_over);
     for verdict in verdicts.iter_mut().filter(|verdict| open(verdict)) {
         verdict.method = Method::Demand(outcome);
-        if outcome == demand::Outcome::Meets {
+        if outcome == demand::DemandOutcome::Meets {
             verdict.outcome = Outcome::Meets;
             // The bound found lies beyond a deadline that is met, and is useless.
             verdict.response = None;

@@ -31,7 +31,7 @@ pub enum Method {
     /// Busy period: all work of its level and above is done by its end.
     BusyPeriod,
     /// Processor demand of the whole level.
-    Demand(demand::Outcome),
+    Demand(demand::DemandOutcome),
     /// Response times across nodes.
     Holistic,
 }
@@ -106,7 +106,7 @@ impl fmt::Display for Explained<'_> {
                 Show(response),
                 Show(response.saturating_sub(task.deadline))
             )?,
-            (None, _, Method::Demand(demand::Outcome::Meets)) => {
+            (None, _, Method::Demand(demand::DemandOutcome::Meets)) => {
                 f.write_str(", because all work fits before its deadlines")?;
             }
             (None, Outcome::Misses, _) => {
@@ -114,7 +114,7 @@ impl fmt::Display for Explained<'_> {
             }
             (None, ..) => {}
         }
-        if let Method::Demand(demand::Outcome::Short { at, by }) = verdict.method {
+        if let Method::Demand(demand::DemandOutcome::Short { at, by }) = verdict.method {
             write!(
                 f,
                 "; {} after all arrive together, {} more is due than fits",

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::event::{collect, releases};
-use super::{Job, Refused, Slice, Timeline};
+use super::{Job, SimulationError, Slice, Timeline};
 use crate::strategy::{Dispatching, by_laxity};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
@@ -26,7 +26,7 @@ const MOST_EVICTIONS: usize = 1_000;
 ///
 /// # Errors
 /// Frames with too many jobs, and jobs that evict each other endlessly.
-pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, Refused> {
+pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, SimulationError> {
     let jobs = collect(set, &releases(set, frame)?);
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| {
@@ -38,7 +38,7 @@ pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, Refused> {
         let mut next = VecDeque::from([job]);
         while let Some(job) = next.pop_front() {
             construction.insert(job, &mut next);
-            evictions = evictions.checked_sub(1).ok_or(Refused::NoEnd)?;
+            evictions = evictions.checked_sub(1).ok_or(SimulationError::NoEnd)?;
         }
     }
     Ok(construction.timeline(frame))

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::gates::Gates;
-use super::{Job, Refused, Slice, Timeline};
+use super::{Job, SimulationError, Slice, Timeline};
 use crate::repository::Handle;
 use crate::strategy::{DispatchModel, Dispatching, Urgency, by_deadline, by_laxity};
 use crate::task::{Task, TaskSet};
@@ -15,7 +15,7 @@ const MOST_JOBS: u64 = 2_000_000;
 
 /// Treatment of late jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Late {
+pub enum LatePolicy {
     /// Keeps late jobs in the order of their deadlines or laxities.
     #[default]
     Keep,
@@ -31,7 +31,7 @@ pub enum Late {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Treatment of late jobs.
-    pub late: Late,
+    pub late: LatePolicy,
 }
 
 /// Largest number of evaluations of laxity in one simulation.
@@ -52,30 +52,30 @@ pub struct Release {
 /// # Errors
 /// Too many jobs, too much work for the clock, a period of 0, or overheads under which nothing
 /// ends.
-pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
+pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, SimulationError> {
     if frame > LONGEST {
-        return Err(Refused::TooLong(frame));
+        return Err(SimulationError::TooLong(frame));
     }
     let mut many = 0u64;
     let mut work = 0u128;
     for task in &set.tasks {
         if task.period == 0 {
-            return Err(Refused::NoPeriod(task.name.clone()));
+            return Err(SimulationError::NoPeriod(task.name.clone()));
         }
         let jobs = (frame / task.period + 1).saturating_mul(task.per_period());
         many = many.saturating_add(jobs);
         work += u128::from(jobs) * u128::from(task.wcet);
     }
     if many > MOST_JOBS {
-        return Err(Refused::TooManyJobs { jobs: many, most: MOST_JOBS });
+        return Err(SimulationError::TooManyJobs { jobs: many, most: MOST_JOBS });
     }
     if work > u128::from(LONGEST) {
-        return Err(Refused::TooMuchWork);
+        return Err(SimulationError::TooMuchWork);
     }
-    set.overheads.check(set).map_err(Refused::NoProgress)?;
+    set.overheads.check(set).map_err(SimulationError::NoProgress)?;
     let looks = work / u128::from(set.overheads.step.max(1));
     if set.takes_turns() && looks > u128::from(MOST_LOOKS) {
-        return Err(Refused::TooManyLooks { step: set.overheads.step, most: MOST_LOOKS });
+        return Err(SimulationError::TooManyLooks { step: set.overheads.step, most: MOST_LOOKS });
     }
     let mut releases = Vec::new();
     let offsets = offsets(set);
@@ -203,7 +203,7 @@ fn orders(set: &TaskSet) -> Vec<u32> {
 
 struct Run<'a> {
     set: &'a TaskSet,
-    late: Late,
+    late: LatePolicy,
     /// Index of each task in the static order, shared by all streams of an operation: their
     /// requests run in order of arrival.
     order: Vec<u32>,
@@ -236,8 +236,8 @@ impl Run<'_> {
         let task = self.task(job);
         let to_deadline = self.jobs[job].deadline as i64 - self.now as i64;
         let signed = match self.late {
-            Late::Keep => by_deadline,
-            Late::Demote | Late::Drop => by_laxity,
+            LatePolicy::Keep => by_deadline,
+            LatePolicy::Demote | LatePolicy::Drop => by_laxity,
         };
         let dynamic = match task.dispatching {
             Dispatching::Static => 0,
@@ -258,7 +258,7 @@ impl Run<'_> {
 
     /// Returns the job to run now.
     fn choose(&mut self) -> Option<usize> {
-        if self.late == Late::Drop {
+        if self.late == LatePolicy::Drop {
             self.drop_late();
         }
         let model = self.set.model;
@@ -412,14 +412,14 @@ mod tests {
             task.period = 100;
         }
         let with = |late| spans(&set, 10, &Options { late });
-        assert_eq!(with(Late::Keep), [(0, 0, 12), (1, 12, 15)]);
-        assert_eq!(with(Late::Demote), [(1, 0, 3), (0, 3, 15)]);
-        assert_eq!(with(Late::Drop), [(1, 0, 3)]);
+        assert_eq!(with(LatePolicy::Keep), [(0, 0, 12), (1, 12, 15)]);
+        assert_eq!(with(LatePolicy::Demote), [(1, 0, 3), (0, 3, 15)]);
+        assert_eq!(with(LatePolicy::Drop), [(1, 0, 3)]);
         // A deadline does not show it in time.
         for task in &mut set.tasks {
             task.dispatching = Dispatching::Deadline;
         }
-        let options = Options { late: Late::Drop };
+        let options = Options { late: LatePolicy::Drop };
         assert_eq!(spans(&set, 10, &options), [(0, 0, 12)]);
     }
 
@@ -483,6 +483,6 @@ mod tests {
     fn too_many_jobs_are_refused() {
         let set = TaskSet::fixed_priority([Task::periodic("a", 1, 10)]);
         let refused = releases(&set, 1 << 50).unwrap_err();
-        assert!(matches!(refused, Refused::TooManyJobs { .. }));
+        assert!(matches!(refused, SimulationError::TooManyJobs { .. }));
     }
 }

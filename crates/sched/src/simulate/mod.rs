@@ -19,7 +19,7 @@ pub use bars::{Bars, bars};
 pub use construction::construct;
 pub use csv::{jobs_csv, summary_csv};
 pub use enforced::enforce;
-pub use event::{Late, Options, Release, releases, run};
+pub use event::{LatePolicy, Options, Release, releases, run};
 pub use gantt::gantt;
 pub use statistics::{Overall, TaskStatistics, overall, statistics};
 
@@ -99,7 +99,7 @@ impl Timeline {
 
 /// Reason why a simulation is refused.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SimulationError {
     /// A task has no period.
     #[error("{0} has no period, so nothing releases it")]
     NoPeriod(String),
@@ -138,7 +138,7 @@ pub enum Refused {
     },
 }
 
-impl fmt::Debug for Refused {
+impl fmt::Debug for SimulationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -1,6 +1,6 @@
 //! Supported subset of AADL, and what is refused, by name and position.
 
-use oxorb_sched::import::aadl::{Protocol, read};
+use oxorb_sched::import::aadl::{SchedulingProtocol, read};
 use proptest::prelude::*;
 
 /// Threads of two processors, with properties at every supported level.
@@ -74,8 +74,8 @@ fn threads_and_processors() {
     assert_eq!(
         processors,
         [
-            ("left", Some(Protocol::RateMonotonic), Some(3_000)),
-            ("right", Some(Protocol::Deadline), None),
+            ("left", Some(SchedulingProtocol::RateMonotonic), Some(3_000)),
+            ("right", Some(SchedulingProtocol::Deadline), None),
         ]
     );
     let threads: Vec<_> = model

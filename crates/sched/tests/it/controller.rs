@@ -1,7 +1,9 @@
 //! Admission control of a running server, compared with a whole analysis and with a simulated
 //! processor.
 
-use oxorb_sched::admission::{Answer, Controller, Has, LateComers, Unacceptable, Urgency, Wanted};
+use oxorb_sched::admission::{
+    Answer, Controller, Has, LateComers, RequestOrder, Unacceptable, Wanted,
+};
 use oxorb_sched::analysis::analyse;
 use oxorb_sched::{Task, TaskSet};
 use proptest::prelude::*;
@@ -46,10 +48,10 @@ fn wanted(number: usize, step: &Step) -> Option<Wanted> {
 
 /// Returns orders of all members in which each of several equals is last once: a guarantee must
 /// hold in all of them.
-fn goes_first(urgency: Urgency, one: &Wanted, other: &Wanted) -> bool {
+fn goes_first(urgency: RequestOrder, one: &Wanted, other: &Wanted) -> bool {
     match urgency {
-        Urgency::Deadline => one.deadline <= other.deadline,
-        Urgency::Priority => one.priority >= other.priority,
+        RequestOrder::Deadline => one.deadline <= other.deadline,
+        RequestOrder::Priority => one.priority >= other.priority,
     }
 }
 
@@ -88,7 +90,7 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
 
 /// Reports whether all keep their deadlines, from the beginning, behind a thread that goes `ahead`
 /// of them.
-fn all_in_time(urgency: Urgency, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
+fn all_in_time(urgency: RequestOrder, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
     all.iter().enumerate().all(|(at, own)| {
         let others = all.iter().enumerate().filter(|(place, _)| *place != at);
         let first: Vec<&Wanted> = others
@@ -113,7 +115,7 @@ proptest! {
         by_priority in any::<bool>(),
         ahead in prop::option::of((1..3u64, 0..PERIODS.len())),
     ) {
-        let urgency = if by_priority { Urgency::Priority } else { Urgency::Deadline };
+        let urgency = if by_priority { RequestOrder::Priority } else { RequestOrder::Deadline };
         let mut controller = Controller::new(LateComers::Refuse).urgency(urgency);
         let ahead = ahead.map(|(wcet, period)| Wanted {
             name: "ahead".into(),

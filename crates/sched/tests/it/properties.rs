@@ -5,7 +5,7 @@ use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
 use oxorb_sched::analysis::{self, Outcome, analyse};
 use oxorb_sched::level::Criticality;
 use oxorb_sched::repository::Characteristics;
-use oxorb_sched::simulate::{Late, Options, Release, Timeline, construct, releases, run};
+use oxorb_sched::simulate::{LatePolicy, Options, Release, Timeline, construct, releases, run};
 use oxorb_sched::{
     DispatchModel, Dispatching, OsPriorities, Repository, Schedule, Strategy as Scheduling, Task,
     TaskSet, overloads, time,
@@ -49,7 +49,7 @@ fn fixed(tasks: Vec<Task>, model: DispatchModel) -> TaskSet {
 }
 
 fn simulate(set: &TaskSet, frame: u64) -> Timeline {
-    let options = Options { late: Late::Keep };
+    let options = Options { late: LatePolicy::Keep };
     run(set, &releases(set, frame).unwrap(), &options)
 }
 
@@ -288,11 +288,11 @@ proptest! {
         let frame = time::frame(set.tasks.iter().map(|task| task.period)).unwrap();
         let missed = simulate(&set, 2 * frame).jobs.iter().any(|job| job.missed());
         match outcome {
-            analysis::demand::Outcome::Meets => prop_assert!(!missed),
-            analysis::demand::Outcome::Overload => prop_assert!(overloads(&set.tasks)),
+            analysis::demand::DemandOutcome::Meets => prop_assert!(!missed),
+            analysis::demand::DemandOutcome::Overload => prop_assert!(overloads(&set.tasks)),
             _ => prop_assert!(missed, "{outcome:?}"),
         }
-        prop_assert_eq!(analyse(&set).is_feasible(), outcome == analysis::demand::Outcome::Meets);
+        prop_assert_eq!(analyse(&set).is_feasible(), outcome == analysis::demand::DemandOutcome::Meets);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Paper 3's simulation: which of its results hold and which do not.
 
 use oxorb_sched::simulate::{
-    Late, Options, Overall, TaskStatistics, construct, overall, releases, run, statistics, table_1,
+    LatePolicy, Options, Overall, TaskStatistics, construct, overall, releases, run, statistics,
+    table_1,
 };
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy, TaskSet};
 
@@ -38,8 +39,8 @@ fn in_all_forms(strategy: Strategy) -> [Found; 3] {
     };
     [
         found(&set, &construct(&set, table_1::FRAME).unwrap()),
-        events(Late::Keep),
-        events(Late::Demote),
+        events(LatePolicy::Keep),
+        events(LatePolicy::Demote),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use oxorb_cdr::{Any, TypeCode};
 use oxorb_notify::etcl::{
-    Constraint, Dialect, Grammar, Limits, Mismatch, Options, ParseError, Reason, Subject,
+    Constraint, ConstraintLimits, Dialect, Grammar, Mismatch, Options, ParseError, Reason, Subject,
 };
 
 use crate::etcl::common::{self, Structured, forms, sample, text};
@@ -363,7 +363,7 @@ fn errors_tell_the_place_and_the_reason() {
 
 #[test]
 fn length_depth_and_work_are_bounded() {
-    let limits = Limits { length: 100, depth: 5, work: 50 };
+    let limits = ConstraintLimits { length: 100, depth: 5, work: 50 };
     let options = Options { limits, ..Options::default() };
     let parse = |text: &str| Constraint::parse_with(text, Grammar::Extended, options);
     assert!(parse(&format!("{:100}", "TRUE")).is_ok());
@@ -384,7 +384,7 @@ fn length_depth_and_work_are_bounded() {
 /// them.
 #[test]
 fn long_constraints_need_no_deep_stack() {
-    let limits = Limits::default();
+    let limits = ConstraintLimits::default();
     let event = alarm();
     for (first, more) in [
         ("1==1", " or 1==2"),

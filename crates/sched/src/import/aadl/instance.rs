@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::parse::{Category, Component, Packages, Property, REFUSED, Subcomponent, is_read};
 use super::tokens::{Kind, Token};
-use super::{DEEPEST, MOST_INSTANCES, Model, Place, Processor, Protocol, Refused, Thread};
+use super::{
+    DEEPEST, MOST_INSTANCES, Model, ModelError, Place, Processor, SchedulingProtocol, Thread,
+};
 use crate::time::{LONGEST, Nanos};
 
 /// Largest number of property values of all instances together.
@@ -41,7 +43,7 @@ struct Build<'p> {
     paths: usize,
 }
 
-pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, Refused> {
+pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, ModelError> {
     let root = root(packages)?;
     let mut build =
         Build { packages, instances: Vec::new(), places: HashMap::new(), values: 0, paths: 0 };
@@ -50,7 +52,7 @@ pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, Refus
 }
 
 /// Returns the only system implementation that is no subcomponent of another.
-fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, Refused> {
+fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, ModelError> {
     let used: std::collections::HashSet<_> = packages
         .components
         .iter()
@@ -66,14 +68,14 @@ fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, Refused> {
     let systems: Vec<&Component<'_>> = systems.collect();
     match systems[..] {
         [one] => Ok(one),
-        [] => Err(Refused {
+        [] => Err(ModelError {
             place: packages
                 .components
                 .first()
                 .map_or(Place { text: 0, line: 1, column: 1 }, |first| first.place),
             why: "there is no system implementation that is not a subcomponent of another".into(),
         }),
-        [first, second, ..] => Err(Refused {
+        [first, second, ..] => Err(ModelError {
             place: second.place,
             why: format!(
                 "{} and {} are both systems that are no subcomponents; give the files of one of them",
@@ -97,7 +99,7 @@ impl<'p> Build<'p> {
         component: &'p Component<'p>,
         parent: Option<usize>,
         depth: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ModelError> {
         let place = part.map_or(component.place, |part| part.place);
         let at = self.instance(part, place, parent, component.category, depth)?;
         if component.is_implementation {
@@ -131,7 +133,7 @@ impl<'p> Build<'p> {
                             property.name,
                             path.join(".")
                         );
-                        return Err(Refused { place: property.place, why });
+                        return Err(ModelError { place: property.place, why });
                     }
                 }
             }
@@ -145,12 +147,12 @@ impl<'p> Build<'p> {
         part: Option<&'p Subcomponent<'p>>,
         at: usize,
         parent: Option<usize>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ModelError> {
         for property in part.into_iter().flat_map(|part| &part.properties) {
             match property.to.is_empty() {
                 true => self.set(at, property, parent.unwrap_or(at))?,
                 false if is_read(&property.name) => {
-                    return Err(Refused {
+                    return Err(ModelError {
                         place: property.place,
                         why: format!("applies to within braces is not read, of {}", property.name),
                     });
@@ -168,8 +170,8 @@ impl<'p> Build<'p> {
         parent: Option<usize>,
         category: Category,
         depth: usize,
-    ) -> Result<usize, Refused> {
-        let refuse = |why: String| Err(Refused { place, why });
+    ) -> Result<usize, ModelError> {
+        let refuse = |why: String| Err(ModelError { place, why });
         if depth > DEEPEST {
             return refuse(format!(
                 "components are more than {DEEPEST} deep within each other, or in a ring"
@@ -214,8 +216,8 @@ impl<'p> Build<'p> {
         within: &Component<'_>,
         parent: usize,
         depth: usize,
-    ) -> Result<(), Refused> {
-        let refuse = |why: String| Err(Refused { place: part.place, why });
+    ) -> Result<(), ModelError> {
+        let refuse = |why: String| Err(ModelError { place: part.place, why });
         if part.category == Category::VirtualProcessor {
             return refuse(format!("virtual processors are not read: {}", part.name));
         }
@@ -242,14 +244,19 @@ impl<'p> Build<'p> {
         }
     }
 
-    fn set(&mut self, to: usize, property: &'p Property<'p>, base: usize) -> Result<(), Refused> {
+    fn set(
+        &mut self,
+        to: usize,
+        property: &'p Property<'p>,
+        base: usize,
+    ) -> Result<(), ModelError> {
         let instance = &self.instances[to];
         let counts = matches!(
             instance.category,
             Category::Thread | Category::ThreadGroup | Category::Processor
         );
         if counts && REFUSED.contains(&property.name.as_str()) {
-            return Err(Refused {
+            return Err(ModelError {
                 place: property.place,
                 why: format!("{} is not read, and would change the timing", property.name),
             });
@@ -264,10 +271,10 @@ impl<'p> Build<'p> {
     }
 
     /// Counts a property value and checks the limit.
-    fn count(&mut self, place: Place) -> Result<(), Refused> {
+    fn count(&mut self, place: Place) -> Result<(), ModelError> {
         self.values += 1;
         match self.values > MOST_VALUES {
-            true => Err(Refused {
+            true => Err(ModelError {
                 place,
                 why: format!("the system has more than {MOST_VALUES} values of properties"),
             }),
@@ -288,7 +295,7 @@ impl<'p> Build<'p> {
         None
     }
 
-    fn model(&self, place: Place) -> Result<Model, Refused> {
+    fn model(&self, place: Place) -> Result<Model, ModelError> {
         let mut model = Model::default();
         let mut processors = HashMap::new();
         for instance in self.instances.iter().filter(|it| it.category == Category::Processor) {
@@ -310,14 +317,15 @@ impl<'p> Build<'p> {
             }
         }
         match model.threads.is_empty() {
-            true => Err(Refused { place, why: "the system has no threads".into() }),
+            true => Err(ModelError { place, why: "the system has no threads".into() }),
             false => Ok(model),
         }
     }
 
-    fn thread(&self, at: usize, processors: &HashMap<String, usize>) -> Result<Thread, Refused> {
+    fn thread(&self, at: usize, processors: &HashMap<String, usize>) -> Result<Thread, ModelError> {
         let Instance { path, place, values, .. } = &self.instances[at];
-        let missing = |what: &str| Refused { place: *place, why: format!("{path} has no {what}") };
+        let missing =
+            |what: &str| ModelError { place: *place, why: format!("{path} has no {what}") };
         let dispatch =
             values.get("dispatch_protocol").ok_or_else(|| missing("Dispatch_Protocol"))?;
         let how = word(dispatch)?;
@@ -362,12 +370,12 @@ impl<'p> Build<'p> {
         &self,
         at: usize,
         processors: &HashMap<String, usize>,
-    ) -> Result<Option<usize>, Refused> {
+    ) -> Result<Option<usize>, ModelError> {
         let Instance { path, place, .. } = &self.instances[at];
         let Some(value) = self.inherited(at, "actual_processor_binding") else {
             return match processors.len() {
                 0 | 1 => Ok((0..processors.len()).next()),
-                _ => Err(Refused {
+                _ => Err(ModelError {
                     place: *place,
                     why: format!(
                         "{path} has no Actual_Processor_Binding, and there are several processors"
@@ -403,7 +411,7 @@ fn first<'v>(value: &'v Value<'_>) -> Token<'v> {
 }
 
 /// Returns a value that is one word, in brackets or not.
-fn word<'v>(value: &'v Value<'_>) -> Result<Token<'v>, Refused> {
+fn word<'v>(value: &'v Value<'_>) -> Result<Token<'v>, ModelError> {
     let words: Vec<Token<'_>> = value
         .property
         .value
@@ -417,12 +425,12 @@ fn word<'v>(value: &'v Value<'_>) -> Result<Token<'v>, Refused> {
     }
 }
 
-fn protocol(value: &Value<'_>) -> Result<Protocol, Refused> {
+fn protocol(value: &Value<'_>) -> Result<SchedulingProtocol, ModelError> {
     let name = word(value)?;
     match name.text.to_ascii_lowercase().as_str() {
-        "rms" | "rate_monotonic_protocol" => Ok(Protocol::RateMonotonic),
-        "dms" | "deadline_monotonic_protocol" => Ok(Protocol::DeadlineMonotonic),
-        "edf" | "earliest_deadline_first_protocol" => Ok(Protocol::Deadline),
+        "rms" | "rate_monotonic_protocol" => Ok(SchedulingProtocol::RateMonotonic),
+        "dms" | "deadline_monotonic_protocol" => Ok(SchedulingProtocol::DeadlineMonotonic),
+        "edf" | "earliest_deadline_first_protocol" => Ok(SchedulingProtocol::Deadline),
         _ => Err(name.refuse(format!(
             "the scheduling protocol {} is not read; there are RMS, DMS and EDF",
             name.text
@@ -445,7 +453,10 @@ fn unit(name: &Token<'_>) -> Option<u128> {
 }
 
 /// Parses a time at the beginning of tokens, in picoseconds, and returns the remaining tokens.
-fn time<'v>(tokens: &'v [Token<'v>], of: &Value<'_>) -> Result<(u128, &'v [Token<'v>]), Refused> {
+fn time<'v>(
+    tokens: &'v [Token<'v>],
+    of: &Value<'_>,
+) -> Result<(u128, &'v [Token<'v>]), ModelError> {
     let (number, name, rest) = match tokens {
         [number, name, rest @ ..] if number.kind == Kind::Number && name.kind == Kind::Word => {
             (number, name, rest)
@@ -477,7 +488,7 @@ fn time<'v>(tokens: &'v [Token<'v>], of: &Value<'_>) -> Result<(u128, &'v [Token
     }
 }
 
-fn whole(value: &Value<'_>) -> Result<u128, Refused> {
+fn whole(value: &Value<'_>) -> Result<u128, ModelError> {
     let (time, rest) = time(value.property.value, value)?;
     match rest.first() {
         None => Ok(time),
@@ -487,16 +498,16 @@ fn whole(value: &Value<'_>) -> Result<u128, Refused> {
     }
 }
 
-fn down(value: &Value<'_>) -> Result<Nanos, Refused> {
+fn down(value: &Value<'_>) -> Result<Nanos, ModelError> {
     Ok((whole(value)? / 1_000) as Nanos)
 }
 
-fn up(value: &Value<'_>) -> Result<Nanos, Refused> {
+fn up(value: &Value<'_>) -> Result<Nanos, ModelError> {
     Ok(whole(value)?.div_ceil(1_000) as Nanos)
 }
 
 /// Parses a range of times: the shorter one is rounded down, the longer one up.
-fn range(value: &Value<'_>) -> Result<(Nanos, Nanos), Refused> {
+fn range(value: &Value<'_>) -> Result<(Nanos, Nanos), ModelError> {
     let (least, rest) = time(value.property.value, value)?;
     let [dots, rest @ ..] = rest else {
         return Ok(((least / 1_000) as Nanos, least.div_ceil(1_000) as Nanos));

@@ -50,14 +50,14 @@ pub struct Place {
 /// Reason why a model is refused, with its position.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {why}", .place.line, .place.column)]
-pub struct Refused {
+pub struct ModelError {
     /// Position in the texts.
     pub place: Place,
     /// Sentence that names the construct.
     pub why: String,
 }
 
-impl fmt::Debug for Refused {
+impl fmt::Debug for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Refused {
 
 /// Order in which a processor runs threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
+pub enum SchedulingProtocol {
     /// Rate monotonic.
     RateMonotonic,
     /// Deadline monotonic.
@@ -82,7 +82,7 @@ pub struct Processor {
     /// Position of its subcomponent.
     pub place: Place,
     /// `Scheduling_Protocol`; `None` if not specified.
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<SchedulingProtocol>,
     /// Longest `Thread_Swap_Execution_Time`, in ns; `None` if not specified.
     pub switch: Option<Nanos>,
 }
@@ -149,12 +149,12 @@ pub struct Model {
 /// let model = read(&[text])?;
 /// assert_eq!(model.threads[0].path, "flight.control");
 /// assert_eq!(model.threads[0].worst_case, 4_000_000);
-/// # Ok::<(), oxorb_sched::import::aadl::Refused>(())
+/// # Ok::<(), oxorb_sched::import::aadl::ModelError>(())
 /// ```
 ///
 /// # Errors
 /// The first construct that is invalid or unsupported.
-pub fn read(texts: &[&str]) -> Result<Model, Refused> {
+pub fn read(texts: &[&str]) -> Result<Model, ModelError> {
     let mut all = Vec::new();
     let mut left = MOST_TOKENS;
     for (at, text) in texts.iter().enumerate() {

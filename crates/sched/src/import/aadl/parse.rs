@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tokens::{Kind, Token};
-use super::{Place, Refused};
+use super::{ModelError, Place};
 
 /// Category of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ const SECTIONS: [&str; 9] = [
 pub(super) fn read<'t>(
     tokens: &'t [Token<'t>],
     packages: &mut Packages<'t>,
-) -> Result<(), Refused> {
+) -> Result<(), ModelError> {
     let mut reader = Reader { tokens, at: 0, package: String::new() };
     while reader.peek().kind != Kind::End {
         if reader.take("package") {
@@ -118,19 +118,19 @@ impl<'t> Reader<'t> {
         found
     }
 
-    fn unexpected(&self, wanted: &str) -> Refused {
+    fn unexpected(&self, wanted: &str) -> ModelError {
         let found = self.peek();
         found.refuse(format!("{wanted} is expected here, not {}", found.shown()))
     }
 
-    fn expect(&mut self, what: &str) -> Result<(), Refused> {
+    fn expect(&mut self, what: &str) -> Result<(), ModelError> {
         match self.take(what) {
             true => Ok(()),
             false => Err(self.unexpected(&format!("{what:?}"))),
         }
     }
 
-    fn word(&mut self, wanted: &str) -> Result<&'t Token<'t>, Refused> {
+    fn word(&mut self, wanted: &str) -> Result<&'t Token<'t>, ModelError> {
         match self.peek().kind {
             Kind::Word => Ok(self.next()),
             _ => Err(self.unexpected(wanted)),
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses a name with its package: `a::b::c`, in two parts.
-    fn qualified(&mut self, wanted: &str) -> Result<(Option<String>, String), Refused> {
+    fn qualified(&mut self, wanted: &str) -> Result<(Option<String>, String), ModelError> {
         let mut name = self.word(wanted)?.text.to_owned();
         let mut package: Option<String> = None;
         while self.take("::") {
@@ -154,7 +154,7 @@ impl<'t> Reader<'t> {
         Ok((package, name))
     }
 
-    fn package(&mut self, packages: &mut Packages<'t>) -> Result<(), Refused> {
+    fn package(&mut self, packages: &mut Packages<'t>) -> Result<(), ModelError> {
         let (outer, name) = self.qualified("the name of the package")?;
         self.package =
             outer.map_or(name.clone(), |outer| format!("{outer}::{name}")).to_ascii_lowercase();
@@ -187,7 +187,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Skips a property set: none of its properties are read.
-    fn property_set(&mut self) -> Result<(), Refused> {
+    fn property_set(&mut self) -> Result<(), ModelError> {
         self.expect("set")?;
         let name = self.word("the name of the property set")?;
         loop {
@@ -202,7 +202,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn category(&mut self) -> Result<Category, Refused> {
+    fn category(&mut self) -> Result<Category, ModelError> {
         let token = self.word("a category of components")?;
         let second = |reader: &mut Self, what: &str| reader.take(what);
         Ok(match token.text.to_ascii_lowercase().as_str() {
@@ -228,7 +228,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn component(&mut self, packages: &mut Packages<'t>) -> Result<(), Refused> {
+    fn component(&mut self, packages: &mut Packages<'t>) -> Result<(), ModelError> {
         let place = self.peek().place;
         let category = self.category()?;
         let is_implementation = self.take("implementation");
@@ -301,7 +301,7 @@ impl<'t> Reader<'t> {
             && packages.names.insert(key, packages.components.len()).is_some()
         {
             let why = format!("{} is declared twice", component.name);
-            return Err(Refused { place, why });
+            return Err(ModelError { place, why });
         }
         if category != Category::Other {
             packages.components.push(component);
@@ -310,7 +310,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Skips an annex: its name, its body or none.
-    fn annex(&mut self) -> Result<(), Refused> {
+    fn annex(&mut self) -> Result<(), ModelError> {
         self.word("the name of the annex")?;
         match self.peek().kind {
             Kind::Annex => {
@@ -334,7 +334,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Skips a section.
-    fn section(&mut self) -> Result<(), Refused> {
+    fn section(&mut self) -> Result<(), ModelError> {
         while !self.is_over() {
             self.skip()?;
         }
@@ -342,7 +342,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Skips past the next `;` outside all brackets.
-    fn skip(&mut self) -> Result<(), Refused> {
+    fn skip(&mut self) -> Result<(), ModelError> {
         let begin = self.peek();
         let mut depth = 0usize;
         loop {
@@ -357,7 +357,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn features(&mut self, category: Category) -> Result<(), Refused> {
+    fn features(&mut self, category: Category) -> Result<(), ModelError> {
         while !self.is_over() {
             let begin = self.at;
             self.skip()?;
@@ -375,7 +375,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn subcomponents(&mut self, within: Category) -> Result<Vec<Subcomponent<'t>>, Refused> {
+    fn subcomponents(&mut self, within: Category) -> Result<Vec<Subcomponent<'t>>, ModelError> {
         let mut found = Vec::new();
         while !self.is_over() {
             if self.take("none") {
@@ -391,7 +391,7 @@ impl<'t> Reader<'t> {
         Ok(found)
     }
 
-    fn subcomponent(&mut self) -> Result<Subcomponent<'t>, Refused> {
+    fn subcomponent(&mut self) -> Result<Subcomponent<'t>, ModelError> {
         let name = self.word("the name of a subcomponent")?;
         self.expect(":")?;
         if self.peek().is("refined") {
@@ -447,7 +447,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn properties(&mut self) -> Result<Vec<Property<'t>>, Refused> {
+    fn properties(&mut self) -> Result<Vec<Property<'t>>, ModelError> {
         let mut found = Vec::new();
         while !self.is_over() {
             if self.take("none") {
@@ -460,7 +460,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses `Name => value applies to path, path;`.
-    fn property(&mut self) -> Result<Property<'t>, Refused> {
+    fn property(&mut self) -> Result<Property<'t>, ModelError> {
         let first = self.peek();
         let (_, name) = self.qualified("the name of a property")?;
         if !self.take("=>") && !self.take("+=>") {

@@ -1,6 +1,6 @@
 //! Tokens of AADL: words, numbers and signs.
 
-use super::{Place, Refused};
+use super::{ModelError, Place};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -26,8 +26,8 @@ impl Token<'_> {
         matches!(self.kind, Kind::Word | Kind::Sign) && self.text.eq_ignore_ascii_case(what)
     }
 
-    pub(super) fn refuse(&self, why: impl Into<String>) -> Refused {
-        Refused { place: self.place, why: why.into() }
+    pub(super) fn refuse(&self, why: impl Into<String>) -> ModelError {
+        ModelError { place: self.place, why: why.into() }
     }
 
     /// Returns the token as shown in messages.
@@ -48,13 +48,13 @@ const LONGEST_WORD: usize = 128;
 const SIGNS: [&str; 13] = ["+=>", "=>", "::", "..", "->", "{", "}", "(", ")", "[", "]", ":", ";"];
 
 /// Splits a text; the last token is [`Kind::End`].
-pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>, Refused> {
+pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>, ModelError> {
     let mut tokens = Vec::new();
     let (mut line, mut column) = (1, 1);
     let mut rest = text;
     loop {
         let place = Place { text: at, line, column };
-        let refuse = |why: &str| Refused { place, why: why.into() };
+        let refuse = |why: &str| ModelError { place, why: why.into() };
         let Some(first) = rest.chars().next() else {
             tokens.push(Token { kind: Kind::End, text: "", place });
             return Ok(tokens);

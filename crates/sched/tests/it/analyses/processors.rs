@@ -1,7 +1,7 @@
 //! Global fixed priority and global EDF: a proved deadline is never missed on processors that share
 //! a queue.
 
-use oxorb_sched::analysis::global::{self, Policy, Test, Unfit};
+use oxorb_sched::analysis::global::{self, GlobalUnfit, Policy, Test};
 use oxorb_sched::analysis::partition::{Fit, partition};
 use oxorb_sched::analysis::{Outcome, Report};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
@@ -126,9 +126,9 @@ fn what_the_tests_do_not_know_is_refused_by_name() {
     assert!(with(|task| task.blocking = 1).contains("odd has blocking"));
     let laxity =
         TaskSet::dynamic([Task::periodic("a", 1, 4)], Dispatching::Laxity, DispatchModel::Urgency);
-    assert_eq!(global::analyse(&laxity, 2), Err(Unfit::Queues));
+    assert_eq!(global::analyse(&laxity, 2), Err(GlobalUnfit::Queues));
     let band = TaskSet { model: DispatchModel::Band, ..laxity };
-    assert_eq!(global::analyse(&band, 2), Err(Unfit::Model(DispatchModel::Band)));
+    assert_eq!(global::analyse(&band, 2), Err(GlobalUnfit::Model(DispatchModel::Band)));
 }
 
 /// Bounds scale with the unit of time, and are found in few steps even in nanoseconds.

@@ -1,5 +1,6 @@
 //! Installation of a component, for generated code.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use oxorb_cdr::{TypeCode, Value};
@@ -8,11 +9,11 @@ use oxorb_object::SystemException;
 
 use crate::attribute::Attribute;
 use crate::component::Component;
-use crate::container::InstallError;
+use crate::container::{InstallError, PortRates};
 use crate::life::LifeCycle;
 use crate::port::{
-    Emitter, EventType, Facet, MultipleReceptacle, Port, Provided, Publisher, Receptacle, Sink,
-    Source, Table, Way,
+    BEYOND_RATE, Emitter, EventType, Facet, Gate, MultipleReceptacle, Paced, Port, Provided,
+    Publisher, Receptacle, Sink, Source, Table, Way,
 };
 
 /// A component type that executors of type `E` implement. The IDL compiler implements this trait for the reference of
@@ -32,6 +33,10 @@ pub struct Assembly {
     pub(crate) component: Arc<Component>,
     ports: Vec<(&'static str, Port)>,
     attributes: Vec<Attribute>,
+    /// Rates of ports that are not declared yet.
+    rates: PortRates,
+    /// Gates of the ports whose rates are enforced.
+    gates: BTreeMap<String, Arc<Gate>>,
 }
 
 /// A component, as its executor sees it.
@@ -56,8 +61,16 @@ impl Instance {
 }
 
 impl Assembly {
-    pub(crate) fn of(component: Arc<Component>) -> Self {
-        Assembly { component, ports: Vec::new(), attributes: Vec::new() }
+    pub(crate) fn of(component: Arc<Component>, rates: PortRates) -> Self {
+        let (ports, attributes) = (Vec::new(), Vec::new());
+        Assembly { component, ports, attributes, rates, gates: BTreeMap::new() }
+    }
+
+    /// Returns the gate of a port, if its rate is enforced.
+    fn gate(&mut self, port: &str) -> Option<Arc<Gate>> {
+        let gate = Gate::new(self.rates.remove(port)?);
+        self.gates.insert(port.to_owned(), Arc::clone(&gate));
+        Some(gate)
     }
 
     /// Returns the component, which implements the generic operations.
@@ -82,14 +95,14 @@ impl Assembly {
 
     /// Declares `provides R name`.
     pub fn facet<R: Interface>(&mut self, name: &'static str) -> Facet<R> {
-        let port = provided::<R>(R::REPOSITORY_ID);
+        let port = self.provided::<R>(name, R::REPOSITORY_ID);
         self.ports.push((name, Port::Facet(port.clone())));
         Facet(port)
     }
 
     /// Declares `consumes E name`.
     pub fn sink<E: EventType>(&mut self, name: &'static str) -> Facet<E::Consumer> {
-        let port = provided::<E::Consumer>(E::INFO.id);
+        let port = self.provided::<E::Consumer>(name, E::INFO.id);
         self.ports.push((name, Port::Consumer(port.clone())));
         Facet(port)
     }
@@ -123,7 +136,12 @@ impl Assembly {
         Publisher(source)
     }
 
-    fn source<E: EventType>(&self, name: &'static str, multiple: bool) -> Source<E> {
+    fn provided<R>(&mut self, name: &str, type_id: &'static str) -> Arc<Provided<R>> {
+        Arc::new(Provided { type_id, reference: OnceLock::new(), gate: self.gate(name) })
+    }
+
+    fn source<E: EventType>(&mut self, name: &'static str, multiple: bool) -> Source<E> {
+        let gate = self.gate(name);
         let settings = &self.component.settings;
         let (limit, timeout) = (settings.max_connections, Some(settings.push_timeout));
         let table = Table::new(name, E::INFO.id, multiple, limit, timeout);
@@ -134,20 +152,24 @@ impl Assembly {
         if let Some(way) = &way {
             table.attach_by(way.attach::<E>(Arc::downgrade(&table), settings.push_failures));
         }
-        Source { table, most_failures: settings.push_failures, way }
+        Source { table, most_failures: settings.push_failures, way, gate }
     }
 
     /// Activates the component's servant, then calls the executor's `set_session_context`.
     ///
     /// # Errors
-    /// [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the container is destroyed
-    /// meanwhile.
+    /// [`InstallError::Rate`]; [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the
+    /// container is destroyed meanwhile.
     pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
     where
         R: ServedBy<Arc<S>>,
         S: LifeCycle + 'static,
     {
+        if let Some((port, _)) = self.rates.pop_first() {
+            return Err(InstallError::Rate(port));
+        }
         self.component.set_ports(std::mem::take(&mut self.ports));
+        self.component.set_gates(std::mem::take(&mut self.gates));
         self.component.set_attributes(std::mem::take(&mut self.attributes));
         let own = self.activate_servant(R::servant(Arc::clone(servant)))?;
         self.component.set_own(Interface::from_ref(own));
@@ -177,15 +199,19 @@ impl Assembly {
         function: impl Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync + 'static,
     ) -> Result<(), InstallError> {
         let component = Arc::downgrade(&self.component);
+        let gate = port.0.gate.clone();
         let gated = move |event: &Value<E>| {
             let component = component.upgrade().ok_or(crate::life::NOT_NOW)?;
             component.takes_events()?;
-            function(event)
+            match gate.as_ref().is_none_or(|gate| gate.admits()) {
+                true => function(event),
+                false => Err(BEYOND_RATE),
+            }
         };
         if let Some(container) = self.component.container.upgrade() {
             container.know(E::INFO.id, E::factories());
         }
-        self.provide_servant(port, E::consumer(Sink::new(gated)))
+        self.provide_as(port, E::consumer(Sink::new(gated)))
     }
 
     /// Activates a servant without a static type as a facet.
@@ -194,6 +220,18 @@ impl Assembly {
     /// [`InstallError::Poa`].
     pub fn provide_servant<R: Interface>(
         &mut self,
+        port: &Facet<R>,
+        servant: Arc<dyn Servant>,
+    ) -> Result<(), InstallError> {
+        let servant = match &port.0.gate {
+            Some(gate) => Arc::new(Paced { servant, gate: Arc::clone(gate) }),
+            None => servant,
+        };
+        self.provide_as(port, servant)
+    }
+
+    fn provide_as<R: Interface>(
+        &self,
         port: &Facet<R>,
         servant: Arc<dyn Servant>,
     ) -> Result<(), InstallError> {
@@ -210,8 +248,4 @@ impl Assembly {
         self.component.add_object(reference.clone());
         Ok(reference)
     }
-}
-
-fn provided<R>(type_id: &'static str) -> Arc<Provided<R>> {
-    Arc::new(Provided { type_id, reference: OnceLock::new() })
 }

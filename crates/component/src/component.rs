@@ -1,5 +1,6 @@
 //! Components in the view of the generic operations: a name, a table of ports, a phase.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::Link;
@@ -11,7 +12,7 @@ use crate::attribute::Attribute;
 use crate::container::{Inner, InstallError};
 use crate::home::Keyed;
 use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
-use crate::port::Port;
+use crate::port::{Gate, Port};
 use crate::settings::Settings;
 use crate::{CcmHomeRef, PrimaryKeyBase};
 
@@ -25,6 +26,7 @@ pub struct Component {
     pub(crate) settings: Settings,
     ports: OnceLock<Vec<(&'static str, Port)>>,
     attributes: OnceLock<Vec<Attribute>>,
+    gates: OnceLock<BTreeMap<String, Arc<Gate>>>,
     pub(crate) home: OnceLock<CcmHomeRef>,
     pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
     pub(crate) keyed: OnceLock<Keyed>,
@@ -42,6 +44,7 @@ impl Component {
             settings,
             ports: OnceLock::new(),
             attributes: OnceLock::new(),
+            gates: OnceLock::new(),
             home: OnceLock::new(),
             key: OnceLock::new(),
             keyed: OnceLock::new(),
@@ -54,6 +57,12 @@ impl Component {
     /// Returns the name under which the component was installed.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the number of calls and events that were refused at a port whose rate is
+    /// [enforced](crate::Container::limit_ports); `None` for other ports.
+    pub fn refused(&self, port: &str) -> Option<u64> {
+        Some(self.gates.get()?.get(port)?.refused())
     }
 
     /// Returns the phase of the component's life cycle.
@@ -166,6 +175,10 @@ impl Component {
 
     pub(crate) fn set_ports(&self, ports: Vec<(&'static str, Port)>) {
         let _ = self.ports.set(ports);
+    }
+
+    pub(crate) fn set_gates(&self, gates: BTreeMap<String, Arc<Gate>>) {
+        let _ = self.gates.set(gates);
     }
 
     pub(crate) fn set_attributes(&self, attributes: Vec<Attribute>) {

@@ -16,7 +16,7 @@ use crate::CcmException;
 use crate::assembly::{Assembly, ComposedOf};
 use crate::component::Component;
 use crate::home::{Home, ManagedBy};
-use crate::port::EventCarrier;
+use crate::port::{EventCarrier, PortRate};
 
 /// A session container: a POA, with components and homes, and their limits.
 ///
@@ -33,12 +33,17 @@ impl Drop for Owner {
     }
 }
 
+/// Rates that are enforced, by port.
+pub(crate) type PortRates = BTreeMap<String, PortRate>;
+
 pub(crate) struct Inner {
     pub(crate) poa: Poa,
     settings: Settings,
     pub(crate) carrier: Option<Arc<dyn EventCarrier>>,
     components: Mutex<BTreeMap<String, Arc<Component>>>,
     homes: Mutex<BTreeMap<String, Arc<Home>>>,
+    /// Rates of the ports of components that are not installed yet, by name.
+    rates: Mutex<BTreeMap<String, PortRates>>,
     /// Event types whose values are registered with the ORB.
     known: Mutex<HashSet<&'static str>>,
     closed: AtomicBool,
@@ -126,6 +131,7 @@ impl ContainerBuilder {
             carrier: self.carrier,
             components: Mutex::default(),
             homes: Mutex::default(),
+            rates: Mutex::default(),
             known: Mutex::default(),
             closed: AtomicBool::new(false),
         })))))
@@ -145,6 +151,23 @@ impl Container {
             },
             settings: Settings::default(),
             carrier: None,
+        }
+    }
+
+    /// Sets the rates that are enforced at ports of the component that is installed under this name next: facets, sinks,
+    /// and sources. No port is limited by default. The installation uses the rates up, even if it fails.
+    ///
+    /// A call beyond the rate is TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event beyond that of
+    /// a source is pushed to nobody and counts as failed ([`Pushed`](crate::Pushed)). An event that a sink refuses is lost;
+    /// its source keeps the connection. [`Component::refused`] counts both.
+    ///
+    /// A limited port reads the clock once for each call or event, and updates one atomic word. Stubs of the same process call
+    /// a limited facet by messages.
+    pub fn limit_ports(&self, component: &str, rates: BTreeMap<String, PortRate>) {
+        let mut all = self.0.0.rates.lock();
+        match rates.is_empty() {
+            true => drop(all.remove(component)),
+            false => drop(all.insert(component.to_owned(), rates)),
         }
     }
 
@@ -232,7 +255,8 @@ impl Inner {
         prepare(&component);
         // Also undone if an executor panics.
         let undo = Undo(Some(&component));
-        let mut assembly = Assembly::of(Arc::clone(&component));
+        let rates = self.rates.lock().remove(name).unwrap_or_default();
+        let mut assembly = Assembly::of(Arc::clone(&component), rates);
         R::assemble(executor, &mut assembly)?;
         let own = component.object().map(Interface::unchecked_narrow);
         let own = own.ok_or(InstallError::Closed)?;
@@ -367,6 +391,9 @@ pub enum InstallError {
     /// The POA refused the component or one of its facets.
     #[error("the container's POA refused an object: {0}")]
     Poa(Arc<PoaError>),
+    /// A rate is to be enforced at a port that the component does not have, or that is a receptacle.
+    #[error("the component has no facet, sink or source {0:?} whose rate could be enforced")]
+    Rate(String),
     /// The container is destroyed, or the component was removed during its installation.
     #[error(
         "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"

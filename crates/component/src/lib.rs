@@ -46,5 +46,5 @@ pub use keys::PrimaryKey;
 pub use life::{LifeCycle, LifeCycleError, Phase};
 pub use port::{
     CarriedSource, Connected, Deliver, Emitter, EventCarrier, EventType, Facet, MultipleReceptacle,
-    NotConnected, Publisher, Pushed, Receptacle, Sink, Used,
+    NotConnected, PortRate, Publisher, Pushed, Receptacle, Sink, Used,
 };

@@ -84,6 +84,8 @@ pub use access_rules::{AccessRule, AccessRules, write_object};
 pub use adapter::{Adapter, Located};
 pub use admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
 pub use arena::LentArena;
+#[doc(hidden)]
+pub use budget::Bucket;
 pub use budget::{
     BeyondBudget, Budget, BudgetError, BudgetOf, BudgetUse, Described, Overrun, OverrunHooks,
     ProcessorShare, RequestRate,

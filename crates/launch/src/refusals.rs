@@ -8,8 +8,8 @@ use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Place, Source, processes};
 
 use crate::locality::{
-    file_references, has_entry, policies, reference_files, unconnectable, unsupported,
-    users_elsewhere,
+    enforceable_rates, file_references, has_entry, policies, reference_files, unconnectable,
+    unsupported, users_elsewhere,
 };
 use crate::manager::{Locations, managed_arguments, property_text};
 use crate::part::stands_for_process;
@@ -69,6 +69,7 @@ pub fn refusals(
             unsupported(instance),
             has_entry(implementation, instance),
             policies(instance, resources),
+            enforceable_rates(implementation, instance, resources).map(drop),
         ];
         found.extend(checks.into_iter().filter_map(Result::err));
     }

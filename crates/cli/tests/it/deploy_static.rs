@@ -112,6 +112,22 @@ fn a_plan_that_names_policies_needs_the_resources() {
 }
 
 #[test]
+fn rates_that_a_program_would_not_enforce_are_refused() {
+    let folder = Folder::new("static-rates");
+    let rt = "document = \"ServerResources\"\n[[instance]]\nname = \"gps\"\n\
+              work = [{ port = \"refresh\", wcet = \"1 ms\", mostRate = \"40 Hz\", beyond = \"refuse\" }]\n";
+    let (rt, out) = (folder.file("rt.toml", rt), folder.path("out"));
+    let output = run(&["avionics.toml", "--idl", "avionics.idl", "--rt", &rt, "--out", &out]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
+    assert!(said.contains("rt.toml:4:9: "), "{said}");
+    assert!(
+        said.contains("is enforced (beyond = \"refuse\"), which is not written here"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_would_become_code_must_be_a_name() {
     let parameters = |more: &str| format!("[implementation.execParameter]\n{more}");
     let typed = "\"component type\" = \"A::B\"\n";

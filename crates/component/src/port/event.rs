@@ -7,6 +7,7 @@ use oxorb_core::{Interface, Servant};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use super::carrier::Way;
+use super::rate::Gate;
 use super::table::{Refusal, Table};
 use crate::event_consumer_base::PushEventError;
 use crate::{
@@ -82,8 +83,8 @@ pub struct Pushed {
     /// Consumers that accepted the event; with an [`EventCarrier`](crate::EventCarrier), those for which the carrier
     /// accepted it.
     pub delivered: usize,
-    /// Consumers that did not: the call failed, or exceeded the container's `push_timeout`; or the carrier refused the
-    /// event.
+    /// Consumers that did not: the call failed, or exceeded the container's `push_timeout`; the carrier refused the
+    /// event; or the event exceeded a rate that the container [enforces](crate::Container::limit_ports).
     pub failed: usize,
 }
 
@@ -100,10 +101,15 @@ pub(crate) struct Source<E: EventType> {
     pub(crate) most_failures: u32,
     /// Carrier of the events; `None`: the publishing thread pushes.
     pub(crate) way: Option<Arc<Way>>,
+    /// Enforcement of its rate, if it is limited.
+    pub(crate) gate: Option<Arc<Gate>>,
 }
 
 impl<E: EventType> Source<E> {
     fn push(&self, event: &Link<E>) -> Pushed {
+        if self.gate.as_ref().is_some_and(|gate| !gate.admits()) {
+            return Pushed { delivered: 0, failed: self.table.load().len() };
+        }
         if let Some(way) = &self.way {
             return self.hand_over(way, event);
         }

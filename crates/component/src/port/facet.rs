@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use oxorb_core::{Interface, ObjectRef};
 
+use super::Gate;
+
 /// A facet, or the consumer of an event sink. Clones share the port.
 pub struct Facet<R>(pub(crate) Arc<Provided<R>>);
 
@@ -11,6 +13,8 @@ pub(crate) struct Provided<R> {
     /// Repository id of the interface or event type.
     pub(crate) type_id: &'static str,
     pub(crate) reference: OnceLock<R>,
+    /// Enforcement of its rate, if it is limited.
+    pub(crate) gate: Option<Arc<Gate>>,
 }
 
 impl<R: Interface> Facet<R> {

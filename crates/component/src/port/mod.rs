@@ -4,6 +4,7 @@ mod carrier;
 mod cookie;
 mod event;
 mod facet;
+mod rate;
 mod receptacle;
 mod table;
 
@@ -12,11 +13,13 @@ use std::sync::Arc;
 pub use carrier::{CarriedSource, Deliver, EventCarrier};
 pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
 pub use facet::Facet;
+pub use rate::PortRate;
 pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle, Used};
 
 pub(crate) use carrier::Way;
 pub(crate) use event::Source;
 pub(crate) use facet::{Provided, Provides};
+pub(crate) use rate::{BEYOND_RATE, Gate, Paced};
 pub(crate) use table::{Connections, Missing, Refusal, Table};
 
 /// Port of a component, as the generic operations see it.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::rate::BEYOND_RATE;
 use crate::life::NOT_NOW;
 use arc_swap::{ArcSwap, Guard};
 use oxorb_cdr::Link;
@@ -194,8 +195,10 @@ impl<R: Interface> Table<R> {
         let (failed, gone) = match pushed {
             Ok(()) => (false, false),
             Err(error) => (
-                // A component that is not active yet, or is passive, is alive.
-                (error.kind, error.minor) != (NOT_NOW.kind, NOT_NOW.minor),
+                // A component that is not active yet, is passive, or is called too often is alive.
+                ![NOT_NOW, BEYOND_RATE]
+                    .iter()
+                    .any(|refusal| (error.kind, error.minor) == (refusal.kind, refusal.minor)),
                 error.kind == SystemExceptionKind::ObjectNotExist,
             ),
         };

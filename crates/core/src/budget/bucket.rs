@@ -10,7 +10,7 @@ use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 ///
 /// All times are nanoseconds of one monotonic clock.
 #[derive(Debug, Default)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     /// Time from which the bucket is full.
     full_at: AtomicU64,
     /// Largest time by which `full_at` may be ahead of now after taking.
@@ -20,13 +20,13 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// Changes the depth: the largest time by which `full_at` may be ahead of now. What was taken
     /// stays taken.
-    pub(crate) fn set_depth(&self, depth: u64) {
+    pub fn set_depth(&self, depth: u64) {
         self.depth.store(depth, Relaxed);
     }
 
     /// Takes `cost`, unless the bucket has less.
     #[inline]
-    pub(crate) fn take(&self, now: u64, cost: u64) -> bool {
+    pub fn take(&self, now: u64, cost: u64) -> bool {
         let depth = self.depth.load(Relaxed);
         let mut full_at = self.full_at.load(Relaxed);
         loop {

@@ -28,6 +28,7 @@ mod slot;
 mod watcher;
 
 pub(crate) use account::Account;
+pub use bucket::Bucket;
 pub use described::Described;
 pub(crate) use desk::{Asked, Desk};
 pub(crate) use ledger::Ledger;

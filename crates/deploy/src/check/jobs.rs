@@ -11,6 +11,7 @@ use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Instance, Plan};
 use crate::model::rtcad::{Attachment, Events, Level, Period, ServerResources, Work};
+use crate::rates::{Periods, enforced_rates};
 
 /// Piece of work within a chain.
 pub(super) struct Job<'p> {
@@ -156,11 +157,23 @@ impl<'p> Jobs<'p> {
                 continue;
             };
             maker.ports(attachment);
+            let periods = Periods::new(instance);
+            let mut has_periods = true;
             for work in &attachment.work {
                 maker.checked(attachment, work);
-                if work.port.is_none() {
-                    maker.root(at, instance, attachment, work);
+                if work.port.is_some() {
+                    continue;
                 }
+                match periods.of(work) {
+                    Ok(period) => maker.root(at, attachment, work, period),
+                    Err(finding) => {
+                        has_periods = false;
+                        maker.say(finding);
+                    }
+                }
+            }
+            if has_periods && let Err(finding) = enforced_rates(instance, attachment) {
+                maker.say(finding);
             }
         }
         maker.constraints();
@@ -216,33 +229,7 @@ impl<'p> Maker<'p> {
         }
     }
 
-    fn root(
-        &mut self,
-        at: usize,
-        instance: &'p Instance,
-        attachment: &'p Attachment,
-        work: &'p Work,
-    ) {
-        let period = match (&work.period, &work.rate_from) {
-            (Some(Period(period)), None) => Ok(*period),
-            (None, Some(attribute)) => rate(instance, attribute),
-            (None, None) => Err(format!(
-                "work of {:?} without a port has neither period nor rateFrom",
-                instance.name
-            )),
-            (Some(_), Some(_)) => {
-                Err(format!("work of {:?} has both period and rateFrom", instance.name))
-            }
-        };
-        let period = match period {
-            Ok(period) => period,
-            Err(what) => {
-                return self.say(
-                    Finding::error(work.place, what)
-                        .cure("say period = \"20 Hz\" or rateFrom = \"attribute\""),
-                );
-            }
-        };
+    fn root(&mut self, at: usize, attachment: &'p Attachment, work: &'p Work, period: Nanos) {
         (self.last, self.calls, self.returning) = (None, 0, 0);
         self.job(at, attachment, work, None, period, 0);
     }
@@ -529,21 +516,5 @@ impl<'p> Maker<'p> {
             }
         }
         findings.into_iter().for_each(|finding| self.say(finding));
-    }
-}
-
-/// Returns the period for the rate in an attribute.
-fn rate(instance: &Instance, attribute: &str) -> Result<Nanos, String> {
-    let property = instance.property(attribute);
-    let property = property.ok_or_else(|| {
-        format!("the plan gives {:?} no attribute {attribute:?} for its rate", instance.name)
-    })?;
-    let hertz =
-        property.value.as_number().filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
-    match hertz {
-        Some(hertz) => Ok((SECOND as f64 / hertz) as Nanos),
-        None => {
-            Err(format!("attribute {attribute:?} of {:?} is no rate in Hz above 0", instance.name))
-        }
     }
 }

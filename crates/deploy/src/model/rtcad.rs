@@ -272,6 +272,16 @@ described! {
     }
 }
 
+spelled! {
+    /// Treatment of calls and events beyond the rate of a work.
+    Beyond {
+        /// They are let through. The rate is an assumption of the analysis.
+        Allow = "allow",
+        /// The container refuses them.
+        Refuse = "refuse",
+    }
+}
+
 described! {
     /// Work of an instance, released by a call of one of its ports or by time.
     Work {
@@ -299,6 +309,10 @@ described! {
         least_rate: Option<Period> = "leastRate",
         /// Maximum rate of calls.
         most_rate: Option<Period> = "mostRate",
+        /// Treatment of calls beyond `most_rate`, or of events beyond the period; none: they are let through.
+        beyond: Option<Beyond> = "beyond",
+        /// Number of calls that may come at once at a port whose rate is enforced; none: 2.
+        burst: Option<u32> = "burst",
     }
 }
 

@@ -1,6 +1,8 @@
 //! Documents in CIAO's format, and in ours: read, written, and refused with the position.
 
-use oxorb_deploy::{Archive, Assembly, Document, Error, Format, Limits, plan::Plan, value::Data};
+use oxorb_deploy::{
+    Archive, Assembly, Document, Error, Format, Limits, enforced_rates, plan::Plan, value::Data,
+};
 
 fn read(name: &str) -> Document {
     let path = format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -307,7 +309,7 @@ fn examples<const N: usize>(page: &str) -> [&str; N] {
 #[test]
 fn documents_of_the_pages_are_good() {
     let [plan, _, _] = examples(include_str!("../../../../docs/deployment.md"));
-    let [resources] = examples(include_str!("../../../../docs/rtcad.md"));
+    let [resources, enforced] = examples(include_str!("../../../../docs/rtcad.md"));
     let plan = parse(plan, Format::Toml).unwrap().into_plan().unwrap();
     let resources = parse(resources, Format::Toml).unwrap().into_resources().unwrap();
     let report = oxorb_deploy::check::check(&oxorb_deploy::check::Input {
@@ -318,6 +320,12 @@ fn documents_of_the_pages_are_good() {
     });
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     assert!(report.timing.unwrap().is_safe());
+    let enforced = parse(enforced, Format::Toml).unwrap().into_resources().unwrap();
+    for (name, rates) in [("rate", 1), ("screen", 1)] {
+        let (instance, attachment) = (plan.instance_named(name), enforced.attachment(name));
+        let found = enforced_rates(instance.unwrap(), attachment.unwrap());
+        assert_eq!(found.unwrap().len(), rates);
+    }
 }
 
 #[test]

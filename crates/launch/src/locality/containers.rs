@@ -14,6 +14,7 @@ use oxorb_object::{PriorityBand, PriorityBands, PriorityModel, PriorityModelPoli
 use oxorb_poa::{Poa, RtPolicies};
 use oxorb_rt::Priority;
 
+use super::rates::rates;
 use crate::implementations::OpenEvents;
 use crate::{Implementations, LaunchError};
 
@@ -165,8 +166,8 @@ pub(crate) fn policies(
     }
 }
 
-/// Reports whether the real-time resources of two plans give an instance the same container and event carrier.
-/// Unusable resources equal nothing.
+/// Reports whether the real-time resources of two plans give an instance the same container, event carrier and enforced
+/// rates. Unusable resources equal nothing.
 pub(crate) fn same_quality(
     one: &Instance,
     old: Option<&ServerResources>,
@@ -178,7 +179,7 @@ pub(crate) fn same_quality(
         let quality = named.and_then(|named| Quality::of_set(instance, named, resources).ok());
         let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
         let is_carried = attachment.is_some_and(|it| it.events == Some(Events::Channel));
-        (quality, is_carried)
+        (quality, is_carried, rates(instance, resources).ok())
     };
     all(one, old) == all(other, new)
 }

@@ -1,18 +1,22 @@
 //! Instances of a plan, from their recipe to their removal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use oxorb_component::{Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase};
+use oxorb_component::{
+    Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase, PortRate,
+};
 use oxorb_core::policy::PriorityBandedConnection;
 use oxorb_core::{Interface, ObjectRef, Orb};
-use oxorb_deploy::Place;
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::{Implementation, Instance, Plan};
 use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::{EnforcedRate, Place};
 
 use super::containers::Quality;
 use super::naming::Bound;
+use super::rates::rates;
 use super::{attributes, naming};
 use crate::idl::ox_deployment as idl;
 use crate::implementations::{Entry, Kind};
@@ -62,6 +66,8 @@ pub(super) struct Recipe {
     entry: EntryPoint,
     properties: Vec<Property>,
     quality: Quality,
+    /// Rates that its container enforces.
+    rates: Vec<EnforcedRate>,
 }
 
 /// Entry point of an instance.
@@ -93,15 +99,27 @@ impl Recipe {
         unsupported(instance)?;
         // Checks the receptacles' policies before anything is installed.
         Quality::receptacles(instance, resources)?;
+        let implementation = plan.implementation_at(&instance.implementation);
+        let implementation = implementation.map(|at| &plan.implementation[at]);
         Ok(Recipe {
             entry: entry_point(plan, instance, implementations)?,
             properties: instance.config_property.clone(),
             quality: Quality::of(instance, resources, implementations)?,
+            rates: enforceable_rates(implementation, instance, resources)?,
         })
     }
 
     pub(super) fn quality(&self) -> &Quality {
         &self.quality
+    }
+
+    /// Returns the enforced rates by port, for a container.
+    fn rates(&self) -> BTreeMap<String, PortRate> {
+        let rates = self.rates.iter().map(|rate| {
+            let limit = PortRate::new(Duration::from_nanos(rate.period));
+            (rate.port.clone(), limit.tolerance(Duration::from_nanos(rate.tolerance)))
+        });
+        rates.collect()
     }
 
     /// Returns the name of the home that creates the instance.
@@ -111,6 +129,27 @@ impl Recipe {
             EntryPoint::Linked(..) => None,
         }
     }
+}
+
+/// Returns the rates of an instance's ports that its container enforces. Those of an instance that a home creates cannot be, and a
+/// home has none.
+pub(crate) fn enforceable_rates(
+    implementation: Option<&Implementation>,
+    instance: &Instance,
+    resources: Option<&ServerResources>,
+) -> Result<Vec<EnforcedRate>, LaunchError> {
+    let rates = rates(instance, resources)?;
+    let kind = implementation.and_then(entry_property).map(|(_, kind)| kind);
+    let why = match explicit_home(instance) {
+        _ if rates.is_empty() => return Ok(rates),
+        Some(_) => "which a home creates",
+        None if kind == Some(Kind::Home) => "which is a home",
+        None => return Ok(rates),
+    };
+    let what =
+        format!("the real-time resources enforce a rate of instance {:?}, {why}", instance.name);
+    let error = LaunchError::new(&instance.name, instance.place, what);
+    Err(error.cure("take beyond = \"refuse\" out, or name a component factory"))
 }
 
 fn entry_point(
@@ -253,6 +292,7 @@ impl Installed {
         let gone = || failed("it is gone already".to_owned());
         let (occupant, object) = match &recipe.entry {
             EntryPoint::Linked(_, entry) => {
+                container.limit_ports(&instance.name, recipe.rates());
                 let made = (entry.install)(container, &instance.name);
                 let object = made.map_err(|error| failed(error.to_string()))?;
                 let occupant = match entry.kind {

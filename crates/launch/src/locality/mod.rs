@@ -7,6 +7,7 @@ mod instance;
 mod naming;
 mod order;
 mod provided;
+mod rates;
 mod servant;
 
 use std::collections::BTreeMap;
@@ -30,7 +31,9 @@ pub use provided::Provided;
 
 pub(crate) use connections::unconnectable;
 pub(crate) use containers::{policies, same_quality};
-pub(crate) use instance::{explicit_home, has_entry, reference_files, unsupported};
+pub(crate) use instance::{
+    enforceable_rates, explicit_home, has_entry, reference_files, unsupported,
+};
 pub(crate) use servant::file_references;
 
 use connections::{Made, User};

@@ -234,6 +234,7 @@ minors! {
         OXORB 22 POA_TIME: "the objects of this POA have used the processor time of its budget at the server", "call them less often, or raise time= of its -ORBBudget at the server";
         OXORB 23 CLIENT_RATE: "this client sends more requests than its budget at the server allows", "call less often, or raise requests= of the client's -ORBBudget at the server";
         OXORB 24 CLIENT_TIME: "this client has used the processor time of its budget at the server", "call less often, or raise time= of the client's -ORBBudget at the server";
+        OXORB 25 PORT_RATE: "more calls or events came to this port of a component than its container lets through", "send less, or raise mostRate of the port's work in the real-time resources of the plan";
         OXORB 16 EARLIER_UNREAD: "a request was cut off, and the server has not read the earlier ones of that connection yet", "try again when the server reads; -ORBOrderedReconnect 0 opens another connection at once, without order";
         OXORB 15 TOO_MANY_REPLIES: "this client has not taken as many octets of replies as the server lets be under way", "read replies as they come, then try again, or raise MaxReplyOctetsPerClient at the server";
         OXORB 30 RUN_QUEUE: "the scheduler has no place for another waiting thread, or this one has waited as long as it may", "try again later, or raise waiting and longest of Enforcement::Exclusive";

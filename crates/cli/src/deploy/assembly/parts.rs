@@ -7,7 +7,8 @@ use oxorb_deploy::basic::PortKind;
 use oxorb_deploy::check::{Input, set_of, type_of};
 use oxorb_deploy::plan::{Connection, Endpoint, Implementation, Instance, Plan};
 use oxorb_deploy::rtcad::{
-    ConnectionBands, Events, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
+    Beyond, ConnectionBands, Events, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
+    Work,
 };
 use oxorb_deploy::{Finding, Place, Process, Source};
 
@@ -161,6 +162,8 @@ impl<'p> Assembly<'p> {
                     .cure("take events = \"channel\" out, or run the plan by an executable");
                 findings.push(finding.within(Source::Rtcad));
             }
+            let works = attachment.iter().flat_map(|attachment| &attachment.work);
+            findings.extend(works.filter(|work| work.beyond == Some(Beyond::Refuse)).map(enforced));
             findings.extend(unknown_policies(instance, input.resources));
             let container = assembly.container(instance, input.resources);
             match assembly.part(instance, input, container) {
@@ -387,6 +390,13 @@ fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, P
     let mut properties = resources.flat_map(|resource| &resource.property);
     let found = properties.find(|property| property.name == name)?;
     Some((found.value.as_text()?, found.place))
+}
+
+/// Returns the refusal of a rate that a container would have to enforce.
+fn enforced(work: &Work) -> Finding {
+    let what = "the rate of a work is enforced (beyond = \"refuse\"), which is not written here";
+    let cure = "take beyond out, or run the plan by an executable";
+    Finding::error(work.place, what).cure(cure).within(Source::Rtcad)
 }
 
 /// Finds policy sets that the plan names and no resource describes; such an instance needs one.

@@ -7,6 +7,7 @@ mod launch;
 mod managed;
 mod policies;
 mod processes;
+mod rates;
 mod redeploy;
 mod refusals;
 mod scene;

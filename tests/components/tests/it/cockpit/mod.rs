@@ -13,5 +13,6 @@ mod lightweight;
 mod limits;
 mod peers;
 mod ports;
+mod rates;
 mod realtime;
 mod scene;

@@ -1,0 +1,192 @@
+//! Rates that a container enforces: work whose `beyond` is `refuse`.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use oxorb_sched::time::{Nanos, SECOND};
+
+use crate::finding::{Finding, Source};
+use crate::model::basic::Property;
+use crate::model::plan::Instance;
+use crate::model::rtcad::{Attachment, Beyond, Period, Work};
+
+/// Calls that reach a port at once, unless the document allows another number: one that is late by a period, and the next.
+const BURST: u32 = 2;
+
+/// Highest rate at which a port lets events or calls through.
+///
+/// In any time `t`, `(t + tolerance) / period + 1` of them at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnforcedRate {
+    /// Name of the facet, sink or source.
+    pub port: String,
+    /// Time between two events or calls, in nanoseconds.
+    pub period: Nanos,
+    /// Time by which one may come too early, in nanoseconds.
+    pub tolerance: Nanos,
+}
+
+/// Returns the rates that the container of an instance enforces: those of its ports, and of the sources of work
+/// without a port. Takes time linear in the instance and its works.
+///
+/// # Errors
+/// A finding in the real-time resources: work that is refused beyond a rate that it does not have, or a source or port with
+/// several rates.
+pub fn enforced_rates(
+    instance: &Instance,
+    attachment: &Attachment,
+) -> Result<Vec<EnforcedRate>, Finding> {
+    let mut rates = Vec::new();
+    let periods = Periods::new(instance);
+    for work in &attachment.work {
+        match (&work.port, work.beyond) {
+            (_, None | Some(Beyond::Allow)) => no_burst(instance, work)?,
+            (Some(port), Some(Beyond::Refuse)) => rates.push(of_port(instance, port, work)?),
+            (None, Some(Beyond::Refuse)) => {
+                no_burst(instance, work)?;
+                rates.extend(of_sources(instance, work, periods.of(work)?)?);
+            }
+        }
+    }
+    alone(instance, attachment)?;
+    Ok(rates)
+}
+
+/// Returns the rate of a facet or sink.
+fn of_port(instance: &Instance, port: &str, work: &Work) -> Result<EnforcedRate, Finding> {
+    let name = &instance.name;
+    let Some(Period(period)) = work.most_rate else {
+        let what = format!("work of {name:?} at port {port:?} has beyond, and no mostRate");
+        return Err(wrong(work, what, "say mostRate = \"20 Hz\""));
+    };
+    let Some(more) = work.burst.unwrap_or(BURST).checked_sub(1) else {
+        let what = format!("work of {name:?} at port {port:?} has a burst of 0");
+        return Err(wrong(work, what, "say burst = 1 or more"));
+    };
+    Ok(EnforcedRate {
+        port: port.to_owned(),
+        period,
+        tolerance: period.saturating_mul(more.into()),
+    })
+}
+
+fn no_burst(instance: &Instance, work: &Work) -> Result<(), Finding> {
+    let Some(_) = work.burst else {
+        return Ok(());
+    };
+    let what = format!("work of {:?} has a burst, and enforces no rate of a port", instance.name);
+    Err(wrong(work, what, "take it out, or give work at a port mostRate and beyond = \"refuse\""))
+}
+
+/// Returns the rates of the sources of work without a port: in each period as many events as `emits` lists, from the release of
+/// the work to its deadline.
+fn of_sources(
+    instance: &Instance,
+    work: &Work,
+    whole: Nanos,
+) -> Result<Vec<EnforcedRate>, Finding> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for source in work.emits.iter().filter(|source| *source != "none") {
+        *counts.entry(source).or_default() += 1;
+    }
+    if counts.is_empty() {
+        let what = format!(
+            "work of {:?} without a port has beyond, and lists no sources whose rate would be enforced",
+            instance.name
+        );
+        return Err(wrong(work, what, "list them: emits = [\"ready\"]"));
+    }
+    let end = work.deadline.map_or(whole, |deadline| deadline.0);
+    let late = work.jitter.map_or(end, |jitter| jitter.0.max(end));
+    let rates = counts.into_iter().map(|(source, count)| {
+        let period = (whole / count).max(1);
+        let tolerance = (whole - period).saturating_add(late);
+        EnforcedRate { port: source.to_owned(), period, tolerance }
+    });
+    Ok(rates.collect())
+}
+
+/// Checks that each port with an enforced rate belongs to one work alone: the rate of two is neither of theirs.
+fn alone(instance: &Instance, attachment: &Attachment) -> Result<(), Finding> {
+    let is_limited = |work: &&Work| work.beyond == Some(Beyond::Refuse);
+    let mut limited = HashMap::new();
+    for work in attachment.work.iter().filter(is_limited) {
+        let sources = work.emits.iter().map(String::as_str).filter(|_| work.port.is_none());
+        let own: HashSet<&str> = sources.chain(work.port.as_deref()).collect();
+        for port in own {
+            if limited.insert(port, work.place).is_some() {
+                return Err(several(instance, port, work));
+            }
+        }
+    }
+    let others = attachment.work.iter().filter(|work| !is_limited(work) || work.port.is_some());
+    for work in others {
+        // Work that runs by itself and lists no sources emits through all.
+        let emits_through_all = work.port.is_none() && work.emits.is_empty();
+        let any = limited.keys().next().filter(|_| emits_through_all).copied();
+        let listed = work.emits.iter().map(String::as_str);
+        if let Some(port) = listed.chain(any).find(|port| limited.contains_key(port)) {
+            return Err(several(instance, port, work));
+        }
+    }
+    Ok(())
+}
+
+fn several(instance: &Instance, port: &str, work: &Work) -> Finding {
+    let what =
+        format!("several works of {:?} use port {port:?}, whose rate is enforced", instance.name);
+    wrong(work, what, "enforce the rate of a port that one work uses, and list the others' emits")
+}
+
+/// Periods of an instance's works.
+pub(crate) struct Periods<'i> {
+    instance: &'i Instance,
+    /// Values of its attributes, by name; the last one if there are several.
+    properties: OnceCell<HashMap<&'i str, &'i Property>>,
+}
+
+impl<'i> Periods<'i> {
+    pub(crate) fn new(instance: &'i Instance) -> Self {
+        Periods { instance, properties: OnceCell::new() }
+    }
+
+    /// Returns the period of work without a port.
+    ///
+    /// # Errors
+    /// A finding in the real-time resources: it has none, or two.
+    pub(crate) fn of(&self, work: &Work) -> Result<Nanos, Finding> {
+        let name = &self.instance.name;
+        let period = match (&work.period, &work.rate_from) {
+            (Some(Period(period)), None) => Ok(*period),
+            (None, Some(attribute)) => self.of_attribute(attribute),
+            (None, None) => {
+                Err(format!("work of {name:?} without a port has neither period nor rateFrom"))
+            }
+            (Some(_), Some(_)) => Err(format!("work of {name:?} has both period and rateFrom")),
+        };
+        period
+            .map_err(|what| wrong(work, what, "say period = \"20 Hz\" or rateFrom = \"attribute\""))
+    }
+
+    /// Returns the period of the rate that an attribute holds.
+    fn of_attribute(&self, attribute: &str) -> Result<Nanos, String> {
+        let name = &self.instance.name;
+        let properties = self.properties.get_or_init(|| {
+            let all = self.instance.config_property.iter();
+            all.map(|property| (property.name.as_str(), property)).collect()
+        });
+        let property = properties.get(attribute).ok_or_else(|| {
+            format!("the plan gives {name:?} no attribute {attribute:?} for its rate")
+        })?;
+        let hertz =
+            property.value.as_number().filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
+        match hertz {
+            Some(hertz) => Ok((SECOND as f64 / hertz) as Nanos),
+            None => Err(format!("attribute {attribute:?} of {name:?} is no rate in Hz above 0")),
+        }
+    }
+}
+
+fn wrong(work: &Work, what: String, cure: &str) -> Finding {
+    Finding::error(work.place, what).cure(cure).within(Source::Rtcad)
+}

@@ -1,0 +1,20 @@
+//! Rates of ports that the real-time resources have enforced.
+
+use oxorb_deploy::plan::Instance;
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::{EnforcedRate, enforced_rates};
+
+use crate::LaunchError;
+
+/// Returns the enforced rates of an instance's ports.
+pub(super) fn rates(
+    instance: &Instance,
+    resources: Option<&ServerResources>,
+) -> Result<Vec<EnforcedRate>, LaunchError> {
+    let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+    let Some(attachment) = attachment else {
+        return Ok(Vec::new());
+    };
+    enforced_rates(instance, attachment)
+        .map_err(|finding| LaunchError { name: instance.name.clone(), finding })
+}

@@ -1,7 +1,7 @@
 //! `cargo xtask book`: builds the pages of `docs/` as a book, with mdBook.
 //!
-//! Links of the pages may lead anywhere in the repository. A preprocessor, called by mdBook, rewrites links that lead
-//! out of `docs/`: it reads the book as JSON and writes it back.
+//! Links of the pages may refer to any file of the repository. A preprocessor, called by mdBook, rewrites links to
+//! files outside `docs/`: it reads the book as JSON and writes it back.
 
 mod built;
 
@@ -17,7 +17,7 @@ use crate::workspace;
 /// Address of the rest of the repository for readers of the book.
 const REPOSITORY: &str = "https://github.com/oxorb/oxorb/blob/main";
 
-/// Builds the book in `target/book`; fails if one of its links leads nowhere.
+/// Builds the book in `target/book`; fails if one of its links is broken.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     if !args.is_empty() {
         return Err("Usage: cargo xtask book\n\nNeeds mdBook: cargo install mdbook".to_owned());
@@ -66,7 +66,7 @@ fn change(part: &mut Value) {
     }
 }
 
-/// Returns a page with links out of `docs/` that lead to the repository, and links to a README that lead to an index.
+/// Returns a page whose links out of `docs/` point to the repository, and whose links to a README point to an index.
 fn outside(page: &str, text: &str) -> String {
     let mut changed: Vec<String> = text.lines().map(str::to_owned).collect();
     for (number, line) in prose(text) {

@@ -1,5 +1,5 @@
-//! `cargo xtask idl-corpus`: runs the package `oxorb-idl-corpus`, as xtask itself must not depend on other packages
-//! compiling.
+//! `cargo xtask idl-corpus`: runs the package `oxorb-idl-corpus`, as xtask itself must not depend on the compilation of
+//! other packages.
 
 use std::process::Command;
 

@@ -36,7 +36,7 @@ const BUILDS: [(&str, &str, &str); 4] = [
 pub(crate) struct Row {
     build: String,
     program: &'static str,
-    /// Octets of the stripped file.
+    /// Size of the stripped file in octets.
     octets: u64,
     /// Memory of the running program; the command is not started.
     memory: Option<Memory>,
@@ -157,7 +157,7 @@ fn build(
     Ok(target.join(profile))
 }
 
-/// Returns the octets of a program without its symbols.
+/// Returns the size in octets of a program without its symbols.
 fn stripped(program: &Path) -> Result<u64, String> {
     let copy = program.with_extension("stripped");
     let run = Command::new("strip").arg("--strip-all").arg("-o").arg(&copy).arg(program).status();

@@ -9,7 +9,7 @@ const USAGE: &str = "Usage: cargo xtask steady [--runs N] [--busy N] [-- FILTER.
     Runs the tests of the workspace N times (20) beside N processes that keep a processor busy each (4), by\n\
     cargo-nextest and without retries, and prints which test failed how often. FILTER as cargo-nextest takes it.";
 
-/// Runs the tests; fails if any of them failed once.
+/// Runs the tests; fails if any test has failed at least once.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let Options { runs, busy, filter } = Options::parse(args)?;
     nextest::build()?;

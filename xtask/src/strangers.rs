@@ -24,7 +24,7 @@ const USAGE: &str = "Usage: cargo xtask strangers [CONDITION...] [-- FILTER...]\
     Runs the tests of the workspace once in each CONDITION (all of them), by cargo-nextest and without retries, and\n\
     prints which failed and what was not tested. FILTER as cargo-nextest takes it.";
 
-/// Runs the tests in each condition; fails if any of them failed once.
+/// Runs the tests in each condition; fails if any test has failed at least once.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let (conditions, filter) = parse(args)?;
     nextest::build()?;

@@ -58,7 +58,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Returns the index of the quantile of so many samples.
+/// Returns the index of the quantile among this number of samples.
 fn rank(samples: usize, quantile: f64) -> usize {
     ((quantile * samples as f64).ceil() as usize).clamp(1, samples) - 1
 }

@@ -22,11 +22,11 @@ use crate::table::Table;
 /// Options of `oxbench collocated`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Calls of one round
+    /// Number of calls of one round
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(i32).range(1..))]
     calls: i32,
 
-    /// Rounds of each row; the best one counts
+    /// Number of rounds of each row; the best one counts
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

@@ -33,7 +33,7 @@ use virtual_calls::{Profile, Sites};
 /// Options of `oxbench counts`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Peers to count; bounds apply to OxORB alone
+    /// Peers whose costs are counted; bounds apply to OxORB alone
     #[arg(long, value_delimiter = ',', default_value = "oxorb")]
     peers: Vec<Peer>,
 
@@ -78,7 +78,7 @@ const TICKS: f64 = 0.02;
 /// process would take it for idle and check whether it is alive.
 const TRUST_IDLE: (&str, &str) = ("OXORB_TRUSTIDLE", "60000");
 
-/// Least number per ping of a system call to be listed.
+/// Minimum number of calls per ping for a system call to be listed.
 const SLIGHT: f64 = 0.001;
 
 /// Calls before counting, and the two numbers of calls whose difference is counted.

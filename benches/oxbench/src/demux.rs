@@ -27,12 +27,12 @@ use share::Share;
 /// Options of `oxbench demux`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Most objects; of 1, 100, 10000 and 1000000, those up to this number are measured, which take about 300 octets
-    /// each
+    /// Maximum number of objects: of 1, 100, 10000 and 1000000 objects, the numbers up to this one are measured. An
+    /// object takes about 300 octets
     #[arg(long, default_value_t = 1_000_000)]
     objects: usize,
 
-    /// Rounds of each point; the best one counts
+    /// Number of rounds of each point; the best one counts
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -44,10 +44,10 @@ const OBJECTS: [usize; 4] = [1, 100, 10_000, 1_000_000];
 const OPERATIONS: [usize; 4] = [1, 10, 100, 500];
 const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 20];
 
-/// Most objects for linear search; larger numbers take minutes and add no insight.
+/// Maximum number of objects for linear search; larger numbers take minutes and add no insight.
 const MOST_LINEAR: usize = 10_000;
 
-/// Fewest requests of one round.
+/// Minimum number of requests of one round.
 const REQUESTS: usize = 20_000;
 
 /// Results of one run.

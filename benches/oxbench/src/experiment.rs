@@ -47,10 +47,10 @@ pub(crate) struct Experiment {
     pub(crate) name: &'static str,
     /// Operation to call.
     pub(crate) operation: Operation,
-    /// Octets of a ping or of an octet sequence, elements of a sequence of samples.
+    /// Size in octets of a ping or of an octet sequence; number of elements of a sequence of samples.
     pub(crate) size: u32,
-    /// Calls of one round: enough for a p99.9, few enough that drift of the machine appears between rounds and not
-    /// inside one.
+    /// Number of calls of one round: enough for a p99.9, few enough that drift of the machine appears between rounds
+    /// and not inside one.
     pub(crate) calls: u32,
 }
 

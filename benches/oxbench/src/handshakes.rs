@@ -32,15 +32,15 @@ use crate::table::Table;
 /// Options of `oxbench handshakes`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Handshakes of each row in each round
+    /// Number of handshakes of each row in each round
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     handshakes: u32,
 
-    /// Simultaneous connections in the rows with many
+    /// Number of simultaneous connections in the rows with many connections
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
 
-    /// Rounds of each server; they take turns
+    /// Number of rounds of each server; servers take turns
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -88,7 +88,7 @@ struct Rate {
 #[derive(Debug, Serialize)]
 struct Row {
     resumed: bool,
-    /// Simultaneous connections.
+    /// Number of simultaneous connections.
     clients: u32,
     rustls: Rate,
     oxorb: Rate,
@@ -287,7 +287,7 @@ impl Client {
     }
 }
 
-/// Connections that one of its threads serves at a time.
+/// Maximum number of connections that the server serves at a time, each with a thread.
 const THREADS: usize = 64;
 
 fn serve_by_rustls(folder: &Path) -> Result {

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Rounds of each peer and experiment. Peers take turns, and each round is a new pair of processes
+    /// Number of rounds of each peer and experiment. Peers take turns, and each round is a new pair of processes
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

@@ -91,17 +91,20 @@ enum Command {
     Handshakes(handshakes::Options),
     /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
     Queues(queues::Options),
-    /// Time a high-priority pair among 1 to 1,000 low-priority ones, dispatched by laxity and statically (E8)
+    /// Time calls of one high-priority client/object pair among 1 to 1,000 low-priority pairs, with laxity-based (MUF)
+    /// and static (RMS) dispatching (E8)
     Dispatch(dispatch::Options),
-    /// Time events of a high-priority pair among 1 to 1,000 low-priority ones, through one scheduled channel (E8)
+    /// Time events of one high-priority supplier/consumer pair among 1 to 1,000 low-priority pairs, through one
+    /// scheduled channel (E8)
     Channel(channel::Options),
     /// Time events from supplier to consumers through a channel, compared with omniEvents
     Events(events::Options),
-    /// Time high-priority calls among growing numbers of low-priority ones, for each architecture (E1)
+    /// Time high-priority calls during growing numbers of low-priority calls, for each architecture (E1)
     Inversion(inversion::Options),
-    /// Increase the work of calls at 25, 50 and 75 Hz, and report whose rate is kept (E13, E14)
+    /// Increase the work of calls at 25, 50 and 75 Hz, and report which clients keep their rate (E13, E14)
     Lanes(lanes::Options),
-    /// Call between components, deploy them, and let plans decide whose rate is kept (E11, E13, E14, E16)
+    /// Call between components, deploy them, and let plans determine which components keep their rate (E11, E13, E14,
+    /// E16)
     Components(components::Options),
     /// Control an endsystem: admission and budgets, distributable threads over three processes
     Control(control::Options),

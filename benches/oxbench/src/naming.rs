@@ -24,15 +24,15 @@ use crate::table::Table;
 /// Options of `oxbench naming`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Names that each client binds, resolves and unbinds in each round
+    /// Number of names that each client binds, resolves and unbinds in each round
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     names: u32,
 
-    /// Clients of the rows with many
+    /// Number of clients in the rows with many clients
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
 
-    /// Rounds of each server. Servers take turns, and each round is a new process with an empty store
+    /// Number of rounds of each server. Servers take turns, and each round is a new process with an empty store
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

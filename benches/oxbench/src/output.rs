@@ -25,7 +25,7 @@ pub(crate) struct Output {
 /// Output of an experiment with bounds.
 #[derive(Args)]
 pub(crate) struct CheckedOutput {
-    /// Report for each of the project's bounds whether this run met it
+    /// Report for each of the project's bounds whether it held in this run
     #[arg(long)]
     check: bool,
 

@@ -34,7 +34,7 @@ use crate::wire::{self, Lengths};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Peer {
-    /// Blocking TCP exchange of as many octets: the floor
+    /// Blocking TCP exchange of messages of the same sizes: the floor
     Raw,
     /// omniORB, C++ on both sides
     #[value(name = "omniorb")]
@@ -66,9 +66,9 @@ pub(crate) fn available<Name: Copy + fmt::Display, C>(
 pub(crate) enum Side {
     /// Answer raw exchanges
     RawServer {
-        /// Octets of a request
+        /// Size in octets of a request
         request: usize,
-        /// Octets of a reply
+        /// Size in octets of a reply
         reply: usize,
     },
     /// Make raw exchanges
@@ -91,7 +91,7 @@ pub(crate) enum Side {
     NameServer {
         /// Endpoint to listen on
         port: u16,
-        /// File the names are kept in
+        /// File that stores the names
         store: std::path::PathBuf,
     },
     /// Serve objects that many clients call simultaneously

@@ -15,7 +15,7 @@ use crate::Result;
 pub(crate) struct Drawing {
     /// Title, such as the machine.
     pub(crate) title: String,
-    /// Panels in a row.
+    /// Number of panels in a row.
     pub(crate) across: usize,
     pub(crate) panels: Vec<Panel>,
 }
@@ -63,7 +63,7 @@ const ABOUT_BARS: u32 = 120;
 /// Height of a drawing's title.
 const TITLE: u32 = 40;
 
-/// Most points of a line to be shown as dots.
+/// Maximum number of points of a line to be shown as dots.
 const DOTS: usize = 24;
 
 impl Panel {

@@ -106,7 +106,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Has no effect after `finish`; both calls then report that the process is gone.
+        // Has no effect after `finish`; both calls then report that the process no longer exists.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -22,11 +22,11 @@ use crate::table::Table;
 /// Options of `oxbench queues`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Most requests
+    /// Maximum number of requests
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     most: u32,
 
-    /// Rounds of each point; the best one counts
+    /// Number of rounds of each point; the best one counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -41,11 +41,11 @@ const KINDS: [(Dispatching, &str); 3] = [
     (Dispatching::Laxity, "laxity"),
 ];
 
-/// Longest list to fill in random order; longer ones take minutes and add no insight: only their steady state is
+/// Longest list to fill in random order; longer lists take minutes and add no insight: only their steady state is
 /// measured.
 const LONG_LIST: u32 = 10_000;
 
-/// Requests put in and taken out in the steady state before the sequence repeats.
+/// Number of requests put in and taken out in the steady state before the sequence repeats.
 const TURNS: usize = 500;
 
 /// Results of one run.

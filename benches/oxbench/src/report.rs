@@ -22,7 +22,7 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct ExperimentReport {
     pub(crate) name: &'static str,
-    /// Octets of the GIOP messages, which the raw exchange sends, too.
+    /// Size in octets of the GIOP message; the raw exchange also sends messages of this size.
     pub(crate) request_octets: usize,
     pub(crate) reply_octets: usize,
     pub(crate) peers: Vec<PeerReport>,

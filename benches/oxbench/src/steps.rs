@@ -43,7 +43,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Calls at a time, whose stages fit a thread's ring with a margin.
+/// Number of calls at a time, whose stages fit a thread's ring with a margin.
 const AT_ONCE: u32 = 250;
 
 const WARM_UP: u32 = 2_000;

@@ -2,11 +2,11 @@
 
 use crate::experiment::Operation;
 
-/// Octets of the object key that the raw exchange assumes: OxORB's, with the slot of the operation; omniORB's has
-/// twelve less.
+/// Length in octets of the object key that the raw exchange assumes: that of OxORB's key, with the slot of the
+/// operation; omniORB's key is twelve octets shorter.
 const KEY: usize = 26;
 
-/// Octets of one call's request and reply, including GIOP headers.
+/// Lengths in octets of one call's request and reply, including GIOP headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lengths {
     pub(crate) request: usize,
@@ -31,7 +31,7 @@ pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
     call(name, body, body)
 }
 
-/// Returns the lengths for any operation with an argument and a result of so many octets.
+/// Returns the lengths for an operation with an argument and a result of these sizes in octets.
 pub(crate) fn call(operation: &str, argument: usize, result: usize) -> Lengths {
     Lengths { request: request_header(operation) + argument, reply: REPLY_HEADER + result }
 }

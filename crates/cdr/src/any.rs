@@ -109,7 +109,7 @@ impl Any {
         Ok(Self { ty, content: Content::Dynamic(Arc::new(value)) })
     }
 
-    /// Returns the number of octets of a received value; `None` for an inserted value, which is
+    /// Returns the size in octets of a received value; `None` for an inserted value, which is
     /// encoded only when it is sent.
     pub fn received_octets(&self) -> Option<usize> {
         match &self.content {

@@ -43,8 +43,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Creates an arena of `octets` octets, which takes more memory from the heap when it is full:
-    /// see [`set_growing`](Self::set_growing). Allocates.
+    /// Creates an arena of `octets` octets, which allocates more memory on the heap when it is full: see
+    /// [`set_growing`](Self::set_growing). Allocates.
     pub fn new(octets: usize) -> Arena {
         let bump = Bump::with_capacity(octets);
         Arena { octets, first: bump.allocated_bytes(), bump, scratch: RefCell::new(String::new()) }
@@ -59,8 +59,8 @@ impl Arena {
         arena
     }
 
-    /// Sets whether a full arena takes more memory from the heap until it is [reset](Self::reset).
-    /// If not, reading fails with [`ErrorKind::ArenaFull`].
+    /// Sets whether a full arena allocates more memory on the heap until it is [reset](Self::reset). If not, reading
+    /// fails with [`ErrorKind::ArenaFull`].
     pub fn set_growing(&mut self, growing: bool) {
         let limit = (!growing).then_some(self.first);
         self.bump.set_allocation_limit(limit);

@@ -11,10 +11,10 @@ pub(crate) struct Budget {
     granted: u32,
 }
 
-/// Octets initially granted for the values of every message.
+/// Memory in octets initially granted for the values of every message.
 const FIRST: u32 = 1 << 15;
 
-/// Minimum number of octets of a further grant.
+/// Minimum size in octets of a further grant.
 const STEP: u32 = 1 << 16;
 
 impl Budget {

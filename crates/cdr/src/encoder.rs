@@ -17,9 +17,8 @@ use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, Lo
 /// start of the current encapsulation. Writing numbers cannot fail; operations that can
 /// (characters, bounds) return a `Result`.
 ///
-/// The initial contents of the buffer are scratch space that need not be cleared or zeroed: pass
-/// the buffer that [`Encoded::into_buffer`] returned, unchanged, and nothing is allocated or zeroed
-/// on the steady path.
+/// The initial contents of the buffer are scratch space that need not be cleared or zeroed: pass the buffer that
+/// [`Encoded::into_buffer`] returned, unchanged, and nothing is allocated or zeroed in steady state.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};

@@ -54,7 +54,7 @@ impl Gap {
         }
     }
 
-    /// Returns the number of octets of the message before the gap.
+    /// Returns the number of octets in the message before the gap.
     #[inline]
     pub fn at(&self) -> usize {
         self.at

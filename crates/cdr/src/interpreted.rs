@@ -408,8 +408,7 @@ pub mod reading {
 }
 
 /// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) by [`Part`], [`Slot`] and
-/// [`Blank`], given the maximum number of octets of a value, if its type bounds it, and the
-/// minimum.
+/// [`Blank`], given the maximum size in octets of a value, if its type bounds it, and the minimum.
 #[macro_export]
 macro_rules! interpreted {
     ($type:ty, $max:expr, $min:expr) => {

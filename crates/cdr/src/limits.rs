@@ -18,12 +18,12 @@ pub struct Limits {
     /// Maximum number of elements that a sequence may announce if an element may take no octets at
     /// all (default 65,536), since the remaining octets then do not limit the count.
     pub max_empty_elements: u32,
-    /// Maximum number of octets of text to which values and types of a peer may expand, as JSON for
-    /// example (default 64 MiB): names are repeated for each value of a type, so a short message
-    /// can stand for a very long text.
+    /// Maximum size in octets of the text to which values and types of a peer may expand, as JSON
+    /// for example (default 64 MiB): names are repeated for each value of a type, so a short
+    /// message can stand for a very long text.
     pub max_text: u32,
-    /// Maximum number of octets of memory for the values of one message (default 256 MiB): a few
-    /// octets can stand for an element that takes many.
+    /// Maximum memory in octets for the values of one message (default 256 MiB): a few octets can
+    /// stand for an element that takes many.
     pub max_memory: u32,
     /// Whether to reject what other ORBs accept (default false): a boolean that is neither 0 nor 1,
     /// which otherwise is true, and octets after the end of arguments

@@ -26,10 +26,10 @@ Examples:
   oxorb bridge --listen iiop://:2809 --idl bank.idl Account=corbaloc:uiop:/run/bank\\|Account
   oxorb bridge --listen shm:///run/radar Radar=file:radar.ior -ORBBudget 'clients requests=1000'")]
 pub(crate) struct Args {
-    /// References to bridge, each with a name: IOR:, corbaloc:, corbaname: or file:
+    /// Objects to be bridged, as NAME=REF; REF is an IOR:, corbaloc:, corbaname: or file: reference
     #[arg(required = true, value_name = "NAME=REF", value_parser = target)]
     targets: Vec<Target>,
-    /// Endpoint to listen on; may be given several times, and in addition to -ORBListenEndpoints
+    /// Endpoint to listen on, in addition to those of -ORBListenEndpoints; may be repeated
     #[arg(long, value_name = "ENDPOINT")]
     listen: Vec<String>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Text to the left and right of the `=`.
+/// Texts before and after the `=`.
 type Target = (String, String);
 
 fn target(text: &str) -> Result<Target, String> {

@@ -22,10 +22,10 @@ pub(crate) struct New {
     /// Directory for the files; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Name or address by which clients reach the server; may be given several times
+    /// Name or address by which clients reach the server; may be repeated
     #[arg(long = "host", value_name = "HOST", default_values = ["localhost", "127.0.0.1", "::1"])]
     hosts: Vec<String>,
-    /// Name of a client; may be given several times
+    /// Name of a client; may be repeated
     #[arg(long = "client", value_name = "NAME", default_values = ["client"])]
     clients: Vec<String>,
     /// Days for which the certificates are valid

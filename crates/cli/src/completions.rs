@@ -12,7 +12,7 @@ use oxorb_terminal::output::{Done, print};
     oxorb completions zsh > ~/.zfunc/_oxorb    (with ~/.zfunc in fpath, before compinit)\n  \
     oxorb completions fish > ~/.config/fish/completions/oxorb.fish")]
 pub(crate) struct Args {
-    /// Shell to complete in
+    /// Shell for which the script is printed
     shell: Shell,
 }
 

@@ -189,7 +189,7 @@ fn number(word: &str) -> Option<u32> {
     }
 }
 
-/// Most suggestions.
+/// Maximum number of suggestions.
 const SUGGESTED: usize = 3;
 
 fn unknown(word: &str) -> oxorb_terminal::output::Failed {

@@ -14,8 +14,8 @@ pub(crate) struct Listening {
     /// addresses
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; may be given several times. Without
-    /// HOST: all addresses
+    /// Endpoint that replaces --host and --port: iiop://HOST:PORT, or one of another protocol. An empty HOST means all
+    /// addresses. May be repeated
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
 }
@@ -42,16 +42,16 @@ impl Listening {
 /// that user alone by default.
 #[derive(clap::Args)]
 pub(crate) struct ManagerListening {
-    /// TCP port to listen on; the reference outlives the process if it is always the same; 0 lets the system choose.
-    /// Default: without --port, --host and --listen, a UNIX socket that only this user reaches
+    /// TCP port to listen on; a fixed port lets the reference outlive the process; 0 lets the system choose. Default:
+    /// without --host and --listen, a UNIX socket that only this user reaches
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// Address to listen on over TCP; default: 127.0.0.1, which every user of this machine reaches. 0.0.0.0 or [::]:
     /// all IPv4 or IPv6 addresses
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; may be given several times. Without
-    /// HOST: all addresses
+    /// Endpoint that replaces --host and --port: iiop://HOST:PORT, or one of another protocol. An empty HOST means all
+    /// addresses. May be repeated
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     template: Template,
     /// Checkout of OxORB to build with; default: the one that this command was built from, or the published version if
-    /// that is gone
+    /// that checkout no longer exists
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     oxorb: Option<PathBuf>,
 }

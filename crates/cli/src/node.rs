@@ -48,7 +48,7 @@ pub(crate) struct Args {
     bind: bool,
     #[command(flatten)]
     starting: Starting,
-    /// Most plans with a part on this node
+    /// Maximum number of plans with a part on this node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans)]
     max_plans: usize,
     /// Output format; JSON writes one line when serving starts, and one for each incident
@@ -70,10 +70,10 @@ pub(crate) struct Starting {
     /// may be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
-    /// Most processes on a node
+    /// Maximum number of processes on a node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes)]
     max_processes: usize,
-    /// Time limit in seconds from the start of a process to its call back
+    /// Time limit in seconds from the start of a process to its first call to this manager
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs())]
     start_timeout: u64,
     /// Time limit in seconds of each call to a process: to install, connect and start its instances

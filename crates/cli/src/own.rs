@@ -50,7 +50,7 @@ pub(crate) fn url(name: &str, key: &str) -> Option<String> {
     Some(format!("corbaloc:uiop:{}|{key}", found.display()))
 }
 
-/// Returns the possible folders of sockets, the preferred one first: the runtime folder of this login, if nobody else
+/// Returns the possible folders of sockets, the preferred one first: the runtime folder of this login, if no other user
 /// may change it, or else one in `/tmp` whose name is the same for every process of this user.
 fn folders() -> Vec<PathBuf> {
     let login = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);

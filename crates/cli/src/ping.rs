@@ -54,7 +54,7 @@ struct Endpoint {
     first_call_ns: Option<u64>,
     /// Reason why calls do not use the endpoint; `None` if they do.
     not_chosen: Option<String>,
-    /// Whether it is an address of this host, which calls prefer to those of other profiles.
+    /// Whether the endpoint is an address of this host, which calls prefer to those of other profiles.
     same_host: bool,
 }
 
@@ -205,7 +205,8 @@ fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option
     })
 }
 
-/// Returns what the profiles state about their server's host, given the results at the addresses for clients on it.
+/// Returns the facts that the profiles state about their server's host, given the results at the addresses for clients
+/// on that host.
 fn hosts(orb: &Orb, ior: &Ior, tried: &[Endpoint]) -> Vec<Host> {
     let protocols = &orb.options().protocols;
     let mut hosts = Vec::new();

@@ -17,7 +17,7 @@ use oxorb_terminal::output::{Failed, because};
 /// Options for the IDL of types.
 #[derive(clap::Args)]
 pub(crate) struct IdlArgs {
-    /// IDL file that declares the interface; may be given several times
+    /// IDL file that declares the interface; may be repeated
     #[arg(long = "idl", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// Meaning of names in JSON for the command: types of the source, and every reference that an ORB understands.
+/// Resolution of names in JSON for the command: types of the source, and every reference that an ORB understands.
 pub(crate) struct Known<'k> {
     pub(crate) source: &'k Source,
     pub(crate) orb: &'k Orb,

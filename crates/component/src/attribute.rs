@@ -7,7 +7,7 @@ use oxorb_cdr::TypeCode;
 pub struct Attribute {
     /// Name of the attribute.
     pub name: &'static str,
-    /// Whether it can be set.
+    /// Whether the attribute can be set.
     pub is_settable: bool,
     pub(crate) type_code: fn() -> TypeCode,
 }

@@ -83,7 +83,7 @@ impl Component {
     /// Completes the configuration: calls the executor's `configuration_complete`.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is installed; exceptions of the executor.
+    /// [`LifeCycleError::Order`] unless the component is in phase `Installed`; exceptions of the executor.
     pub fn configuration_complete(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Configured)
     }
@@ -91,7 +91,7 @@ impl Component {
     /// Activates the component, so that events reach its sinks.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is configured or passive; exceptions of the executor.
+    /// [`LifeCycleError::Order`] unless the component is configured or passive; exceptions of the executor.
     pub fn activate(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Active)
     }
@@ -99,7 +99,7 @@ impl Component {
     /// Passivates the component: events are refused until it is activated again.
     ///
     /// # Errors
-    /// [`LifeCycleError::Order`] unless it is active; exceptions of the executor.
+    /// [`LifeCycleError::Order`] unless the component is active; exceptions of the executor.
     pub fn passivate(&self) -> Result<(), LifeCycleError> {
         self.life.enter(Phase::Passive)
     }

@@ -78,7 +78,8 @@ impl ContainerBuilder {
         self
     }
 
-    /// Sets the maximum CDR octets of a component's primary key: 1,024 by default. A longer key raises InvalidKey.
+    /// Sets the maximum size in octets of a component's primary key as CDR: 1,024 by default. A longer key raises
+    /// InvalidKey.
     pub fn max_key_octets(mut self, most: usize) -> Self {
         self.settings.max_key_octets = most;
         self
@@ -111,7 +112,7 @@ impl ContainerBuilder {
     }
 
     /// Sets whether only [`Component::activate`] activates components, for a deployer that configures all of them
-    /// before any runs. By default a client's `configuration_complete` activates, too.
+    /// before any runs. By default a client's `configuration_complete` also activates the component.
     pub fn explicit_activation(mut self, explicit: bool) -> Self {
         self.settings.explicit_activation = explicit;
         self
@@ -157,9 +158,9 @@ impl Container {
     /// Sets the rates that are enforced at ports of the component that is installed under this name next: facets, sinks,
     /// and sources. No port is limited by default. The installation uses the rates up, even if it fails.
     ///
-    /// A call beyond the rate is TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event beyond that of
-    /// a source is pushed to nobody and counts as failed ([`Pushed`](crate::Pushed)). An event that a sink refuses is lost;
-    /// its source keeps the connection. [`Component::refused`] counts both.
+    /// A call beyond the rate raises TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event
+    /// beyond the rate of a source is not pushed, and counts as failed ([`Pushed`](crate::Pushed)). An event that a
+    /// sink refuses is lost; its source keeps the connection. [`Component::refused`] counts both.
     ///
     /// A limited port reads the clock once for each call or event, and updates one atomic word. Stubs of the same process call
     /// a limited facet by messages.
@@ -175,7 +176,7 @@ impl Container {
     /// `let gps: GpsRef = container.install("gps", Gps::new())?;`
     ///
     /// # Errors
-    /// [`InstallError`]. A component that cannot be installed leaves nothing behind.
+    /// [`InstallError`]. After a failure, nothing of the component remains installed.
     pub fn install<R: ComposedOf<E>, E>(&self, name: &str, executor: E) -> Result<R, InstallError> {
         self.0.0.install(name, executor, |_| ())
     }
@@ -260,7 +261,7 @@ impl Inner {
         R::assemble(executor, &mut assembly)?;
         let own = component.object().map(Interface::unchecked_narrow);
         let own = own.ok_or(InstallError::Closed)?;
-        // If it was removed by name before its last facet was activated, the later facets are removed here.
+        // If the component was removed by name before its last facet was activated, the later facets are removed here.
         if component.is_ended() {
             return Err(InstallError::Closed);
         }

@@ -117,7 +117,7 @@ impl Home {
     pub fn remove(&self) {
         if let (Some(container), Some(own)) = (self.container.upgrade(), self.own.get()) {
             container.forget_home(self);
-            // It may have been deactivated before.
+            // The home may have been deactivated before.
             let _ = container.poa.deactivate(own);
         }
     }

@@ -13,7 +13,7 @@ pub trait PrimaryKey: ValueState + Inherits<PrimaryKeyBase> {}
 
 impl<K: ValueState + Inherits<PrimaryKeyBase>> PrimaryKey for K {}
 
-/// Octets that identify a key: its state as CDR. Keys are equal if their octets are.
+/// Identity of a key: its state as CDR. Keys are equal if their octets are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyOctets(Box<[u8]>);
 
@@ -38,7 +38,7 @@ impl KeyOctets {
 pub(crate) const INVALID: InvalidKey =
     InvalidKey { reason: CcmExceptionReason::SystemError as u32 };
 
-/// Keys of one home, with their components. Their number is that of components and of pending creations.
+/// Keys of one home, with their components. The number of keys is that of components and of pending creations.
 pub(crate) struct Keys<C>(Mutex<HashMap<KeyOctets, Option<Arc<C>>>>);
 
 impl<C> Default for Keys<C> {
@@ -47,7 +47,8 @@ impl<C> Default for Keys<C> {
     }
 }
 
-/// A reserved key, which no component has yet and no other can get. Freed when dropped, unless it was given.
+/// A reserved key, which no component has yet and no other can get. Freed when dropped, unless a component received the
+/// key.
 pub(crate) struct Reserved<'k, C> {
     keys: &'k Keys<C>,
     key: KeyOctets,

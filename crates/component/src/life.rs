@@ -54,7 +54,7 @@ pub enum Phase {
     Configured,
     /// `activate` has succeeded: the component accepts events.
     Active,
-    /// `passivate` has succeeded; it may be activated again.
+    /// `passivate` has succeeded; the component may be activated again.
     Passive,
     /// The component was removed.
     Removed,
@@ -221,7 +221,7 @@ impl Life {
             slot.executor.take()
         };
         if let Some(executor) = executor {
-            // No caller waits for its exceptions.
+            // No caller waits for the executor's exceptions.
             let _ = self.finish(&*executor);
         }
     }
@@ -238,7 +238,7 @@ impl Life {
         false
     }
 
-    /// Passivates an active component and removes it. Does not panic: it may run while a panic unwinds.
+    /// Passivates an active component and removes it. Does not panic, as this function may run while a panic unwinds.
     fn finish(&self, executor: &dyn LifeCycle) -> Result<(), CcmException> {
         let was = self.phase();
         self.set(Phase::Removed);

@@ -23,7 +23,7 @@ pub use oxorb_perfect::PerfectHash;
 
 use oxorb_object::minor;
 
-/// A value as a trait that its real type, or a base of that, implements.
+/// Value as a trait that its concrete type, or a base of that type, implements.
 pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(
     value: &Value<T>,
 ) -> Result<&Tr, SystemException> {

@@ -7,8 +7,8 @@ use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 /// Finds the servant of an object key and lets it answer.
 ///
 /// The portable object adapter implements this trait; a gateway can, too. An ORB has one adapter. Server threads call
-/// [`dispatch`](Adapter::dispatch) and [`locate`](Adapter::locate) concurrently and on the steady path, so these
-/// methods should neither allocate nor take a lock that connections share; an implementation documents its exceptions.
+/// [`dispatch`](Adapter::dispatch) and [`locate`](Adapter::locate) concurrently and for each request, so these methods
+/// should neither allocate nor take a lock that connections share; an implementation documents its exceptions.
 pub trait Adapter: Send + Sync + 'static {
     /// Serves one request; the [`Outcome`] proves that it was answered.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;

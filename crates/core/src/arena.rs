@@ -11,11 +11,11 @@ use oxorb_cdr::Arena;
 
 use crate::options::{ArenaFull, Options};
 
-/// Most arenas that a thread keeps.
+/// Maximum number of arenas that a thread keeps.
 const KEPT: usize = 4;
 
 thread_local! {
-    /// Octets of each arena of this thread, if its lane specifies them.
+    /// Size in octets of each arena of this thread, if its lane specifies it.
     static OCTETS: Cell<Option<usize>> = const { Cell::new(None) };
     static FREE: RefCell<Vec<Arena>> = const { RefCell::new(Vec::new()) };
 }

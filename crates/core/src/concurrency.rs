@@ -28,7 +28,7 @@ pub enum Concurrency {
     /// A single thread reads, and starts a thread for each request, so that requests of one connection run
     /// concurrently. The start costs some tens of microseconds.
     ThreadPerRequest {
-        /// Most requests that run at a time; one more is answered with TRANSIENT, minor `NO_THREAD`.
+        /// Maximum number of requests that run at a time; a further one raises TRANSIENT, minor `NO_THREAD`.
         threads: usize,
     },
     /// A single thread reads and queues requests, and workers take them from the queue. Requests of one connection run
@@ -36,8 +36,8 @@ pub enum Concurrency {
     WorkerPool {
         /// Number of workers; at least 1.
         threads: usize,
-        /// Most requests that wait; one more is answered with TRANSIENT, minor `REQUESTS_BUFFERED`. Their octets are
-        /// limited by `realtime.max_buffered_octets`.
+        /// Maximum number of requests that wait; a further one raises TRANSIENT, minor `REQUESTS_BUFFERED`. Their total
+        /// size is limited by `realtime.max_buffered_octets`.
         queue: usize,
     },
 }

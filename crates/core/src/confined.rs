@@ -227,7 +227,7 @@ impl Orb {
     /// Waits for the lane's thread at most for the option HoldTime, unless the caller is that thread. Allocates.
     ///
     /// # Errors
-    /// Those of [`NotConfined`]; a servant that was made in spite of one is dropped by the lane's thread.
+    /// Those of [`NotConfined`]; a servant that was made in spite of an error is dropped by the lane's thread.
     #[doc(hidden)]
     pub fn confine(
         &self,

@@ -61,7 +61,7 @@ pub fn encode_context(
     Ok(())
 }
 
-/// Reads what [`encode_context`] wrote.
+/// Decodes the properties that [`encode_context`] wrote.
 pub fn decode_context(d: &mut Decoder<'_>) -> CdrResult<Context> {
     let strings = d.length(None, MIN_STRING)?;
     let mut context = Context::new();
@@ -76,5 +76,5 @@ pub fn decode_context(d: &mut Decoder<'_>) -> CdrResult<Context> {
     Ok(context)
 }
 
-/// Octets of the shortest string: length and terminating NUL.
+/// Size in octets of the shortest string: length and terminating NUL.
 const MIN_STRING: usize = 5;

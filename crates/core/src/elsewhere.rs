@@ -19,7 +19,7 @@ impl Upcall<'_> {
     /// Serves the request in another thread, and sends its answer. `post` hands a job to that thread, and the job calls
     /// `serve`. The calling thread waits until `until` for the job to begin, and then for its end. Copies the request.
     ///
-    /// Answers with `refused` if `post` fails, the job has not begun in time, or the job was dropped.
+    /// Raises `refused` if `post` fails, the job has not begun in time, or the job was dropped.
     pub fn serve_elsewhere(
         self,
         until: Instant,

@@ -1,8 +1,8 @@
 //! Explanations of failed calls, kept off the request path.
 //!
-//! A [`SystemException`] is small and `Copy`, as the steady path requires. If an object cannot be reached, the attempts
-//! are kept separately for the whole process, and the text of the exception finds them by a number. Each thread also
-//! keeps its [last failure](last_failure).
+//! A [`SystemException`] is small and `Copy`, so that calls need not allocate. If an object cannot be reached, the
+//! attempts are kept separately for the whole process, and the text of the exception finds them by a number. Each
+//! thread also keeps its [last failure](last_failure).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -86,7 +86,7 @@ thread_local! {
 /// Returns the endpoints that the calling thread's last unsuccessful call tried, and the failure of each.
 ///
 /// Calls that reach their object do not change the result, so call this right after a failure. Clones (allocates); not
-/// for the steady path.
+/// for the path of a request.
 ///
 /// ```
 /// use oxorb_core::{Interface as _, Options, Orb};

@@ -30,7 +30,7 @@ pub struct Held<'r> {
 }
 
 impl Held<'_> {
-    /// Sends the answer; one that comes [later](Upcall::later) is sent when it comes. Resumes the panic of a servant
+    /// Sends the answer; one that comes [later](Upcall::later) is sent when it arrives. Resumes the panic of a servant
     /// that panicked, which the client sees as UNKNOWN.
     pub fn send(self) -> Outcome {
         match self.answer {
@@ -176,7 +176,7 @@ impl<'r> Upcall<'r> {
     /// [`relay`](Self::relay) does so with the answer to the copy.
     ///
     /// If arguments were [left where they lie](Self::args_in_place) and taken from there, the copy lacks them, and
-    /// serving it answers with BAD_INV_ORDER, minor `ARGUMENTS_TAKEN`.
+    /// serving it raises BAD_INV_ORDER, minor `ARGUMENTS_TAKEN`.
     pub fn detach(&self) -> Detached {
         let frame = self.arrived.frame;
         let lacks = frame.gap.is_some_and(Gap::was_taken);

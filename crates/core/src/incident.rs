@@ -1,6 +1,6 @@
 //! Incidents of connections for an operator: limits that were hit, peers that were refused.
 //!
-//! Everything here happens off the steady path. Each incident is counted, and logged (`-ORBLogLevel`) unless the ORB
+//! Nothing here is on the path of a usual request. Each incident is counted, and logged (`-ORBLogLevel`) unless the ORB
 //! has an [observer](crate::Orb::observe_connections).
 
 use std::fmt;
@@ -27,7 +27,7 @@ pub enum Incident {
     IdleClosed,
     /// A client stalled in the middle of a message for longer than `StallTimeout`.
     Stalled,
-    /// A request exceeded the limit of its client (`MaxRequestsPerClient`); it was answered with TRANSIENT.
+    /// A request exceeded the limit of its client (`MaxRequestsPerClient`); it raised TRANSIENT.
     TooManyRequests,
     /// A client's connections held more than `MaxOctetsPerClient`; reading from them paused.
     TooManyOctets,
@@ -35,7 +35,7 @@ pub enum Incident {
     Violation,
     /// A request was cancelled before it ran; it was dropped.
     Cancelled,
-    /// Accepting failed for want of descriptors or memory; it is retried after a pause.
+    /// Accepting a connection failed for lack of descriptors or memory; it is retried after a pause.
     AcceptPaused,
     /// A client's offer of its connection for callbacks was accepted.
     BidirectionalAccepted,
@@ -43,10 +43,10 @@ pub enum Incident {
     BidirectionalRefused,
     /// References name the loopback address, because this host has no other.
     OnlyLoopback,
-    /// The system permits no real-time priorities to threads of this process; they keep their schedule. Reported once.
+    /// The system permits no real-time priorities to threads of this process; they keep their class and priority.
+    /// Reported once.
     NoRealTimePriority,
-    /// A request came while all threads of its lane were busy and its request buffer was full; it was answered with
-    /// TRANSIENT.
+    /// A request came while all threads of its lane were busy and its request buffer was full; it raised TRANSIENT.
     BufferFull,
     /// The system does not let this process lock its memory; the process runs without. Reported once.
     MemoryNotLocked,
@@ -54,9 +54,9 @@ pub enum Incident {
     /// wait for handlers.
     HandlerNotTold,
     /// A request used more processor time than the run-time scheduler's table declares for its operation, or than its
-    /// [budget](crate::Budget::longest) allows one.
+    /// [budget](crate::Budget::longest) allows for one request.
     Overrun,
-    /// A request could no longer be in time when its dispatching module came to it.
+    /// A request could no longer meet its deadline when its dispatching module dequeued it.
     DispatchedLate,
     /// A threadpool with priorities was created in an ORB whose threads have none. Logged once.
     PrioritiesNotScheduled,
@@ -64,8 +64,7 @@ pub enum Incident {
     PersistentOnAnyPort,
     /// A client sent a message that is larger, or in more fragments, than this side accepts; its connection was closed.
     TooLarge,
-    /// A client reads its large replies too slowly (`MaxReplyOctetsPerClient`); one of its requests was answered with
-    /// TRANSIENT.
+    /// A client reads its large replies too slowly (`MaxReplyOctetsPerClient`); one of its requests raised TRANSIENT.
     RepliesNotTaken,
     /// The system refused the pages that `SharedPages`, or `pages=` of the endpoint, requires for a connection's
     /// memory; the connection was closed.
@@ -79,8 +78,8 @@ pub enum Incident {
     /// The system refused a property that a lane requests for its packets; the lane runs without it. Reported once for
     /// each lane and property.
     LaneNotSteered,
-    /// A scheduling context of a peer, service context 30, is unusable. A request with such a context is answered with
-    /// MARSHAL. Logged once.
+    /// A scheduling context of a peer, service context 30, is unusable. A request with such a context raises MARSHAL.
+    /// Logged once.
     BadSchedulingContext,
     /// A client and this server did not agree on a protected connection: no certificate, an untrusted one, or no answer
     /// in time.
@@ -91,7 +90,7 @@ pub enum Incident {
     /// The system does not let budgets be enforced as configured: threads are demoted in another way, or not throttled.
     /// Reported once.
     BudgetNotEnforced,
-    /// A request was not allowed by the access rules; it was answered with NO_PERMISSION.
+    /// A request was not allowed by the access rules; it raised NO_PERMISSION.
     RequestDenied,
     /// A oneway waited for a thread longer than its communication class allows, or gave way to another request
     /// ([`DropRules`](crate::DropRules)).
@@ -317,12 +316,12 @@ impl fmt::Display for ConnectionEvent {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
-    /// Connections that are open now.
+    /// Number of connections that are open now.
     pub open: usize,
-    /// Connections that were served since the start of the ORB.
+    /// Number of connections served since the start of the ORB.
     pub accepted: u64,
-    /// Octets of messages that are arriving or being served now, over all clients; those of small messages are not
-    /// counted.
+    /// Total size in octets of the messages that are arriving or being served now, over all clients; small messages are
+    /// not counted.
     pub octets_held: usize,
     counts: [u64; Incident::ALL.len()],
 }

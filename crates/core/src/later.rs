@@ -63,7 +63,7 @@ pub struct Later {
     context: Option<Arc<FrameContext>>,
     /// Octets of the request without its arguments.
     head: Vec<u8>,
-    /// Octets that the arguments and `head` take of the client's share.
+    /// Part of the client's share that the arguments and `head` take.
     _values: Option<Values>,
     dialect: Dialect,
     times: Times,
@@ -81,7 +81,7 @@ impl Upcall<'_> {
     /// Ends the upcall without an answer: `keep` receives the request, to be answered at any later time, and the thread
     /// continues with the next request. Arguments have to be [read](Upcall::args) before.
     ///
-    /// If as many requests wait for an answer as `max_unanswered` allows, `keep` is not called and the client gets
+    /// If as many requests wait for an answer as `max_unanswered` allows, `keep` is not called and the request raises
     /// TRANSIENT (minor `TOO_MANY_UNANSWERED`), COMPLETED_NO.
     ///
     /// Copies the header of the request: allocates, and takes the locks of the ORB's list of connections and of this

@@ -1,8 +1,8 @@
 //! Locks of this crate and of the crates above it: those of [`oxorb_sys::sync`], counted in debug builds.
 //!
-//! "A request on the steady path takes no lock" is a promise, and an uncontended lock leaves no trace outside the
-//! process: no system call, no allocation. So every lock is taken through these types, which count per thread, and a
-//! test compares [`taken`] before and after a request. In release builds they are exactly `oxorb_sys::sync::Mutex`.
+//! "In steady state a request takes no lock" is a promise, and an uncontended lock leaves no trace outside the process:
+//! no system call, no allocation. So every lock is taken through these types, which count per thread, and a test
+//! compares [`taken`] before and after a request. In release builds they are exactly `oxorb_sys::sync::Mutex`.
 
 use crate::sync;
 pub use crate::sync::{Condvar, MutexGuard};

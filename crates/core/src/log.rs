@@ -1,6 +1,6 @@
 //! Log lines for operators: their subject, urgency and destination.
 //!
-//! Nothing here is on the steady path: incidents are rare, and the number of their lines is bounded.
+//! Nothing here is on the path of a usual request: incidents are rare, and the number of their lines is bounded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -53,20 +53,20 @@ impl FromStr for LogLevel {
     }
 }
 
-/// Most lines of one kind of incident in one [`SPAN`]; further incidents are counted.
+/// Maximum number of lines of one kind of incident in one [`SPAN`]; further incidents are counted.
 const LINES: u32 = 10;
 
 /// Time span of the limit [`LINES`].
 const SPAN: Duration = Duration::from_secs(1);
 
-/// Most lines of one kind of incident in one [`CLIENT_SPAN`] for each client, so that a persistent client does not hide
-/// others.
+/// Maximum number of lines of one kind of incident in one [`CLIENT_SPAN`] for each client, so that a persistent client
+/// does not hide others.
 const CLIENT_LINES: u32 = 3;
 
 /// Time span of the limit [`CLIENT_LINES`].
 const CLIENT_SPAN: Duration = Duration::from_secs(10);
 
-/// Most pairs of kind and client that are distinguished at a time.
+/// Maximum number of pairs of kind and client that are distinguished at a time.
 const CLIENTS: usize = 256;
 
 /// Sink and quotas of one ORB.

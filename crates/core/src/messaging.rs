@@ -17,7 +17,7 @@ pub enum ReplyTo<R, T: ?Sized> {
     /// An object, local or remote, called by a delivery thread ([`deliver`](crate::deliver)): a slow or unreachable
     /// handler does not delay the handlers of other servers.
     Object(R),
-    /// A handler that is no CORBA object, called by the ORB's callback thread as with
+    /// A handler that is not a CORBA object, called by the ORB's callback thread as with
     /// [`AsyncReply::then`](crate::AsyncReply::then): a handler that blocks delays the others.
     Local(Arc<T>),
 }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(held, exception);
     }
 
-    /// Compares with octets that TAO and JacORB write, also in the other byte order.
+    /// Compares with octets that TAO and JacORB write, in both byte orders.
     #[test]
     fn octets_are_those_of_a_reply_body() {
         let mut octets = b"\0\0\0\x24IDL:omg.org/CORBA/NO_PERMISSION:1.0\0".to_vec();

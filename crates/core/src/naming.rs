@@ -6,7 +6,7 @@ use oxorb_object::SystemException;
 use crate::op::{Op, UserException};
 use crate::{Interface, ObjectRef, decode_ref};
 
-/// Largest number of contexts at which resolution is continued.
+/// Maximum number of contexts at which resolution is continued.
 const MAX_CONTEXTS: u32 = 8;
 
 /// Calls `NamingContextExt::resolve_str`. Continues at other servers itself where the service returns CannotProceed.

@@ -105,8 +105,7 @@ impl From<&Op> for Operation<'static> {
 pub trait UserException: Sized + From<SystemException> {
     /// Decodes the members of the exception `id`, whose id is already read.
     ///
-    /// Returns `None` if the operation does not declare the exception; the caller then gets
-    /// `UNKNOWN`.
+    /// Returns `None` if the operation does not declare the exception; the call then raises `UNKNOWN`.
     fn read(id: &str, members: &mut Decoder<'_>) -> Option<CdrResult<Self>>;
 }
 

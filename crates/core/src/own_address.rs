@@ -1,4 +1,4 @@
-//! Classification of an address: whether this ORB listens there, and which of its lanes.
+//! Classification of an address: whether this ORB listens at it, and which of its lanes.
 
 use oxorb_transport::Address;
 
@@ -16,8 +16,8 @@ pub(crate) struct LaneOf {
 pub(crate) enum OwnAddress {
     /// The address belongs to another process, as far as is known.
     No,
-    /// The ORB listens there.
+    /// The ORB listens at the address.
     Orb,
-    /// The address is published for a lane; this process connects to it at the given one.
+    /// The address is published for a lane; this process connects to the lane at the given address.
     Lane(LaneOf, Address),
 }

@@ -2,7 +2,7 @@
 
 use crate::{ObjectRef, Orb, Ref};
 
-/// Value that a message might reject or change.
+/// Value that marshalling might reject or change.
 ///
 /// Collocated calls pass the value unchanged if [`passes`](Self::passes) returns true, and marshal it otherwise. For
 /// generated code; types whose values are never changed do not implement this trait.

@@ -127,8 +127,8 @@ pub(crate) const HELD_TOO_LONG: SystemException =
 pub(crate) const REQUESTS_BUFFERED: SystemException =
     SystemException::transient(minor::transient::REQUESTS_BUFFERED, CompletionStatus::No);
 
-/// TRANSIENT: the request gets no thread: the limit of running requests is reached, the system
-/// provides no further thread, or a thread filter selected threads that do not exist.
+/// TRANSIENT: no thread is available for the request: the limit of running requests is reached, the system provides no
+/// further thread, or a thread filter selected threads that do not exist.
 pub(crate) const NO_SERVING_THREAD: SystemException =
     SystemException::transient(minor::transient::NO_THREAD, CompletionStatus::No);
 
@@ -149,11 +149,11 @@ pub(crate) const BUFFER_FULL: SystemException =
 pub(crate) const ARGUMENTS_TAKEN: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::ARGUMENTS_TAKEN, CompletionStatus::No);
 
-/// NO_RESOURCES: the shared memory has no free block for a payload that must lie there.
+/// NO_RESOURCES: the shared memory has no free block for a payload that must lie in a block.
 pub(crate) const NO_ROOM: SystemException =
     SystemException::no_resources(minor::no_resources::NO_ROOM, CompletionStatus::No);
 
-/// NO_RESOURCES: the connection has no shared memory for a payload that must lie there.
+/// NO_RESOURCES: the connection has no shared memory for a payload that must lie in shared memory.
 pub(crate) const NO_SHARED_MEMORY: SystemException =
     SystemException::no_resources(minor::no_resources::NO_SHARED_MEMORY, CompletionStatus::No);
 

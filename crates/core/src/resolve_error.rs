@@ -7,7 +7,7 @@ use oxorb_object::{ReferenceError, SystemException, minor};
 
 use crate::failure::{Failure, last_failure};
 
-/// Largest number of files and initial references that lead to one another.
+/// Maximum number of files and initial references that refer to one another in a chain.
 pub(crate) const MAX_INDIRECTIONS: u32 = 8;
 
 /// Error in the resolution of text to an object.
@@ -15,7 +15,7 @@ pub(crate) const MAX_INDIRECTIONS: u32 = 8;
 /// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The text is no stringified reference; the error names position and reason.
+    /// The text is not a stringified reference; the error names position and reason.
     Malformed {
         /// The text.
         text: String,
@@ -58,7 +58,7 @@ pub enum ResolveError {
         text: String,
         /// Exception that the call raised.
         exception: SystemException,
-        /// Each endpoint tried and the failure there, if none was reached.
+        /// Each endpoint tried and its failure, if none was reached.
         failure: Option<Failure>,
     },
 }

@@ -20,8 +20,8 @@ use crate::shared::Shared;
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use crate::{Collocation, Options, raise};
 
-/// Largest number of endpoints of one reference that are tried. It bounds the connection attempts
-/// that a malicious reference can cause.
+/// Maximum number of endpoints of one reference that are tried. It bounds the connection attempts that a malicious
+/// reference can cause.
 const MAX_ENDPOINTS: usize = 64;
 
 /// Addressing by object key, which is the default.

@@ -62,7 +62,7 @@ impl Times {
     fn from_now(said: &Deadline) -> Times {
         let now = clock::now();
         let utc = time::utc_now();
-        // A time beyond the clock's range is no limit.
+        // A time beyond the clock's range is not a limit.
         let after = |units: Option<u64>| now.checked_add(time::duration(units?));
         let absolute = |time: Option<u64>| after(Some(time?.saturating_sub(utc)));
         let sooner = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
@@ -169,7 +169,7 @@ fn within_deadline<R>(times: &Times, serve: impl FnOnce() -> R) -> R {
     serve()
 }
 
-/// Restores the deadline of the outer request, also after a panic of the servant.
+/// Restores the deadline of the outer request, even after a panic of the servant.
 struct RestoreDeadline(Option<Instant>);
 
 impl Drop for RestoreDeadline {
@@ -288,7 +288,7 @@ fn replace(served: Option<Inherited>) -> Option<Inherited> {
     QOS.with(|current| current.replace(served))
 }
 
-/// Restores the QoS of the outer request, also after a panic of the servant.
+/// Restores the QoS of the outer request, even after a panic of the servant.
 struct RestoreQos(Option<Inherited>);
 
 impl Drop for RestoreQos {

@@ -1,4 +1,4 @@
-//! Threads of an ORB: all are started here, with a declared schedule.
+//! Threads of an ORB: all are started here, with a declared class and priority.
 
 use std::io;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Threads {
         &self.cpus
     }
 
-    /// Returns a builder of a thread with the schedule of `priority`; `None` for the ORB's lowest.
+    /// Returns a builder of a thread with the native priority of `priority`; `None` for the lowest of the ORB's class.
     pub(crate) fn builder(
         &self,
         purpose: Purpose,
@@ -53,7 +53,7 @@ impl Threads {
         self.builder_at(purpose, name, self.scheduling.declared(priority))
     }
 
-    /// Returns a builder of a thread with an explicit schedule.
+    /// Returns a builder of a thread with an explicit class and priority.
     pub(crate) fn builder_at(
         &self,
         purpose: Purpose,
@@ -63,8 +63,8 @@ impl Threads {
         Builder::new(name).cpus(&self.cpus).schedule(schedule).listed(&self.registry, purpose)
     }
 
-    /// Starts a thread with the schedule and the CORBA priority `priority`; `None` for the ORB's lowest schedule and no
-    /// CORBA priority.
+    /// Starts a thread with the CORBA priority `priority` and its native one; `None` for no CORBA priority and the
+    /// lowest native one of the ORB's class.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         purpose: Purpose,
@@ -99,8 +99,7 @@ pub(crate) trait Ends {
     fn close(&self);
 }
 
-/// Largest number of priorities with a `T` of their own; calls of further priorities share the
-/// nearest one.
+/// Maximum number of priorities with a `T` of their own; calls of further priorities share the nearest one.
 const MOST: usize = 32;
 
 impl<T: Ends> ByPriority<T> {

@@ -24,10 +24,9 @@ use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 
 /// Request on its way to a servant, which must answer it.
 ///
-/// The arguments are decoded from the received message. Each method that answers consumes the
-/// upcall and returns the [`Outcome`] that [`Servant::dispatch`](crate::Servant::dispatch) has to
-/// return, so a request cannot be left unanswered or be answered twice. On the steady path nothing
-/// is allocated, and the answer is one write.
+/// The arguments are decoded from the received message. Each method that answers consumes the upcall and returns the
+/// [`Outcome`] that [`Servant::dispatch`](crate::Servant::dispatch) has to return, so a request cannot be left
+/// unanswered or be answered twice. In steady state nothing is allocated, and the answer is one write.
 #[derive(Debug)]
 pub struct Upcall<'r> {
     /// Received request; by reference, because an upcall is moved from function to function.
@@ -98,9 +97,9 @@ impl<'r> Upcall<'r> {
 
     /// Announces the servant that is about to be called: interceptors see the request again, and may end it.
     ///
-    /// A request whose deadline has passed meanwhile (it may have been held back) is answered with TIMEOUT,
-    /// COMPLETED_NO; a oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this method serves
-    /// late requests, and treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
+    /// A request whose deadline has passed meanwhile (it may have been held back) raises TIMEOUT, COMPLETED_NO; a
+    /// oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this method serves late requests,
+    /// and treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
     ///
     /// An adapter calls it after it has found the servant. Costs nothing without interceptors and access rules.
     /// `target` is called only if there are interceptors; `object`, which writes the object as
@@ -377,17 +376,17 @@ impl<'r> Upcall<'r> {
         self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, &|e| exception.encode(e))
     }
 
-    /// Answers with the exception of rejected arguments.
+    /// Raises the exception of rejected arguments.
     pub fn reject(self, rejected: Rejected) -> Outcome {
         self.fail(rejected.0)
     }
 
-    /// Answers with BAD_OPERATION: the interface has no such operation.
+    /// Raises BAD_OPERATION: the interface has no such operation.
     pub fn unknown_operation(self) -> Outcome {
         self.fail(raise::UNKNOWN_OPERATION)
     }
 
-    /// Ends a `oneway` operation; a caller who expects an answer nevertheless gets an empty one.
+    /// Ends a `oneway` operation; a caller that expects an answer nevertheless receives an empty one.
     pub fn done(self) -> Outcome {
         self.reply(|_| Ok(()))
     }
@@ -678,7 +677,7 @@ fn begin_with_priority(
 }
 
 impl Rejected {
-    /// Returns the exception that the caller gets.
+    /// Returns the exception that is raised at the caller.
     pub fn exception(&self) -> SystemException {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Attributes of one event.
 
-/// Attributes of an event, by which queues order, bound and expire it. Times are nanoseconds of the
-/// dispatcher's [clock](crate::Clock).
+/// Attributes of an event, by which queues order, limit and expire events. Times are nanoseconds of the dispatcher's
+/// [clock](crate::Clock).
 ///
 /// ```
 /// use oxorb_delivery::Attributes;
@@ -13,7 +13,7 @@
 pub struct Attributes {
     /// Urgency, -32767 to 32767; higher is more urgent (CosNotification `Priority`).
     pub priority: i16,
-    /// Time by which the event should be delivered: orders queues, drops nothing.
+    /// Time by which the event should be delivered. Determines the order in queues; a late event is not dropped.
     pub deadline: Option<u64>,
     /// Time before which the event is not delivered (CosNotification `StartTime`).
     pub start: Option<u64>,

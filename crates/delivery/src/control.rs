@@ -16,7 +16,7 @@ pub trait Peer: Send + Sync {
     /// Pings the peer; returns within `limit`.
     fn ping(&self, limit: Duration) -> Ping;
 
-    /// Releases the peer after it was found dead. Called once.
+    /// Releases the peer after pings found it dead. Called once.
     fn lost(&self);
 }
 

@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 pub enum Cause {
     /// Offered to a full queue ([`WhenFull::DropNewest`](crate::WhenFull::DropNewest)).
     Newest,
-    /// Longest in a full queue ([`WhenFull::DropOldest`](crate::WhenFull::DropOldest)).
+    /// Longest waiting in a full queue ([`WhenFull::DropOldest`](crate::WhenFull::DropOldest)).
     Oldest,
     /// Least urgent in a full queue
     /// ([`WhenFull::DropLeastUrgent`](crate::WhenFull::DropLeastUrgent)).
@@ -19,7 +19,7 @@ pub enum Cause {
     /// Replaced by a later event of the same source
     /// ([`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest)).
     Superseded,
-    /// Larger than the octets of the whole queue ([`Qos::octets`](crate::Qos::octets)).
+    /// Larger than the maximum size of the whole queue ([`Qos::octets`](crate::Qos::octets)).
     TooLarge,
     /// Expired before delivery ([`Attributes::expiry`](crate::Attributes::expiry)).
     Expired,
@@ -82,13 +82,13 @@ impl Cause {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Events offered to the outlet.
+    /// Number of events offered to the outlet.
     pub offered: u64,
-    /// Events that the sink accepted, or that were pulled.
+    /// Number of events that the sink accepted, or that were pulled.
     pub delivered: u64,
-    /// Events that wait now, including those that the sink is processing.
+    /// Number of events that wait now, including those that the sink is processing.
     pub waiting: u64,
-    /// Octets of the events in the queue.
+    /// Size in octets of the events in the queue.
     pub octets: u64,
     /// Highest number of events that waited in the queue at once.
     pub most: u64,

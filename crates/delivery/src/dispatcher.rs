@@ -19,7 +19,8 @@ use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
 /// Maximum number of timers in a timer service that the dispatcher creates itself.
 const TIMERS: usize = 65_536;
 
-/// Maximum number of full outlets per offer that share one wait; the others are asked again without a wait.
+/// Maximum number of full outlets per offer that share one wait; the event is offered to the others again without a
+/// wait.
 const WAITED: usize = 64;
 
 /// A dispatcher of events of type `E`, usually an `Arc` of an event: delivers offered events to
@@ -136,9 +137,9 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         }
     }
 
-    /// Offers an event to several outlets, in this order. Full outlets whose policy is to wait are waited for after all
-    /// others have the event, together for [`Plan::wait`] at most. Returns the number of outlets that accepted the
-    /// event.
+    /// Offers an event to several outlets, in this order. After all other outlets have the event, waits for full
+    /// outlets whose policy is to wait, together for at most [`Plan::wait`]. Returns the number of outlets that
+    /// accepted the event.
     pub fn offer_all<'o>(
         &self,
         outlets: impl IntoIterator<Item = &'o Outlet<E>>,
@@ -183,7 +184,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.core.connected.load(Ordering::SeqCst)
     }
 
-    /// Returns the sum of the counters of all outlets, past ones included.
+    /// Returns the sum of the counters of all outlets, including past ones.
     pub fn counts(&self) -> Counts {
         let mut sum = self.core.departed_in_all();
         for outlet in self.live() {
@@ -208,10 +209,10 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.lanes.iter().all(|lane| lane.is_real_time())
     }
 
-    /// Refuses further events, delivers those that wait, for `limit` at most in all, and ends the threads. Events in
-    /// suspended outlets and in outlets that are pulled are dropped at once. Returns whether all events of the other
-    /// outlets, and none of a suspended one, were delivered or dropped for another cause, and no thread is left in a
-    /// sink.
+    /// Refuses further events, delivers waiting events, for at most `limit` in total, and ends the threads. Events in
+    /// suspended outlets and in outlets that are pulled are dropped at once. Returns whether all events of outlets with
+    /// a sink were delivered or dropped for another cause, with none dropped in a suspended outlet, and no thread is
+    /// left in a sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());

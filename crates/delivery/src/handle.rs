@@ -27,14 +27,13 @@ pub enum Offered {
 }
 
 impl<E: Clone + Send + 'static> Outlet<E> {
-    /// Offers one event. Waits for space in the queue as long as [`Qos::wait`] allows; on a
-    /// reactive dispatcher, delivers.
+    /// Offers one event. Waits for space in the queue for at most [`Qos::wait`]; on a reactive dispatcher, delivers the
+    /// event.
     pub fn offer(&self, event: &E, about: &Attributes) -> Offered {
         self.shared.offer(event, about, None)
     }
 
-    /// Takes the next event of an outlet [without a sink](crate::Dispatcher::connect_pull), if one
-    /// waits.
+    /// Takes the next waiting event, if any, of an outlet [without a sink](crate::Dispatcher::connect_pull).
     ///
     /// # Errors
     /// [`PullError::Empty`]; [`PullError::Detached`] if no further event can arrive.
@@ -42,7 +41,7 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.pull(Duration::ZERO)
     }
 
-    /// Takes the next event of an outlet without a sink, waiting at most `limit` for one.
+    /// Takes the next event of an outlet without a sink, waiting for at most `limit`.
     ///
     /// # Errors
     /// [`PullError::Empty`] after `limit`; [`PullError::Detached`] if no further event can arrive.
@@ -67,14 +66,14 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.lock().is_suspended()
     }
 
-    /// Refuses further events and drops those that wait, as [`Cause::Detached`]. Does not wait for
-    /// deliveries in progress; see [`quiesce`](Self::quiesce).
+    /// Refuses further events and drops waiting events, as [`Cause::Detached`]. Does not wait for deliveries in
+    /// progress; see [`quiesce`](Self::quiesce).
     pub fn detach(&self) {
         self.shared.close(Cause::Detached);
     }
 
-    /// Refuses further events, delivers those that wait, for `limit` at most, and detaches. Returns
-    /// whether all were delivered or dropped for another cause.
+    /// Refuses further events, delivers waiting events for at most `limit`, and detaches the outlet. Returns whether
+    /// all events were delivered or dropped for another cause.
     pub fn drain(&self, limit: Duration) -> bool {
         let drained = self.shared.drain(Cause::Detached, limit);
         self.detach();
@@ -92,8 +91,8 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.is_open()
     }
 
-    /// Waits until no delivery is in progress, `limit` at most; returns whether none is. Must not
-    /// be called from within a delivery of the same outlet.
+    /// Waits for at most `limit` until no delivery is in progress; returns whether that is so. Must not be called from
+    /// within a delivery of the same outlet.
     pub fn quiesce(&self, limit: Duration) -> bool {
         self.shared.quiesce(limit)
     }
@@ -108,10 +107,9 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.lock().qos().clone()
     }
 
-    /// Replaces the quality of service. Waiting events are sorted again; those that no longer fit
-    /// are dropped by the new policy. A zero that [`connect`](crate::Dispatcher::connect) refuses
-    /// counts as 1; for a lane that does not exist, the present lane is kept. Allocates, unless
-    /// only lane, order in the lane and execution time differ.
+    /// Replaces the quality of service. Waiting events are sorted again; events that no longer fit are dropped by the
+    /// new policy. A zero that [`connect`](crate::Dispatcher::connect) refuses counts as 1; for a lane that does not
+    /// exist, the present lane is kept. Allocates, unless only lane, order in the lane and execution time differ.
     ///
     /// A new lane takes effect with the next delivery: a delivery in progress ends in the old lane,
     /// and the move does not reorder events.

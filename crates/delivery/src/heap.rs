@@ -5,8 +5,8 @@ pub(crate) type Key = (u64, u64, u64);
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A binary heap of numbered places: O(log n) insertion and removal, O(1) access to the first.
-/// Allocates only for more places than it ever had.
+/// A binary heap of numbered places: O(log n) insertion and removal, O(1) access to the first. Allocates only if the
+/// number of places exceeds its previous maximum.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     items: Vec<(Key, u32)>,
@@ -37,7 +37,7 @@ impl Heap {
         self.up(index);
     }
 
-    /// Removes a place, and reports whether it was there.
+    /// Removes a place, and reports whether the heap contained it.
     pub(crate) fn remove(&mut self, place: u32) -> bool {
         let index = match self.at.get(place as usize) {
             Some(&index) if index != NOWHERE => index as usize,

@@ -18,7 +18,7 @@ use crate::{
     Timers, WhenFull,
 };
 
-/// Executions of each model by each scheduler.
+/// Number of executions of each model by each scheduler.
 const EXECUTIONS: usize = 2_000;
 
 /// Longer than any model runs.

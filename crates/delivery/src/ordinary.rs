@@ -2,9 +2,11 @@
 
 use oxorb_sys::schedule::{self, Schedule};
 
-/// Moves the calling thread into SCHED_OTHER, whatever schedule it inherited. Two system calls at most.
+/// Moves the calling thread into SCHED_OTHER, regardless of the scheduling class and priority that it inherited. Two
+/// system calls at most.
 ///
-/// Call it first in threads that serve peers, timers or gateways: started by an urgent thread, they would be as urgent.
+/// Call this function first in threads that serve peers, timers or gateways: otherwise a thread started by an urgent
+/// thread would be as urgent.
 ///
 /// ```
 /// let thread = std::thread::spawn(oxorb_delivery::run_ordinary);

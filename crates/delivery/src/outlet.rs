@@ -209,7 +209,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         let is_there = self.lock().timer.is_some();
         let made = if is_there { Ok(()) } else { self.make_timer() };
         let mut state = self.lock();
-        // Meanwhile another thread may have armed it for an earlier time.
+        // Meanwhile another thread may have armed the timer for an earlier time.
         let at = state.armed.map_or(at, |armed| armed.min(at));
         state.armed = match &state.timer {
             Some(timer) if made.is_ok() => {
@@ -263,7 +263,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.act(next);
     }
 
-    /// Refuses further events and drops those that wait; reports whether this call closed the outlet.
+    /// Refuses further events and drops waiting events; reports whether this call closed the outlet.
     pub(crate) fn close(&self, cause: Cause) -> bool {
         let mut state = self.lock();
         let Some(mut left) = state.close(cause) else {
@@ -318,7 +318,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Refuses further events and waits until those that wait are delivered, `limit` at most.
+    /// Refuses further events, and waits for at most `limit` until waiting events are delivered.
     pub(crate) fn drain(&self, cause: Cause, limit: Duration) -> bool {
         self.lock().refusing.get_or_insert(cause);
         self.look();

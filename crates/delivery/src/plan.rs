@@ -33,9 +33,9 @@ pub struct Plan {
     pub name: String,
     /// Lanes, by index. Empty: events are delivered in the supplier's thread.
     pub lanes: Vec<LanePlan>,
-    /// Maximum number of outlets. Default 4,096. Each lane reserves two slots of 64 octets for each.
+    /// Maximum number of outlets. Default 4,096. Each lane reserves two slots of 64 octets for each outlet.
     pub outlets: usize,
-    /// Maximum number of events that wait in all outlets together; 0: limited only by each outlet. Default 0.
+    /// Maximum number of events that wait in all outlets together; 0: only the limit of each outlet applies. Default 0.
     pub events: usize,
     /// Longest wait of [`offer_all`](crate::Dispatcher::offer_all) for consumers, even if their own `wait` is longer.
     /// Default 1 s.
@@ -64,7 +64,7 @@ pub struct LanePlan {
     /// [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served), deadline or laxity of their
     /// next event.
     pub dispatching: Dispatching,
-    /// Policy for events that can no longer be in time. Default [`Missed::Run`].
+    /// Policy for events that can no longer be delivered in time. Default [`Missed::Run`].
     pub missed: Missed,
     /// Processors of the threads; empty: those of the thread that starts them.
     pub cpus: Vec<usize>,
@@ -74,7 +74,7 @@ pub struct LanePlan {
     pub at_start: Option<AtStart>,
 }
 
-/// Function that each thread of a lane calls once before its first delivery, to prepare what its deliveries need.
+/// Function that each thread of a lane calls once before its first delivery, to prepare for deliveries.
 ///
 /// ```
 /// use oxorb_delivery::{AtStart, LanePlan};

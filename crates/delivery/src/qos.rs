@@ -25,15 +25,14 @@ use std::time::Duration;
 pub struct Qos {
     /// Maximum number of waiting events, at least 1. Default 1,024.
     pub events: usize,
-    /// Maximum octets of waiting events. Default 16 MiB.
+    /// Maximum size in octets of the waiting events. Default 16 MiB.
     pub octets: u64,
     /// Order of delivery. Default [`Order::Fifo`].
     pub order: Order,
-    /// Policy when the queue is full and waiting did not help. Default [`WhenFull::DropOldest`].
+    /// Policy when the queue is full and a wait, if any, has ended without space. Default [`WhenFull::DropOldest`].
     pub when_full: WhenFull,
-    /// Longest time that a supplier waits for space before `when_full` applies. Default 0: no wait.
-    /// After a wait in vain for a consumer, suppliers do not wait for it again until it takes an
-    /// event.
+    /// Longest time that a supplier waits for space before `when_full` applies. Default 0: no wait. After a wait
+    /// without success, suppliers do not wait for the same consumer again until it takes an event.
     pub wait: Duration,
     /// Maximum number of events per delivery, at least 1. Default 1.
     pub batch: usize,
@@ -43,7 +42,7 @@ pub struct Qos {
     /// Maximum number of threads that deliver to this consumer at once, at least 1. Default 1. Above
     /// 1, events may overtake each other.
     pub concurrency: usize,
-    /// Consecutive failed deliveries after which the consumer is released; 0: unlimited. Default 0.
+    /// Number of consecutive failed deliveries after which the consumer is released; 0: unlimited. Default 0.
     pub failures: u32,
     /// Index of the lane that dispatches the outlet; ignored without lanes. Default 0.
     pub lane: usize,

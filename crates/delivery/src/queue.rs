@@ -24,7 +24,7 @@ pub(crate) struct Entry<E> {
     pub(crate) arrival: u64,
 }
 
-/// Answer to the question whether one more event fits.
+/// Result of the check whether a further event fits.
 pub(crate) enum Room<E> {
     /// The event fits.
     Free,
@@ -163,14 +163,14 @@ impl<E> Queue<E> {
         self.arrivals = other.arrivals;
     }
 
-    /// Adds an event of another queue, which keeps its arrival number. There must be [space](Self::room) for it, and
-    /// earlier arrivals must have been added.
+    /// Adds an event of another queue, which keeps its arrival number. The queue must have [space](Self::room) for the
+    /// event, and earlier arrivals must have been added.
     pub(crate) fn take_over(&mut self, entry: Entry<E>) {
         self.insert(entry, false);
     }
 
-    /// Puts a taken event back, in front of those that arrived after it. Always has space. Returns the event if only
-    /// the latest event of its source is kept and a later one waits.
+    /// Puts a taken event back, in front of events that arrived later. Always has space. Returns the event if only the
+    /// latest event of its source is kept and a later one waits.
     pub(crate) fn put_back(&mut self, entry: Entry<E>) -> Option<Entry<E>> {
         let later = self.sources.as_ref();
         if later.is_some_and(|sources| sources.find(entry.about.source).is_some()) {

@@ -23,8 +23,7 @@ pub enum Beyond {
     Count,
     /// The event is refused.
     Refuse,
-    /// The supplier waits until its event is within the rate; the event is refused if that exceeds
-    /// this time.
+    /// The supplier waits until its event is within the rate; the event is refused if the wait would exceed this time.
     Delay(Duration),
 }
 

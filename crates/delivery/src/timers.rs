@@ -77,7 +77,7 @@ type Callback = Arc<dyn Fn(Fired) + Send + Sync>;
 pub struct Fired {
     /// Time for which the timer was armed, by the clock of the service.
     pub due: u64,
-    /// Firings of a periodic timer that were skipped because they were already due.
+    /// Number of firings of a periodic timer that were skipped because they were already due.
     pub missed: u64,
 }
 
@@ -88,8 +88,8 @@ pub struct Timer {
 }
 
 impl Timers {
-    /// Starts the thread, for at most `limit` timers. Without a `schedule` the thread runs in SCHED_OTHER, whatever
-    /// schedule the calling thread has.
+    /// Starts the thread, for at most `limit` timers. Without a `schedule` the thread runs in SCHED_OTHER, regardless
+    /// of the scheduling of the calling thread.
     ///
     /// # Errors
     /// The system cannot start a thread. If the process is not permitted to use the schedule, the thread runs without
@@ -120,7 +120,7 @@ impl Timers {
         Timers { owner: Arc::new(Owner { shared }) }
     }
 
-    /// Adds a timer, initially not armed.
+    /// Adds a timer, which is not armed.
     ///
     /// # Errors
     /// [`TooManyTimers`] at the limit.

@@ -15,7 +15,7 @@ use crate::finding::Error;
 pub struct ArchiveLimits {
     /// Maximum number of entries.
     pub entries: usize,
-    /// Maximum unpacked octets of all entries together.
+    /// Maximum unpacked size in octets of all entries together.
     pub octets: u64,
 }
 
@@ -26,7 +26,7 @@ impl Default for ArchiveLimits {
     }
 }
 
-/// Maximum octets of a link to another file of the archive.
+/// Maximum length in octets of a link to another file of the archive.
 const MOST_LINK: usize = 4_096;
 
 /// Files of an archive by their paths.
@@ -101,7 +101,7 @@ impl Archive {
         Ok(zip.finish().map_err(broken)?.into_inner())
     }
 
-    /// Reads the descriptors of the archive, by path. Links between them (`href`) must lead to entries.
+    /// Reads the descriptors of the archive, by path. Links between them (`href`) must refer to entries.
     ///
     /// # Errors
     /// The errors of a descriptor, with its path.
@@ -133,8 +133,8 @@ impl Archive {
         Ok(documents)
     }
 
-    /// Returns the path that a link leads to, relative to the document or to the top. `..` goes up within the
-    /// archive. `None` for a missing file, and for a link of more than 4,096 octets.
+    /// Returns the path that a link refers to, relative to the document or to the top. `..` is the parent folder,
+    /// within the archive. `None` for a missing file, and for a link of more than 4,096 octets.
     pub fn resolve(&self, from: &str, href: &str) -> Option<&str> {
         if href.len() > MOST_LINK {
             return None;

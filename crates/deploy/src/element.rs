@@ -5,11 +5,11 @@ use crate::finding::{Error, Place};
 /// Limits of documents that are read. Each bounds time and memory, which grow linearly with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Octets of a document.
+    /// Maximum size of a document in octets.
     pub octets: usize,
-    /// Elements and attributes of a document.
+    /// Maximum number of elements and attributes of a document.
     pub elements: usize,
-    /// Nesting depth of elements; at most 64.
+    /// Maximum nesting depth of elements; at most 64.
     pub depth: usize,
 }
 

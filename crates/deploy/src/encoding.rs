@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::finding::{Error, Place};
 
-/// Octets within which an XML declaration must state the encoding.
+/// Number of octets within which an XML declaration must state the encoding.
 const HEAD: usize = 256;
 
 /// Byte order of the code units of UTF-16.

@@ -33,7 +33,7 @@ pub enum Severity {
     Error,
     /// The plan may be deployed, but is probably wrong.
     Warning,
-    /// An assumption of a check.
+    /// The finding states an assumption of a check.
     Note,
 }
 
@@ -111,8 +111,8 @@ impl Finding {
     }
 }
 
-/// Findings of a check. A hostile document may cause any number: the first ones of each severity are kept, the others
-/// counted.
+/// Findings of a check. A hostile document may cause any number of findings: the first of each severity are kept, the
+/// others are counted.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<Finding>,

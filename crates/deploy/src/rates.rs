@@ -15,14 +15,14 @@ const BURST: u32 = 2;
 
 /// Highest rate at which a port lets events or calls through.
 ///
-/// In any time `t`, `(t + tolerance) / period + 1` of them at most.
+/// A port accepts at most `(t + tolerance) / period + 1` events or calls in any interval of length `t`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnforcedRate {
     /// Name of the facet, sink or source.
     pub port: String,
     /// Time between two events or calls, in nanoseconds.
     pub period: Nanos,
-    /// Time by which one may come too early, in nanoseconds.
+    /// Time by which a call or event may come too early, in nanoseconds.
     pub tolerance: Nanos,
 }
 

@@ -116,9 +116,9 @@ impl<S: DynamicServant> Servant for Adapter<S> {
     }
 }
 
-/// Answers a request with the reply of another server, decoded and re-encoded: for bridges between
-/// protocols in which the same octets have different meanings. Results that do not match the
-/// signature are answered with MARSHAL, undeclared exceptions with UNKNOWN.
+/// Answers a request with the reply of another server, decoded and re-encoded: for bridges between protocols in which
+/// the same octets have different meanings. Results that do not match the signature raise MARSHAL; undeclared
+/// exceptions become UNKNOWN.
 pub fn answer(upcall: Upcall<'_>, signature: &Signature, answered: Answered<'_>) -> Outcome {
     write_answer(upcall, signature, read_answer(signature, answered))
 }

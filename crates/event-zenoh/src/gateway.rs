@@ -21,9 +21,10 @@ use crate::{Federation, FederationError, FederationOptions, FederationStatistics
 /// Gateway between a local channel and a federation: all channels whose gateways have the same prefix share their
 /// events. Dropping it leaves the federation.
 ///
-/// It is a consumer and a supplier of the channel, as a gateway, and does not receive its own events. Like other
-/// gateways, it decrements the `ttl` of each event that it sends, and sends none with 0, so that events in a circle
-/// end. A push costs its supplier one copy of the event and one lock; zenoh's part is done in a thread of the gateway.
+/// The gateway is a consumer and a supplier of the channel, and does not receive its own events. Like other gateways,
+/// it decrements the `ttl` of each event that it sends, and does not send events whose `ttl` is 0, so that events in a
+/// circle of gateways end. A push costs its supplier one copy of the event and one lock; zenoh's part is done in a
+/// thread of the gateway.
 pub struct ZenohGateway {
     inner: Arc<Inner>,
     channel: EventChannel,

@@ -49,7 +49,6 @@ impl Wanted {
 
     /// Reports whether a topic's events are accepted from the expression of `asked`. If the type is wanted from any
     /// source, and the source for any type, both expressions receive them, and only the former is used.
-    /// source of which any type is, both expressions get them.
     pub(crate) fn takes(&self, asked: Key, topic: Key) -> bool {
         let twice = asked.0 == ANY && asked.1 != ANY && self.0.contains(&(topic.0, ANY));
         !twice

@@ -31,7 +31,7 @@ struct Args {
     /// Port that the channel listens at. 0: the system chooses
     #[arg(long, default_value_t = 2811)]
     port: u16,
-    /// Threads that deliver to consumers
+    /// Number of threads that deliver to consumers
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
     /// Role among the hosts: router, peer or client

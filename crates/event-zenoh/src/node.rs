@@ -13,7 +13,7 @@ use crate::FederationError;
 pub enum Mode {
     /// Passes on events between other hosts, and reroutes when a connection is lost.
     Router,
-    /// Connects to every peer that it finds, and to routers.
+    /// Connects to every peer that is found, and to routers.
     #[default]
     Peer,
     /// Connects to one router at a time.
@@ -25,7 +25,7 @@ pub enum Mode {
 pub struct Node {
     /// Role of the host. Default [`Mode::Peer`].
     pub mode: Mode,
-    /// Endpoints to listen at, such as `tcp/0.0.0.0:7447`. Default: zenoh's, that is port 7447 for a router, and a free
+    /// Endpoints to listen on, such as `tcp/0.0.0.0:7447`. Default: zenoh's, that is port 7447 for a router, and a free
     /// port for a peer.
     pub listen: Vec<String>,
     /// Endpoints of other hosts, such as `tcp/10.0.0.7:7447`. A connection that fails or is lost is retried after 1 s,
@@ -35,7 +35,8 @@ pub struct Node {
     pub scouting: bool,
 }
 
-/// A host in a federation. Cheap to clone: all clones are the same host, which leaves with the last of them.
+/// A host in a federation. Cheap to clone: all clones refer to the same host, which leaves the federation when the last
+/// clone is dropped.
 ///
 /// zenoh runs in its own threads, without real-time priority.
 #[derive(Clone)]

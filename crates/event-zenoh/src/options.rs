@@ -21,13 +21,13 @@ pub struct FederationOptions {
     /// dropped.
     pub receiving: Qos,
     /// Maximum number of topics that are numbered in each direction. Default 65,536, at about 200 octets each. Events
-    /// of further topics are sent without a number (counted), so that receivers detect no gaps in them; when receiving,
-    /// topics that were silent longest are forgotten.
+    /// of further topics are sent without a number and counted as unnumbered, so that receivers detect no gaps in them;
+    /// when receiving, the topics that were silent longest are forgotten.
     pub topics: usize,
-    /// Maximum size of a sample that the gateway accepts, in octets. Default 1 MiB and 1 KiB.
+    /// Maximum size in octets of a sample that the gateway accepts. Default 1 MiB and 1 KiB.
     pub sample_octets: usize,
-    /// Number of topics whose last event is kept for channels that join later, or were cut off; further topics have
-    /// none. Default 0. One event per topic is kept in memory, until a later one is sent.
+    /// Maximum number of topics whose last event is kept for channels that join later or were cut off. Default 0. One
+    /// event per topic is kept in memory, until a later one is sent.
     pub latest: usize,
     /// Period of the queries for the last events of other gateways, which recover events lost in a partition; also the
     /// time limit of such a query. Default 5 s. Ignored unless [`latest`](Self::latest) is set.
@@ -42,7 +42,6 @@ pub enum WhenCongested {
     Drop,
     /// The gateway waits for space, and its own queue fills; a neighbour that reads nothing for 5 s loses its
     /// connection. One slow neighbour delays events to all others.
-    /// slow neighbour delays events to all others.
     Wait,
 }
 

@@ -9,30 +9,30 @@ use oxorb_event::delivery::Counts;
 /// copy for an overlapping key expression is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FederationStatistics {
-    /// Events passed to zenoh, which does not acknowledge them: receivers detect losses by the numbers.
+    /// Number of events passed to zenoh, which does not acknowledge them: receivers detect losses by the numbers.
     pub sent: u64,
-    /// Sent events without a number, in whose topic no gap is detected.
+    /// Number of events sent without a number, so that receivers cannot detect gaps in their topics.
     pub unnumbered: u64,
-    /// Events whose `ttl` was 0 or less, which were not sent.
+    /// Number of events whose `ttl` was 0 or less, which were not sent.
     pub ended: u64,
-    /// Events that could not be encoded, or that zenoh refused.
+    /// Number of events that could not be encoded, or that zenoh refused.
     pub failed: u64,
-    /// Events pushed to the channel.
+    /// Number of events pushed to the channel.
     pub received: u64,
-    /// Samples that this gateway sent itself.
+    /// Number of samples that this gateway sent itself.
     pub own: u64,
-    /// Samples that are not from a gateway, or damaged.
+    /// Number of samples that are not from a gateway, or damaged.
     pub malformed: u64,
-    /// Samples beyond [`sample_octets`](crate::FederationOptions::sample_octets).
+    /// Number of samples beyond [`sample_octets`](crate::FederationOptions::sample_octets).
     pub oversized: u64,
-    /// Samples that are duplicates, or arrived after a later one of their topic.
+    /// Number of samples that are duplicates, or arrived after a later one of their topic.
     pub repeated: u64,
-    /// Gaps: events that were sent and did not arrive, of topics that were seen before. Not reduced when one arrives
-    /// later as the last event of its topic.
+    /// Lost events: events that were sent on topics seen before, and did not arrive. Not reduced if such an event
+    /// arrives later as the last event of its topic.
     pub lost: u64,
-    /// Events that the channel refused.
+    /// Number of events that the channel refused.
     pub refused: u64,
-    /// Queries for last events by other gateways that were answered.
+    /// Number of queries for last events by other gateways that were answered.
     pub asked: u64,
     /// Number of key expressions to which the gateway subscribes at present.
     pub subscriptions: usize,

@@ -19,7 +19,7 @@ use zenoh::qos::Priority;
 /// Identity of a gateway: 128 bits, new with each start.
 pub type Sender = [u8; 16];
 
-/// Octets before the event.
+/// Size in octets of the header before the event.
 pub const HEADER_OCTETS: usize = 32;
 
 const MAGIC: &[u8; 4] = b"OxEv";

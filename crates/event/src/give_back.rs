@@ -6,9 +6,9 @@ use crate::rtec_event_channel_admin::ProxyPushSupplierRef;
 use crate::rtec_event_comm::PushConsumerRef;
 use crate::{Filter, asks_for};
 
-/// Disconnects a consumer's proxy, including one that could not be connected. The latter answers BAD_INV_ORDER and
-/// remains, here and in TAO's channel, so it is first connected with an empty filter. Failures of a channel that is
-/// gone are ignored.
+/// Disconnects a consumer's proxy, including one that could not be connected. A call to disconnect the latter raises
+/// BAD_INV_ORDER, here and in TAO's channel, so that the proxy is first connected with an empty filter. Failures of a
+/// channel that no longer exists are ignored.
 pub(crate) fn give_back(proxy: &ProxyPushSupplierRef, consumer: &PushConsumerRef) {
     let Err(why) = proxy.disconnect_push_supplier() else {
         return;

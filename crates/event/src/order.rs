@@ -7,8 +7,8 @@ use oxorb::{Builder, ClientConnections};
 /// Events are oneways. By default a thread sends over any idle connection, and a server processes several requests of
 /// one connection concurrently, so that oneways may overtake each other. With this setting all threads share one
 /// connection to each server, and requests of a connection are served one after the other. This costs a lock per call
-/// if several threads call one server, and a long operation delays others of its connection. Both ends need it:
-/// supplier and channel, channel and consumer.
+/// if several threads call one server, and a long operation delays the other requests of its connection. Both ends of a
+/// connection need this setting: supplier and channel, channel and consumer.
 ///
 /// A connection on which a message was cut off, because its server did not read for the time limit of a call, cannot be
 /// used any more. A new one is opened only after the server has read the old one to its end: until then calls fail with

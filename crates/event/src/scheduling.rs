@@ -182,7 +182,7 @@ impl Scheduling {
     }
 
     /// Withdraws all dependencies, when the channel ends. Stops at the first call without an answer, since the service
-    /// is gone or slow then.
+    /// no longer exists or is slow.
     pub(crate) fn retract(&self) {
         self.consumers.lock().clear();
         let edges = std::mem::take(&mut *self.edges.lock());
@@ -275,7 +275,8 @@ impl Scheduling {
         Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
 
-    /// Returns the period of an operation; without one of its own, the shortest period of those it depends on.
+    /// Returns the period of an operation; without a period of its own, the shortest period of the operations on which
+    /// it depends.
     fn period(&self, operation: i32) -> Result<Option<Duration>, SchedulingError> {
         let mut seen = BTreeSet::from([operation]);
         let mut next = vec![operation];
@@ -316,9 +317,9 @@ impl Scheduling {
         edges
     }
 
-    /// Finds or creates an operation; one with a period belongs to a timer, and has a thread. Its criticality and
-    /// importance are the highest among its consumers: otherwise a strategy that orders by criticality would make these
-    /// wait behind all others.
+    /// Finds or creates an operation; an operation with a period belongs to a timer, and has a thread. The operation's
+    /// criticality and importance are the highest among its consumers: otherwise a strategy that orders by criticality
+    /// would make these consumers wait behind all others.
     fn operation(
         &self,
         name: &str,

@@ -81,7 +81,7 @@ impl Aliased {
     }
 
     /// Returns the index of the operation in a list of names, if [`list`](Self::list) cached it for
-    /// this very list.
+    /// this list.
     #[inline]
     pub fn place_in(&self, list: &'static [&'static str]) -> Option<usize> {
         let listed = self.listed.get()?;
@@ -132,7 +132,7 @@ pub(crate) struct AliasTable {
     /// Maximum length of key and operation together, in octets.
     longest: u16,
     known: [OnceLock<Box<Some32>>; MOST as usize / AT_ONCE],
-    /// Octets held in addition to those of this struct.
+    /// Memory in octets held in addition to this struct.
     octets: AtomicUsize,
 }
 

@@ -48,7 +48,7 @@ pub struct Fragments {
     largest: usize,
     /// Minimum length of the first piece, in octets.
     first: usize,
-    /// Octets of the message already returned.
+    /// Number of octets of the message already returned.
     sent: usize,
     /// Length of the message, in octets.
     total: usize,

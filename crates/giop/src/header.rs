@@ -29,7 +29,7 @@ pub struct Header {
     pub kind: MessageType,
     /// Length of the header, in octets: [`LEN`](Self::LEN), except in protocols other than GIOP.
     pub len: u8,
-    /// Octets after the header.
+    /// Size of the message after the header, in octets.
     pub size: u32,
 }
 
@@ -42,7 +42,7 @@ impl Header {
     /// Costs a few nanoseconds; allocates nothing.
     ///
     /// # Errors
-    /// [`Violation::Peer`] for octets that are no GIOP header or contradict themselves,
+    /// [`Violation::Peer`] for octets that are not a GIOP header or contradict themselves,
     /// [`Violation::Unsupported`] for unknown versions, message types and compression.
     #[inline]
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, Violation> {

@@ -667,7 +667,7 @@ const SLACK: usize = 4 << 10;
 /// Maximum number of octets offered to one read: more would only make the kernel's buffers
 /// alternate between two sizes.
 const AT_ONCE: usize = 256 << 10;
-/// Octets reserved ahead for a large message of which less has arrived.
+/// Memory in octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;
 
 #[cold]

@@ -22,11 +22,11 @@ pub struct Limits {
     /// memory.
     pub max_message: usize,
     /// Maximum number of incomplete fragmented messages at a time. Default 16. Setting
-    /// `MaxPartialMessages`. Each costs its octets; the table is searched once per Fragment.
+    /// `MaxPartialMessages`. Each message costs its octets; the table is searched once per
+    /// Fragment.
     pub max_partial_messages: usize,
-    /// Maximum number of octets of all incomplete fragmented messages of a connection. Default 64
-    /// MiB.
-    /// Setting `MaxPartialOctets`.
+    /// Maximum total size in octets of all incomplete fragmented messages of a connection. Default
+    /// 64 MiB. Setting `MaxPartialOctets`.
     pub max_partial_octets: usize,
     /// Maximum size of a receive buffer retained between messages, in octets. Default 9 MiB.
     /// Setting `KeptCapacity`. A larger value saves allocations for larger messages, and costs that
@@ -41,7 +41,7 @@ impl Limits {
     /// Checks whether a message of `size` octets may be sent, before its first octet is sent.
     ///
     /// # Errors
-    /// [`Violation::Limit`] on the sending side; its answer is IMP_LIMIT, completed NO.
+    /// [`Violation::Limit`] on the sending side, which raises IMP_LIMIT, completed NO.
     #[inline]
     pub fn check_outgoing(&self, size: usize) -> Result<(), Violation> {
         if size > self.max_message {

@@ -150,7 +150,7 @@ pub fn begin_locate_reply(
 /// Writes a whole LocateReply without a body: UNKNOWN_OBJECT or OBJECT_HERE.
 ///
 /// # Errors
-/// None in practice; the type is that of [`finish`].
+/// No error occurs in practice; the type is that of [`finish`].
 pub fn locate_reply(
     e: &mut Encoder<'_>,
     version: Version,

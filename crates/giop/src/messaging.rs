@@ -55,7 +55,7 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     /// [`Header::more_fragments`] is `false`: messages of other protocols than GIOP arrive in one piece.
     ///
     /// # Errors
-    /// A [`Violation`] for octets that are no valid header.
+    /// A [`Violation`] for octets that are not a valid header.
     fn header(&self, start: &[u8]) -> Result<Header, Violation>;
 
     /// Returns the positions of the fields in common Request and Reply headers, with which an inbox

@@ -116,9 +116,9 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Returns the caller that the client names: `requesting_principal` of GIOP 1.0 and 1.1. `None`
-    /// for GIOP 1.2, which has no such field, and for a frame that is no such Request. Parses the
-    /// header fields again; allocates nothing.
+    /// Returns the caller that the client names: `requesting_principal` of GIOP 1.0 and 1.1. `None` for GIOP 1.2, which
+    /// has no such field, and for a frame that is not such a Request. Parses the header fields again; allocates
+    /// nothing.
     ///
     /// ```
     /// # use oxorb_giop::{Frame, Request};

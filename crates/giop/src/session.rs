@@ -159,7 +159,7 @@ impl Incoming {
     /// Returns the dialect of text in requests.
     ///
     /// # Errors
-    /// CODESET_INCOMPATIBLE when the code sets that the client sent determine no rules.
+    /// CODESET_INCOMPATIBLE when the code sets that the client sent determine no encoding.
     #[inline]
     pub fn dialect(&self, giop_minor: u8) -> Result<Dialect, SystemException> {
         match self.agreed {

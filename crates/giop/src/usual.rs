@@ -15,7 +15,7 @@ use crate::{Begun, Header, MessageType, Violation, finish_at};
 /// [`Frame`](crate::Frame).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
-    /// Number of octets of a message that its size does not count.
+    /// Number of octets in a message that its size does not count.
     pub header: u8,
     /// Offset of the size, an unsigned long.
     pub size_at: u8,

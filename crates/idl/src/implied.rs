@@ -14,8 +14,8 @@ use crate::source::Span;
 pub type Handlers = BTreeMap<DefId, DefId>;
 
 /// Adds the reply handlers of these interfaces to the model: for `Account`, an interface `AMI_AccountHandler` in the
-/// same scope, with further `AMI_` prefixes if that name is taken. Adds `Messaging::ReplyHandler` and
-/// `Messaging::ExceptionHolder`, too, if missing.
+/// same scope, with further `AMI_` prefixes if that name is taken. Also adds `Messaging::ReplyHandler` and
+/// `Messaging::ExceptionHolder` if they are missing.
 ///
 /// `of` must contain all bases of its interfaces. Interfaces that cannot be called remotely get no handler.
 pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> Handlers {

@@ -49,7 +49,7 @@ impl Lenient {
         "superfluous_default",
     ];
 
-    /// Accepts the departure with this name. Returns `false` if there is none.
+    /// Accepts the departure with this name. Returns `false` if no departure has this name.
     ///
     /// ```
     /// let mut lenient = oxorb_idl::Lenient::default();
@@ -72,19 +72,19 @@ impl Lenient {
     }
 }
 
-/// Limits on the cost of one source; an input beyond one is rejected with an error that names it. Real IDL stays far
-/// below all of them.
+/// Limits on the cost of one source; an input beyond a limit is rejected with an error that names the limit. Real IDL
+/// stays far below all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most levels of nested `#include` (default: 200).
+    /// Maximum number of levels of nested `#include` (default: 200).
     pub include_depth: usize,
-    /// Most included files, counting repetitions (default: 16,384).
+    /// Maximum number of included files, counting repetitions (default: 16,384).
     pub includes: usize,
-    /// Most octets of source to read, counting repeated includes (default: 64 MiB).
+    /// Maximum number of octets of source to read, counting repeated includes (default: 64 MiB).
     pub source_octets: usize,
-    /// Most octets of text produced by macros, plus 16 for each token (default: 16 MiB).
+    /// Maximum number of octets of text produced by macros, plus 16 for each token (default: 16 MiB).
     pub macro_octets: usize,
-    /// Most diagnostics to keep (default: 100).
+    /// Maximum number of diagnostics to keep (default: 100).
     pub diagnostics: usize,
 }
 

@@ -25,7 +25,7 @@ impl Span {
         Span { end: other.end.max(self.end), ..self }
     }
 
-    /// Returns the empty span directly after this one: the place of something missing.
+    /// Returns the empty span directly after this one: the place of a missing token.
     pub fn after(self) -> Span {
         Span { start: self.end, ..self }
     }
@@ -116,7 +116,7 @@ struct Segment {
     first_line: u32,
 }
 
-/// Place in the form for people and editors.
+/// Place as file, line and column, for people and editors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// File name, as given or set by `#line`.
@@ -392,7 +392,7 @@ fn too_large() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Largest size of one source file, in octets. Offsets have 32 bits; real IDL stays below 1 MiB.
+/// Maximum size of one source file in octets. Offsets have 32 bits; real IDL stays below 1 MiB.
 pub const MAX_FILE: usize = 64 << 20;
 
 #[cfg(test)]

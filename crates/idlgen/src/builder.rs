@@ -23,7 +23,7 @@ use crate::{Files, Marshalling, OperationLookup};
 /// included files. Cargo reruns the script when one of these files changes. [`Builder`] has more options.
 ///
 /// # Errors
-/// Problems of the IDL or of files; returned from `main`, they are printed with the lines of IDL.
+/// Problems of the IDL or of files; if `main` returns the error, the problems are printed with the lines of IDL.
 ///
 /// ```no_run
 /// // build.rs
@@ -77,7 +77,7 @@ pub struct Generated {
 /// `Debug` prints the same as `Display`, so that a build script whose `main` returns it is readable.
 #[derive(thiserror::Error)]
 pub enum Error {
-    /// IDL that is invalid, or not supported yet.
+    /// Invalid or unsupported IDL.
     #[error(transparent)]
     Idl(Box<Failed>),
     /// File that cannot be written.
@@ -125,8 +125,8 @@ impl Builder {
         self
     }
 
-    /// Adds a folder to search for `#include`, after those added before (`-I`). For `"..."`, the folder of the
-    /// including file always comes first.
+    /// Adds a folder to search for `#include`, after folders added before (`-I`). For `#include "..."`, the folder of
+    /// the including file is searched first.
     #[must_use]
     pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
         self.options.include_dirs.push(folder.into());
@@ -161,8 +161,8 @@ impl Builder {
         self
     }
 
-    /// Compiles all files together into one `name.rs`, so that definitions that several of them include become one set
-    /// of Rust types. By default each file is compiled separately.
+    /// Compiles all files together into one `name.rs`, so that definitions included by several of these files become
+    /// one set of Rust types. By default each file is compiled separately.
     #[must_use]
     pub fn joined(mut self, name: impl Into<String>) -> Self {
         self.joined = Some(name.into());
@@ -191,7 +191,7 @@ impl Builder {
     /// Interprets the definition of this name, such as `bank::Account`, and its contents: a module, an interface or a
     /// type.
     ///
-    /// Types that only interpreted interfaces use are interpreted, too.
+    /// Types that only interpreted interfaces use are also interpreted.
     #[must_use]
     pub fn interpret(mut self, scoped_name: impl Into<String>) -> Self {
         self.marshalling.interpreted.push(scoped_name.into());
@@ -233,9 +233,9 @@ impl Builder {
         self
     }
 
-    /// Lets servants of oneway operations return `Result<(), SystemException>` instead of nothing: of the operation of
-    /// this name, such as `bank::Account::accrue`, or of all in an interface or module; `@fallible` in the IDL does the
-    /// same. Only callers with SYNC_WITH_TARGET receive the exception.
+    /// Lets servants of oneway operations return `Result<(), SystemException>` instead of nothing: servants of the
+    /// operation of this name, such as `bank::Account::accrue`, or of all oneway operations in an interface or module;
+    /// `@fallible` in the IDL does the same. Only callers with SYNC_WITH_TARGET receive the exception.
     #[must_use]
     pub fn fallible_oneways(mut self, scoped_name: impl Into<String>) -> Self {
         self.extra.fallible_oneways.push(scoped_name.into());

@@ -4,9 +4,9 @@
 //! Model --reach--> what to generate --plan--> how values and calls travel --rust--> text --Files--> disk
 //! ```
 //!
-//! [`plan`] depends on CDR but on no target language; [`rust`] prints the plans as Rust. Another back end would be a
-//! second folder next to `rust`. The output refers only to one module of the run time (`oxorb::__gen`) and to the
-//! standard library.
+//! [`plan`] depends on CDR but on no target language; [`rust`] generates Rust from the plans. A back end for another
+//! language would be a second folder next to `rust`. The output refers only to one module of the run time
+//! (`oxorb::__gen`) and to the standard library.
 //!
 //! For build scripts: [`compile`], or [`Builder`] with more options. `docs/mapping.md` of the repository describes the
 //! mapping of each IDL construct.

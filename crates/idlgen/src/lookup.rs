@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Algorithm by which a skeleton finds the operation of a request. All kinds return the same;
+/// Algorithm by which a skeleton finds the operation of a request. All kinds return the same result;
 /// [`Perfect`](OperationLookup::Perfect) takes the same time for any number of operations.
 ///
-/// Requests of OxORB's clients to transient objects contain the operation's index, and need none of these.
+/// Requests of OxORB's clients to transient objects contain the operation's index, and need no lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OperationLookup {
     /// Perfect hash: one probe, one comparison.

@@ -7,7 +7,7 @@ use oxorb_idl::model::{DefId, DefKind, Model};
 use crate::extra::said_of;
 use crate::reach::values_of;
 
-/// Method of marshalling values and calls. The octets are the same, and so are the rejected ones.
+/// Method of marshalling values and calls. All methods write the same octets and reject the same input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Marshalling {
     /// Separate code for each type: fast.

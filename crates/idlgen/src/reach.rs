@@ -14,7 +14,7 @@ pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
 }
 
 /// Returns the definitions contained in values that are transferred in calls of these interfaces, or in values of these
-/// types. Excludes enclosing scopes, and interfaces that references lead to.
+/// types. Excludes enclosing scopes, and interfaces that references refer to.
 pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
     let mut reach = Reach { model, found: BTreeSet::new(), values_only: true };
     for id in ids {

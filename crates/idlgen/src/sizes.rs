@@ -29,12 +29,12 @@ pub struct Row {
     pub exceptions: Option<Bounds>,
 }
 
-/// Least and greatest number of octets.
+/// Minimum and maximum number of octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Least number, without padding.
+    /// Minimum, without padding.
     pub min: u64,
-    /// Greatest number, with padding; `None` if a string, sequence, reference or the like is unbounded.
+    /// Maximum, with padding; `None` if a string, sequence, reference or the like is unbounded.
     pub max: Option<u64>,
 }
 
@@ -64,8 +64,8 @@ pub fn sizes(model: &Model) -> Sizes {
     Sizes { rows }
 }
 
-/// Returns the octets to reserve before the arguments of a call are written: the greatest number, or the least if there
-/// is no bound or an absurd one. `None` if every message has this space anyway, and beyond 1 MiB.
+/// Returns the number of octets to reserve before the arguments of a call are written: the maximum, or the minimum if
+/// the maximum is unbounded or unreasonable. `None` if every message has this space anyway, and for more than 1 MiB.
 pub(crate) fn room(model: &Model, call: &Call<'_>) -> Option<u32> {
     room_of(request(model, call))
 }
@@ -83,10 +83,10 @@ fn room_of(bounds: Bounds) -> Option<u32> {
         .then(|| u32::try_from(octets).expect("at most a mebibyte"))
 }
 
-/// Octets that every message's buffer has.
+/// Size in octets that the buffer of every message has at least.
 const ROOM_ANYWAY: u64 = 64;
 
-/// Most octets to reserve for data of variable size.
+/// Maximum number of octets to reserve for data of variable size.
 const ROOM_AT_MOST: u64 = 1 << 20;
 
 fn request(model: &Model, call: &Call<'_>) -> Bounds {

@@ -1,4 +1,4 @@
-//! Queries to a repository: this one or any other ORB's.
+//! Queries to a repository of this or any other ORB.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::corba::{
 /// Returns the description of an interface: its operations and attributes with their types, including inherited ones.
 /// `None` if the repository lacks the interface, or the id is not that of an interface.
 ///
-/// Takes two or three calls.
+/// Makes two or three calls.
 ///
 /// # Errors
 /// Exceptions of the calls.
@@ -54,7 +54,7 @@ pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<Inte
     }
 }
 
-/// Returns the type of a repository id or scoped name, if the repository has it; also for exceptions.
+/// Returns the type of a repository id or scoped name, if the repository has it. Exceptions count as types.
 ///
 /// # Errors
 /// Exceptions of the calls.
@@ -91,7 +91,7 @@ pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<In
 /// Returns an interface in the form for calls and servants without stubs. Exceptions of attributes are included if the
 /// repository supports them (`ExtInterfaceDef`).
 ///
-/// Takes a call for each base, and a few more.
+/// Makes one call for each base, and a few further calls.
 ///
 /// # Errors
 /// Exceptions of the calls.
@@ -165,10 +165,10 @@ fn signature(described: &OperationDescription) -> Signature {
     signature
 }
 
-/// Most bases to query before the client gives up.
+/// Maximum number of bases that the client queries.
 const MOST_BASES: usize = 1000;
 
-/// Most operations or attributes of one name to examine.
+/// Maximum number of operations or attributes of one name that the client examines.
 const MOST_FOUND: usize = 1000;
 
 /// Returns the id of an interface, and those of all its bases, nearest first.

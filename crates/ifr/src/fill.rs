@@ -1,7 +1,8 @@
 //! Filling of a repository from models.
 //!
 //! Several units may declare the same name, often because they include the same file: the latest declaration is used,
-//! even by the units with earlier ones. Hence names are linked by their text, not by the unit in which they were found.
+//! even by the units with earlier declarations. Hence names are linked by their text, not by the unit in which they
+//! were found.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -8,7 +8,7 @@
 //! * [`Store`] stores units in a file that survives crashes.
 //! * [`Repository`] links the declarations of all units.
 //! * [`serve`] serves it as objects; [`corba`] has their interfaces.
-//! * [`client`] queries a repository, this one or any other.
+//! * [`client`] queries a repository of this or any other ORB.
 //!
 //! The repository is filled from IDL, and read-only for clients: operations that would change it raise NO_IMPLEMENT,
 //! and `destroy` raises BAD_INV_ORDER.

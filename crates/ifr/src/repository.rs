@@ -145,9 +145,9 @@ pub enum Kind {
 pub struct ValueBody {
     /// Whether the type has no state.
     pub is_abstract: bool,
-    /// Whether its implementation marshals it.
+    /// Whether the implementation of the type marshals its values.
     pub is_custom: bool,
-    /// Whether it may be truncated to its base.
+    /// Whether values may be truncated to the base.
     pub is_truncatable: bool,
     /// Base with state.
     pub base: Option<EntryId>,

@@ -8,8 +8,8 @@ use redb::{ReadOnlyDatabase, ReadableDatabase, ReadableTable as _, TableDefiniti
 
 use crate::{Error, Unit};
 
-/// Units as JSON, by the path of their IDL file; with the sequence number of the load, which decides which of two units
-/// with the same declaration is the later one.
+/// Units as JSON, by the path of their IDL file; with the sequence number of the load, which determines the later of
+/// two units with the same declaration.
 const UNITS: TableDefinition<'_, &str, (u64, &[u8])> = TableDefinition::new("units");
 
 /// Storage of IDL in a file. Each change is atomic, even if the process or the machine crashes.
@@ -21,7 +21,7 @@ pub struct Store {
     database: Database,
 }
 
-/// Longest wait for another process to close the store, and time between attempts.
+/// Longest time to wait for another process to close the store, and time between attempts.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(20));
 
 impl Store {
@@ -86,7 +86,7 @@ impl Store {
     /// Returns all units, in the order in which they were added.
     ///
     /// # Errors
-    /// [`Error::Store`], also if a unit was written by a later version of OxORB.
+    /// [`Error::Store`], including if a unit was written by a later version of OxORB.
     pub fn units(&self) -> Result<Vec<Unit>, Error> {
         let rows = self.database.read(rows);
         units(&self.path, rows.map_err(|error| failed(&self.path, error))?)
@@ -95,7 +95,7 @@ impl Store {
     /// Returns all units of a store that other processes may read at the same time, without changing its file.
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`units`](Self::units); also if the file does not exist.
+    /// As [`open`](Self::open) and [`units`](Self::units); an error if the file does not exist.
     pub fn read(path: impl Into<PathBuf>) -> Result<Vec<Unit>, Error> {
         let path = path.into();
         check_not_empty(&path).map_err(|error| failed(&path, error))?;

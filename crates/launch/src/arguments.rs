@@ -74,8 +74,8 @@ const CURE: &str = "take it out of cmdline; whoever runs the process can give it
     command line of the process";
 
 /// Checks the arguments that a plan sets for its processes. Of the ORB settings, `-ORBNAME`, only those are permitted
-/// that affect how the process works; files, addresses, access rules and limits are for the operator to decide.
-/// Arguments for other code are permitted.
+/// that affect how the process works; files, addresses, access rules and limits are decided by the operator. Arguments
+/// for other code are permitted.
 ///
 /// # Errors
 /// The first argument that a plan may not set, with the reason and a remedy, as a sentence.

@@ -12,7 +12,7 @@ use oxorb_deploy::plan::Plan;
 use crate::part::instance_elsewhere;
 use crate::{Provided, References, whole_file};
 
-/// Maximum octets of a file.
+/// Maximum size in octets of a file.
 const MOST_OCTETS: u64 = 1 << 20;
 
 /// Time limit for an object to answer that it exists.

@@ -22,7 +22,7 @@ use crate::idl::dance::LocalityManagerActivatorRef;
 use crate::refusals::service_configuration;
 use crate::{Implementations, LaunchError, Locality, part};
 
-/// Maximum octets of a document.
+/// Maximum size in octets of a document.
 const MOST_OCTETS: u64 = 16 << 20;
 
 /// Period in which a process checks whether its activator is alive, or whether references have changed.
@@ -259,7 +259,7 @@ fn alone(
     Ok(())
 }
 
-/// Runs under managers, and ends with the one that started it.
+/// Runs under managers, and ends with the manager that started the process.
 fn managed(
     implementations: Implementations,
     arguments: Arguments,
@@ -410,7 +410,8 @@ fn follow_references(
     }
 }
 
-/// Returns when the process ends, or the activator is gone. Meanwhile restores connections that ended by themselves.
+/// Returns when the process ends, or the activator no longer exists. Meanwhile restores connections that ended by
+/// themselves.
 fn watch_activator(
     activator: &LocalityManagerActivatorRef,
     locality: &Locality,

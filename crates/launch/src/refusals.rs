@@ -28,8 +28,8 @@ pub enum StartedBy {
 
 /// Returns the refusals of a launch beyond [`check`](oxorb_deploy::check::check), as far as documents show them:
 /// instances without an artifact or an entry point, two executables in one process, unsupported arguments, settings and
-/// policies. Others depend on the machine or the executable, and are found during the launch. The references of the
-/// plan must be valid ([`Plan::check_references`]). Managers and processes use the same checks.
+/// policies. Refusals that depend on the machine or the executable are found only during the launch. The references of
+/// the plan must be valid ([`Plan::check_references`]). Managers and processes use the same checks.
 ///
 /// Takes time linear in the documents, except for policies of real-time resources, which are searched for each
 /// instance.

@@ -2,9 +2,8 @@
 //!
 //! * [`GIOP_LITE`] writes exactly the octets of TAO's former protocol: a header of five octets, no
 //!   service contexts, no byte order.
-//! * [`GIOP_LITE_RT`] is specific to OxORB: requests of sixteen octets before their arguments, with
-//!   a byte-order mark, the caller's priority, a deadline, and an alias instead of object key and
-//!   operation.
+//! * [`GIOP_LITE_RT`] is specific to OxORB: requests of sixteen octets before their arguments, with a byte-order flag,
+//!   the caller's priority, a deadline, and an alias instead of object key and operation.
 //!
 //! Both implement `oxorb_giop`'s trait [`Messaging`], and carry its messages. `docs/protocols.md`
 //! explains when to use them, `docs/design/giop-lite-rt.md` the rationale of the latter.
@@ -41,10 +40,10 @@ pub static GIOP_LITE: &dyn Messaging = &giop_lite::GiopLite;
 /// GIOPlite/RT, version 1.
 pub static GIOP_LITE_RT: &dyn Messaging = &giop_lite_rt::GiopLiteRt;
 
-/// Number of aliases that a connection of [`GIOP_LITE_RT`] may define for object keys and
-/// operations. Further ones are sent in full.
+/// Number of aliases that a connection of [`GIOP_LITE_RT`] may define for object keys and operations. Further object
+/// keys and operations are sent in full.
 pub const ALIASES: u16 = giop_lite_rt::NUMBERS;
 
-/// Maximum length of the object key and operation of an alias together, in octets. Longer ones are
-/// sent in full.
+/// Maximum length of the object key and operation of an alias together, in octets. Longer object keys and operations
+/// are sent in full.
 pub const ALIAS_OCTETS: usize = giop_lite_rt::PAIR_OCTETS;

@@ -15,7 +15,7 @@ use crate::{INITIAL_NAME, InvalidName, Name, Problem, stringify};
 /// The names below one naming context of this or any other ORB. Cheap to clone.
 ///
 /// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method makes one call unless documented
-/// otherwise, and one more for each server to which a name leads and the server before does not follow it
+/// otherwise, and one further call for each server on the path of a name that the previous server does not call itself
 /// (CannotProceed).
 ///
 /// ```
@@ -53,7 +53,7 @@ impl Names {
     }
 
     /// Returns the names of the ORB's initial reference `NameService`: `-ORBInitRef`, `-ORBDefaultInitRef`, or a
-    /// service of this ORB. Checks by a call that it is a naming context.
+    /// service of this ORB. Checks by a call that the object is a naming context.
     ///
     /// # Errors
     /// There is no such initial reference, or it cannot be reached.
@@ -61,8 +61,8 @@ impl Names {
         Names::at(orb, &format!("corbaloc:rir:/{INITIAL_NAME}"))
     }
 
-    /// Returns the names below the context that a reference leads to: `IOR:`, `corbaloc:`, `corbaname:` or `file:`.
-    /// Checks by a call that it is a naming context.
+    /// Returns the names below the context that a reference refers to: `IOR:`, `corbaloc:`, `corbaname:` or `file:`.
+    /// Checks by a call that the object is a naming context.
     ///
     /// # Errors
     /// The object is not a naming context, or cannot be reached.
@@ -89,14 +89,14 @@ impl Names {
     /// Binds a name to an object, replacing an object that is bound to it.
     ///
     /// # Errors
-    /// [`Problem::NotFound`], also if the name is bound to a context.
+    /// [`Problem::NotFound`], including if the name is bound to a context.
     pub fn rebind(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
         let (name, object) = (named("rebind", &name)?, object.unchecked_narrow());
         let done = self.call(&name, |at, rest| at.rebind(rest, Some(&object)));
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
-    /// Binds a name to a context, so that names lead through it. It may be a context of another server.
+    /// Binds a name to a context, so that names can be resolved through it. The context may belong to another server.
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
@@ -113,7 +113,7 @@ impl Names {
     /// Binds a name to a context like [`bind_context`](Self::bind_context), replacing a context that is bound to it.
     ///
     /// # Errors
-    /// [`Problem::NotFound`], also if the name is bound to an object.
+    /// [`Problem::NotFound`], including if the name is bound to an object.
     pub fn rebind_context(
         &self,
         name: impl AsName,
@@ -171,8 +171,8 @@ impl Names {
         made.map(Names::new).ok_or_else(|| failed(Problem::System(NOT_WANTED)))
     }
 
-    /// Creates a context with this name, and missing ones on the path: one call for each, and two for the last one if
-    /// it exists.
+    /// Creates a context with this name, and missing contexts on the path, with one call for each context, or two for
+    /// the last one if it exists.
     ///
     /// # Errors
     /// [`Problem::NotFound`] if a name on the path is bound to an object.
@@ -192,7 +192,7 @@ impl Names {
         }
     }
 
-    /// Returns the names below the context that a name leads to: up to two calls.
+    /// Returns the names below the context that a name is bound to, with up to two calls.
     ///
     /// # Errors
     /// [`Problem::NotFound`]; INV_OBJREF if the object is not a context.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// Limits of a naming service. Requests beyond them are refused, and the answer names the setting.
+/// Limits of a naming service. Requests beyond them are refused; the exception identifies the limit.
 ///
 /// ```
 /// use oxorb_naming::Limits;
@@ -13,33 +13,36 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Contexts in the store, the root included. Default 100,000. A context that was called since the start costs about
-    /// 500 octets of memory. Answer: IMP_LIMIT, minor `CONTEXTS`.
+    /// Maximum number of contexts in the store, the root included. Default 100,000. A context that was called since the
+    /// start costs about 500 octets of memory. Beyond it: IMP_LIMIT, minor `CONTEXTS`.
     pub contexts: u64,
-    /// Bindings in one context. Default 1,000,000. They are on disk, and partly cached in memory. Answer: IMP_LIMIT,
-    /// minor `BINDINGS`.
+    /// Maximum number of bindings in one context. Default 1,000,000. Bindings are on disk, and partly cached in memory.
+    /// Beyond it: IMP_LIMIT, minor `BINDINGS`.
     pub bindings: u64,
-    /// Components of a name. Default 64. Answer: IMP_LIMIT, minor `NAME_TOO_LONG`.
+    /// Maximum number of components of a name. Default 64. Beyond it: IMP_LIMIT, minor `NAME_TOO_LONG`.
     pub components: usize,
-    /// Octets of a name, ids and kinds together. Default 4,096. Answer: IMP_LIMIT, minor `NAME_TOO_LONG`.
+    /// Maximum length in octets of a name, ids and kinds together. Default 4,096. Beyond it: IMP_LIMIT, minor
+    /// `NAME_TOO_LONG`.
     pub name_octets: usize,
-    /// Octets of a bound reference. Default 65,536. Answer: IMP_LIMIT, minor `BOUND_REFERENCE_TOO_LONG`.
+    /// Maximum length in octets of a bound reference. Default 65,536. Beyond it: IMP_LIMIT, minor
+    /// `BOUND_REFERENCE_TOO_LONG`.
     pub reference_octets: usize,
-    /// Open binding iterators. Default 256. Opening another one closes the one that was idle longest: its client gets
-    /// OBJECT_NOT_EXIST, as the specification permits.
+    /// Maximum number of open binding iterators. Default 256. Opening another one closes the one that was idle longest:
+    /// calls to the closed iterator raise OBJECT_NOT_EXIST, as the specification permits.
     pub iterators: usize,
     /// Longest idle time of a binding iterator, after which it is closed. Default 10 minutes.
     pub iterator_idle: Duration,
-    /// Bindings in one answer of `list` or `next_n`. Default 10,000. The client gets fewer than requested, and the rest
-    /// from the iterator.
+    /// Maximum number of bindings in one answer of `list` or `next_n`. Default 10,000. A client that requests more gets
+    /// the rest from the iterator.
     pub answer_bindings: usize,
-    /// Concurrent calls to other name servers to which names lead. Default 16. Each occupies a waiting thread of this
-    /// server, also if contexts of several servers contain each other. Answer: CannotProceed with the context.
+    /// Maximum number of concurrent calls to the other name servers on the paths of names. Default 16. Each occupies a
+    /// waiting thread of this server, even if contexts of several servers contain each other. Beyond it: CannotProceed
+    /// with the context.
     pub forwards: usize,
-    /// Time limit of a call to another name server to which a name leads. Default 5 s. Answer: CannotProceed with the
-    /// context that did not answer.
+    /// Time limit of a call to another name server on the path of a name. Default 5 s. Beyond it: CannotProceed with
+    /// the context that did not answer.
     pub forward_timeout: Duration,
-    /// Longest wait of a client for the disk. Default 30 s. Answer: TIMEOUT, completed MAYBE.
+    /// Longest time that a client waits for the disk. Default 30 s. Beyond it: TIMEOUT, completed MAYBE.
     pub write_timeout: Duration,
 }
 
@@ -61,5 +64,5 @@ impl Default for Limits {
     }
 }
 
-/// Octets of names in one answer of `list` or `next_n`: well below any limit of messages.
+/// Maximum size in octets of the names in one answer of `list` or `next_n`: well below any limit of messages.
 pub(crate) const ANSWER_OCTETS: usize = 1 << 20;

@@ -18,8 +18,8 @@ pub enum Problem {
     /// A component is not bound, or bound to an object of the wrong kind; `rest_of_name` begins with
     /// it.
     NotFound(NotFound),
-    /// The service cannot follow the name beyond a context that it cannot reach; the caller may be
-    /// able to.
+    /// The service cannot resolve the name beyond a context that it cannot reach; the caller may be able to reach that
+    /// context.
     CannotProceed(CannotProceed),
     /// The name has no components, or its text is malformed.
     InvalidName,

@@ -15,7 +15,7 @@ impl Names {
     /// Binds a name to an object until `orb` is shut down: calls [`rebind`](Self::rebind) now, and
     /// [`unbind`](Self::unbind) at the shutdown, unless the name is bound to another object by then.
     ///
-    /// Makes one call now, and two at the shutdown, of at most 2 s each.
+    /// Makes one call now, and two calls of at most 2 s each at the shutdown.
     ///
     /// ```
     /// use oxorb::{Interface as _, ObjectRef, Orb};

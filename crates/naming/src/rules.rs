@@ -26,15 +26,15 @@ pub struct Rules {
     pub federation: Federation,
 }
 
-/// Servers to which a service follows names that lead through their contexts. The service connects to no other
-/// server: it answers CannotProceed, with the context and the rest of the name, so that the caller may continue
+/// Servers that a service calls to resolve names through their contexts. For all other servers the service makes no
+/// connection and raises CannotProceed, with the context and the rest of the name, so that the caller can continue
 /// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Federation {
     /// Names are not followed to other servers.
     #[default]
     None,
-    /// Servers of which all addresses in the reference are listed here.
+    /// Servers whose references contain only addresses listed here.
     Hosts(Vec<Host>),
     /// All servers: any client that may bind a name determines the addresses that this process connects to.
     Any,

@@ -19,7 +19,7 @@ use crate::properties::{Name, of_event};
 pub(crate) struct Event {
     pub(crate) body: Body,
     pub(crate) header: Header,
-    /// Octets that count against the queues.
+    /// Size in octets that counts against the limits of the queues.
     octets: u32,
     /// Converted form, for consumers of that form.
     converted: OnceLock<Converted>,

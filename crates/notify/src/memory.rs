@@ -8,14 +8,14 @@ use oxorb::{SystemException, minor};
 use crate::cos_notification::EventType;
 use crate::problem::too_many;
 
-/// Octets held, and their limit. Those of a part also count in the whole.
+/// Memory in octets that is held, and its limit. The memory of a part also counts in the whole.
 pub(crate) struct Memory {
     held: AtomicUsize,
     limit: usize,
     whole: Option<Arc<Memory>>,
 }
 
-/// Octets that are counted until the charge is dropped.
+/// Number of octets that count as held until this charge is dropped.
 pub(crate) struct Charge {
     memory: Arc<Memory>,
     octets: usize,

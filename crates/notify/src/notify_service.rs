@@ -73,7 +73,7 @@ impl NotifyService {
     /// Serves events with an ORB and stores what must outlive the process: channels, admins and proxies whose
     /// ConnectionReliability is Persistent, under the same references if the ORB listens at the same address, and for
     /// their consumers the events whose EventReliability is Persistent. Such an event is on disk before its supplier is
-    /// answered; after a crash a consumer may get one again.
+    /// answered; after a crash a consumer may get an event twice.
     ///
     /// Stored objects are restored and connected before this returns, and registered
     /// [callbacks](crate::notify_ext::ReconnectionRegistry) are called.
@@ -185,14 +185,14 @@ impl NotifyService {
         Ok(made)
     }
 
-    /// Returns and clears the latest failure of the store, for a log; clients only get PERSIST_STORE.
+    /// Returns and clears the latest failure of the store, for a log; clients only receive PERSIST_STORE.
     pub fn take_failure(&self) -> Option<String> {
         self.service.keeper.as_ref()?.take_failure()
     }
 
-    /// Installs a function that gets a log line for each consumer that does not accept events, for example because of
-    /// characters outside of its code set: for the first event, and each time their number has doubled. `log` is called
-    /// on threads that deliver, and must be short. A later call replaces it.
+    /// Installs a function that receives log lines about consumers that do not accept events, for example because of
+    /// characters outside of their code set: for the first such event of a consumer, and each time the number of such
+    /// events has doubled. `log` is called on threads that deliver, and must be short. A later call replaces it.
     ///
     /// ```
     /// use oxorb::Orb;
@@ -209,7 +209,7 @@ impl NotifyService {
         self.service.set_log(Arc::new(log));
     }
 
-    /// Returns the octets of memory of clients' filters, subscriptions and offers, as counted against
+    /// Returns the size in octets of the memory of clients' filters, subscriptions and offers, as counted against
     /// [`Limits::held_octets`](crate::Limits::held_octets).
     pub fn held_octets(&self) -> usize {
         self.service.memory.held()

@@ -72,7 +72,7 @@ impl Quality {
         }
     }
 
-    /// Reports whether the object itself is set to be persistent; its parents must be persistent, too.
+    /// Reports whether the object itself is set to be persistent; its parents must also be persistent.
     pub(crate) fn is_persistent(&self) -> bool {
         self.values().is_set(Name::ConnectionReliability, 1)
     }

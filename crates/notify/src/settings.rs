@@ -19,15 +19,17 @@ use crate::Limits;
 pub struct Settings {
     /// Limits on the resources that clients can make the service hold.
     pub limits: Limits,
-    /// Threads of each channel that push events to consumers. Default 2.
+    /// Number of threads of each channel that push events to consumers. Default 2.
     pub threads: usize,
-    /// Maximum number of additional threads of a channel, while all others wait for slow consumers. Default 16: this
-    /// many consumers may hang at once, each for [`call_timeout`](Self::call_timeout), before others wait for them.
+    /// Maximum number of additional threads of a channel, started while all others wait for slow consumers. Default 16:
+    /// that number of consumers can hang at the same time, each for [`call_timeout`](Self::call_timeout), before other
+    /// consumers are delayed.
     pub spare_threads: usize,
     /// Time limit of a call to a consumer, a supplier or a remote filter. Default 2 s.
     pub call_timeout: Duration,
-    /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier
-    /// is; 0: unlimited. Default 3. Consumers that no longer exist are disconnected at once.
+    /// Number of consecutive failed deliveries after which a consumer is disconnected, and of consecutive failed calls
+    /// after which a supplier is disconnected; 0: unlimited. Default 3. Consumers that no longer exist are disconnected
+    /// at once.
     pub failures: u32,
     /// Time for which a remote filter is not called after [`failures`](Self::failures) consecutive calls that did not
     /// reach it (0 counts as 1); meanwhile it matches nothing. Default 5 s.
@@ -36,17 +38,18 @@ pub struct Settings {
     pub retry: Duration,
     /// Period of `try_pull` calls to suppliers that had no event. Default 100 ms.
     pub pull_period: Duration,
-    /// Longest time that an operation waits for the store. Default 10 s. Answer: TIMEOUT, minor `WRITING`; the write
+    /// Longest time that an operation waits for the store. Default 10 s. Beyond it: TIMEOUT, minor `WRITING`; the write
     /// may still happen.
     pub store_timeout: Duration,
     /// Time for which proxies that were never connected, and filters that no object uses, are kept after the end of the
-    /// connection over which they were created. Default 30 s. Stored ones are not removed, and neither are channels and
-    /// admins.
+    /// connection over which they were created. Default 30 s. Stored proxies and filters, channels and admins are not
+    /// removed.
     pub keep_unused: Duration,
-    /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: it raises AlreadyConnected.
+    /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: the second connect raises
+    /// AlreadyConnected.
     pub reconnect: bool,
     /// Whether a proxy of the Event Service drops events that are pushed before a supplier is connected (TAO). Default:
-    /// it raises Disconnected.
+    /// the push raises Disconnected.
     pub drop_unconnected: bool,
     /// Whether a peer that disconnects is called back with its own disconnect operation (TAO's `-b`). Default: no.
     pub disconnect_callbacks: bool,

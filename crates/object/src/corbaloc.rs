@@ -150,7 +150,7 @@ pub enum Location {
 /// Address of protocol `iiop:`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Address {
-    /// Highest GIOP version to use there; by default 1.0.
+    /// Highest GIOP version to use at this address; by default 1.0.
     pub version: Version,
     /// Host and port; the default port is 2809.
     pub endpoint: IiopEndpoint,

@@ -70,7 +70,7 @@ pub enum Content {
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// Object at an address that resembles a TCP address but is none (TAO's SHMIOP and DIOP).
+    /// Object at an address that resembles a TCP address but belongs to another protocol (TAO's SHMIOP and DIOP).
     Addressed {
         /// Highest GIOP version.
         version: Version,

@@ -67,7 +67,7 @@ impl Ior {
     /// ```
     ///
     /// # Errors
-    /// The position where the octets are no valid reference. Octets after the reference are
+    /// The position where the octets are not a valid reference. Octets after the reference are
     /// ignored.
     pub fn from_octets(octets: &[u8]) -> cdr::Result<Self> {
         Self::decode(&mut Decoder::encapsulated(octets, Dialect::GIOP_1_2)?)
@@ -224,12 +224,12 @@ pub mod profile_tag {
     }
 }
 
-/// Reason why text is no valid stringified reference.
+/// Reason why text is not a valid stringified reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum IorError {
     /// The text does not start with `IOR:`.
     Prefix,
-    /// A character is no hexadecimal digit, or the number of digits is odd.
+    /// A character is not a hexadecimal digit, or the number of digits is odd.
     Digit {
         /// Offset of the character in the text, in octets.
         at: usize,
@@ -292,7 +292,7 @@ pub fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
 /// takes fewer octets on the wire than in memory.
 pub(crate) const PLAUSIBLE_COUNT: usize = 16;
 
-/// Reads an identifier or a host name as text, without code set conversion; octets that are no
+/// Reads an identifier or a host name as text, without code set conversion; octets that are not
 /// UTF-8 are decoded as ISO 8859-1.
 pub(crate) fn text(d: &mut Decoder<'_>) -> cdr::Result<String> {
     let length = d.length(None, 1)?;

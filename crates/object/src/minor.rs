@@ -74,7 +74,8 @@ pub fn vendor(minor: u32) -> Option<&'static str> {
     })
 }
 
-/// Explains one of TAO's codes: the location of the failure, and the operating system's error.
+/// Returns the explanation of one of TAO's codes: the location of the failure, and the operating
+/// system's error.
 ///
 /// TAO packs both into the lower twelve bits. `None` for codes of other vendors.
 pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
@@ -87,7 +88,7 @@ pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
 }
 
 /// Reports whether a code has the OMG's vendor id although the OMG has not assigned it to the
-/// exception, so that its meaning is specific to the sender. 0 means unspecified and is no such
+/// exception, so that its meaning is specific to the sender. 0 means unspecified and is not such a
 /// code.
 pub fn is_unassigned(minor: u32, kind: SystemExceptionKind) -> bool {
     minor & VENDOR_MASK == OMG && minor != OMG && find(kind, minor).is_none()

@@ -25,7 +25,7 @@ use crate::{Malformed, TaggedComponent, TaggedProfile, Version, components, ior}
 pub struct PlaceProfile {
     /// Tag of the profile.
     pub tag: u32,
-    /// Highest GIOP version that the server supports there.
+    /// Highest GIOP version that the server supports at the address.
     pub version: Version,
     /// Address in the notation of its protocol: a path, for UIOP.
     pub place: String,

@@ -50,7 +50,7 @@ impl<'a> PolicyValues<'a> {
     /// Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no encapsulation, or a truncated one.
+    /// Octets that are not an encapsulation, or a truncated one.
     pub fn parse(data: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         let left = rest.length(None, 8)?.min(MAX_POLICY_VALUES);
@@ -80,7 +80,7 @@ impl<'a> Iterator for PolicyValues<'a> {
 /// Parses a value that is a `TimeBase::UtcT`: 100 ns units since 15 October 1582, 0:00 UTC.
 ///
 /// # Errors
-/// Octets that are no encapsulation of a `UtcT`.
+/// Octets that are not an encapsulation of a `UtcT`.
 pub fn utc_value(value: &[u8]) -> Result<u64, Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     let time = d.ulonglong()?;
@@ -93,7 +93,7 @@ pub fn utc_value(value: &[u8]) -> Result<u64, Malformed> {
 /// Parses a value that is a `TimeBase::TimeT`: 100 ns units.
 ///
 /// # Errors
-/// Octets that are no encapsulation of a `TimeT`.
+/// Octets that are not an encapsulation of a `TimeT`.
 pub fn time_value(value: &[u8]) -> Result<u64, Malformed> {
     Ok(Decoder::encapsulated(value, Dialect::GIOP_1_2)?.ulonglong()?)
 }
@@ -101,7 +101,7 @@ pub fn time_value(value: &[u8]) -> Result<u64, Malformed> {
 /// Parses a value that is a `Messaging::PriorityRange`: lowest and highest.
 ///
 /// # Errors
-/// Octets that are no encapsulation of a `PriorityRange`.
+/// Octets that are not an encapsulation of a `PriorityRange`.
 pub fn range_value(value: &[u8]) -> Result<(i16, i16), Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     Ok((d.short()?, d.short()?))

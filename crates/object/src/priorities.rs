@@ -181,7 +181,7 @@ impl RtPolicyValue {
     /// of protocols only.
     ///
     /// # Errors
-    /// Octets that are no value of the type.
+    /// Octets that are not a value of the type.
     pub fn decode(kind: u32, value: &[u8]) -> Result<Option<Self>, Malformed> {
         let open = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
         Ok(match kind {
@@ -236,7 +236,7 @@ pub const fn priority_range_context(low: i16, high: i16) -> [u8; 6] {
 /// Parses the band in a service context RTCorbaPriorityRange.
 ///
 /// # Errors
-/// Octets that are no encapsulation of two `short`s.
+/// Octets that are not an encapsulation of two `short`s.
 pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let (low, high) = (d.short()?, d.short()?);

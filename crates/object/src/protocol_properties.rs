@@ -25,8 +25,7 @@ pub struct TcpProtocolProperties {
     pub dont_route: bool,
     /// `no_delay`.
     pub no_delay: bool,
-    /// `enable_network_priority`: whether packets are marked with the DSCP of the call's priority.
-    /// Not sent.
+    /// `enable_network_priority`: whether packets carry the DSCP of the call's priority. Not sent.
     pub enable_network_priority: bool,
 }
 
@@ -66,7 +65,7 @@ pub struct SharedMemoryProtocolProperties {
     pub dont_route: bool,
     /// `no_delay` of the accompanying socket.
     pub no_delay: bool,
-    /// `preallocate_buffer_size`: octets of memory allocated before the first message.
+    /// `preallocate_buffer_size`: size in octets of the memory allocated before the first message.
     pub preallocate_buffer_size: i32,
     /// `mmap_filename`; if empty, the protocol chooses it.
     pub mmap_filename: String,

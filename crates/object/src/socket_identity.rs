@@ -69,7 +69,7 @@ impl fmt::Display for SocketIdentity {
     }
 }
 
-/// Error for text that is no [`SocketIdentity`].
+/// Error for text that is not a [`SocketIdentity`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotAnIdentity;
 

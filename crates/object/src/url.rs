@@ -50,7 +50,7 @@ pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
     }
 }
 
-/// Reason why text is no valid reference.
+/// Reason why text is not a valid reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ReferenceError {
     /// The text starts with no known scheme.

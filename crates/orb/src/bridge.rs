@@ -8,13 +8,13 @@
 //!
 //! Arguments and results are passed on unchanged, without knowledge of their types: copied once in each direction, in
 //! the sender's byte order. Each message is checked for whether its octets can be copied
-//! ([`Relayed`](oxorb_cdr::Relayed)); where they cannot, the caller gets MARSHAL, minor code `NOT_ALIKE`. GIOP version,
+//! ([`Relayed`](oxorb_cdr::Relayed)); where they cannot, the call raises MARSHAL, minor code `NOT_ALIKE`. GIOP version,
 //! fragmentation and code sets are negotiated separately on each side. Priorities, remaining time limits, oneways and
 //! exceptions are propagated; the bridge follows forwards itself.
 //!
-//! References among the values still lead to their original objects, past the bridge, unless the bridge knows the
+//! References among the values still refer to their original objects, past the bridge, unless the bridge knows the
 //! operations ([`Interfaces`]). Then a reference that passes through is replaced by an object of the bridge, and is
-//! replaced by the original when it comes back, so that callbacks pass through the bridge as well.
+//! replaced by the original when a client passes it back, so that callbacks pass through the bridge as well.
 //!
 //! ```
 //! use oxorb::{Interface as _, ObjectRef, Orb};
@@ -61,7 +61,7 @@ pub use interfaces::Interfaces;
 /// Name of the POA of the objects that were opened by name.
 pub const POA_NAME: &str = "bridge";
 
-/// Largest number of passed references that are replaced by objects of the bridge. Beyond it, a request with a new
+/// Maximum number of passed references that are replaced by objects of the bridge. Beyond it, a request with a new
 /// reference ends with IMP_LIMIT, COMPLETED_NO; a result with one ends with COMPLETED_YES.
 pub const MOST_REFERENCES: usize = 100_000;
 
@@ -123,7 +123,7 @@ impl Bridge {
     /// found, only operations that need no types are passed on.
     ///
     /// # Errors
-    /// The reference leads nowhere, or the name is taken.
+    /// The reference cannot be resolved, or the name is taken.
     pub fn open(&self, name: &str, target: &str) -> Result<ObjectRef, Error> {
         let mut ior = self.resolve(target)?;
         if ior.type_id.is_empty() {

@@ -290,9 +290,9 @@ impl Builder {
         self
     }
 
-    /// Defers listening until the first object needs an address, even if endpoints were given. Use
-    /// it for a server whose clients know fixed addresses and must not get OBJECT_NOT_EXIST while
-    /// the server starts. An error in the endpoints is then an error of the first activation.
+    /// Defers listening until the first object needs an address, even if endpoints were given. Use it for a server
+    /// whose clients know fixed addresses and must not receive OBJECT_NOT_EXIST while the server starts. An error in
+    /// the endpoints is then an error of the first activation.
     #[must_use]
     pub fn listen_late(mut self) -> Self {
         self.listens_late = true;
@@ -347,8 +347,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Enforces an analysed schedule: [`RunTimeScheduler`]. Equivalent to `[schedule]` in a configuration file, and to
-    /// `-ORBSchedule` and `OXORB_SCHEDULE`, which name only the table.
+    /// Sets the [`RunTimeScheduler`] that enforces an analysed schedule. Equivalent to `[schedule]` in a configuration
+    /// file, and to `-ORBSchedule` and `OXORB_SCHEDULE`, which name only the table.
     #[must_use]
     pub fn scheduler(mut self, scheduler: RunTimeScheduler) -> Self {
         self.options.realtime.scheduler = Some(Arc::new(scheduler));

@@ -24,7 +24,7 @@ use crate::Orb;
 /// | arguments | |
 /// |---|---|
 /// | `--plan FILE --node NODE --process NAME` | runs the part of a plan alone; `--rt FILE`, `--references DIR`, `--wait SECONDS` |
-/// | `--locality UUID --activator IOR` | gets its part of the plan from the node manager that started the process |
+/// | `--locality UUID --activator IOR` | receives its part of the plan from the node manager that started the process |
 /// | `-ORB...` | options of the ORB |
 ///
 /// SIGINT and SIGTERM stop the instances and end the process.

@@ -101,7 +101,7 @@ pub use oxorb_core::{
 };
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 
-/// Messagings with less overhead around CORBA's messages than GIOP has, for protocols of an application's own. With the
+/// Messagings with less overhead around CORBA's messages than GIOP, for an application's own protocols. With the
 /// feature `lite`, which is a default.
 #[cfg(feature = "lite")]
 pub mod lite {

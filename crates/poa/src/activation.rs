@@ -34,8 +34,9 @@ impl Poa {
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`ServantRetention::Retain`];
-    /// [`PoaError::ObjectAlreadyActive`], also until a servant activator has received the object's
-    /// previous servant back; [`PoaError::ServantAlreadyActive`]; [`PoaError::UnknownId`].
+    /// [`PoaError::ObjectAlreadyActive`], which is returned until a servant activator has received
+    /// the object's previous servant back; [`PoaError::ServantAlreadyActive`];
+    /// [`PoaError::UnknownId`].
     pub fn activate_with_id<I: ServedBy<S>, S>(
         &self,
         id: impl Into<ObjectId>,

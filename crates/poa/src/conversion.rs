@@ -25,9 +25,9 @@ impl Poa {
     }
 
     /// Returns the reference of the object that a servant incarnates (`servant_to_reference`).
-    /// [`ImplicitActivation::Yes`] activates a servant that is not active, and also an active one
-    /// if it may incarnate several objects. Within a request that the servant serves, returns the
-    /// reference of the called object.
+    /// [`ImplicitActivation::Yes`] activates a servant that is not active, and an active one as
+    /// well if it may incarnate several objects. Within a request that the servant serves, returns
+    /// the reference of the called object.
     ///
     /// # Errors
     /// [`PoaError::ServantNotActive`]; [`PoaError::WrongPolicy`] if this POA cannot map servants to

@@ -85,7 +85,7 @@ impl Current {
     /// Returns the servant that serves the request (`get_servant`).
     ///
     /// # Errors
-    /// [`NoContext`], also in a servant manager.
+    /// [`NoContext`]: outside of requests, and in a servant manager.
     pub fn servant(&self) -> Result<Arc<dyn Servant>, NoContext> {
         let (poa, frame) = self.frame()?;
         frame.servant(&poa).ok_or(NoContext)

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 /// Slots by the hash of their contents.
 ///
 /// Any number of readers and one writer, which holds a lock of the index's owner. An array of heads
-/// leads to chains of slots. A reader that finds its object needs no further check, because it
+/// refers to chains of slots. A reader that finds its object needs no further check, because it
 /// compares the object itself. A reader that finds nothing while a writer was active may have
 /// followed a changed chain; it retries a few times, and then has to take the writer's lock.
 pub(crate) struct HashIndex {

@@ -22,9 +22,9 @@ pub enum ManagerState {
     Holding,
     /// Requests pass.
     Active,
-    /// Requests are answered with TRANSIENT, so that clients retry.
+    /// Requests are rejected with TRANSIENT, so that clients retry.
     Discarding,
-    /// Requests are answered with OBJ_ADAPTER, permanently.
+    /// Requests are rejected with OBJ_ADAPTER, permanently.
     Inactive,
 }
 
@@ -98,14 +98,14 @@ impl PoaManager {
         self.change_and_wait(ManagerState::Holding, wait_for_completion)
     }
 
-    /// Answers requests with TRANSIENT. Waits and fails as [`hold_requests`](Self::hold_requests).
+    /// Rejects requests with TRANSIENT. Waits and fails as [`hold_requests`](Self::hold_requests).
     pub fn discard_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
         self.change_and_wait(ManagerState::Discarding, wait_for_completion)
     }
 
     /// Rejects requests permanently. With `etherealize_objects`, deactivates all objects that
     /// servant activators incarnated, and returns their servants to them. Waits and fails as
-    /// [`hold_requests`](Self::hold_requests), also for the return of servants.
+    /// [`hold_requests`](Self::hold_requests); the wait includes the return of servants.
     pub fn deactivate(
         &self,
         etherealize_objects: bool,

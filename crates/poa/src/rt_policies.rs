@@ -17,7 +17,7 @@ pub struct RtPolicies {
     /// ThreadpoolPolicy, type 41: the threadpool that serves requests; `None`: the ORB's own
     /// threads.
     pub threadpool: Option<ThreadpoolId>,
-    /// ServerProtocolPolicy, type 42: the protocols for which references contain profiles, in this
+    /// ServerProtocolPolicy, type 42: the protocols whose profiles references contain, in this
     /// order. The properties apply to connections that the POA's threadpool, or the ORB, accepts
     /// from then on; the first POA with such a policy decides for all that share the threadpool or
     /// the ORB's threads.

@@ -131,7 +131,7 @@ pub trait ServantLocator: Send + Sync + 'static {
         operation: &str,
     ) -> Result<(Arc<dyn Servant>, Cookie), Refused>;
 
-    /// Receives the servant back before the reply is sent, also after a panic of the servant.
+    /// Receives the servant back before the reply is sent, even after a panic of the servant.
     ///
     /// # Errors
     /// The exception that the caller receives instead of the reply.

@@ -38,7 +38,7 @@ pub struct Histogram {
 pub struct Distribution {
     /// Number of values.
     pub count: u64,
-    /// Sum, in nanoseconds.
+    /// Sum of the values, in nanoseconds.
     pub sum_ns: u64,
     /// Longest time, in nanoseconds.
     pub max_ns: u64,
@@ -91,8 +91,8 @@ impl Histogram {
 }
 
 impl Distribution {
-    /// Returns the quantile of a part from 0 to 1, in nanoseconds; 0 for an empty distribution. At
-    /// most a sixteenth too large, and never beyond the longest time.
+    /// Returns the quantile of `part`, from 0 to 1, in nanoseconds; 0 for an empty distribution.
+    /// The result is at most a sixteenth too large, and never beyond the longest time.
     pub fn quantile(&self, part: f64) -> u64 {
         let wanted = ((self.count as f64 * part).ceil() as u64).max(1);
         let mut seen = 0;
@@ -105,7 +105,7 @@ impl Distribution {
         self.max_ns
     }
 
-    /// Returns the longest time and the count of each non-empty bucket, in rising order.
+    /// Returns the longest time and the count of each non-empty bucket, in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let buckets = self.buckets.iter().enumerate();
         let some = buckets.filter(|(_, count)| **count > 0);

@@ -1,5 +1,5 @@
-//! Tools of the steady path: reusable buffers, priorities, dispatching modules, histograms, and
-//! probes of the stages of requests.
+//! Tools on the path of each request: reusable buffers, priorities, dispatching modules,
+//! histograms, and probes of the stages of requests.
 //!
 //! After warm-up a request allocates nothing. Its buffers come from pools that belong to one lane,
 //! so they need no lock.

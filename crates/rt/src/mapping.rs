@@ -9,7 +9,7 @@ use crate::{NativePriority, NativeRange, Priority};
 ///
 /// Called for every request whose priority differs from the thread's, so it should not allocate,
 /// lock or block. `None` means that no such priority exists; the call or the creation of the lane
-/// then fails with DATA_CONVERSION, minor 2.
+/// then raises DATA_CONVERSION, minor 2.
 ///
 /// ```
 /// use oxorb_rt::{NativePriority, Priority, PriorityMapping};
@@ -147,7 +147,7 @@ fn small(native: i32) -> Option<NativePriority> {
 /// should not allocate, lock or block.
 pub trait PriorityTransform: fmt::Debug + Send + Sync + 'static {
     /// Returns the priority at which a request received with `priority` runs (`inbound`). `None`:
-    /// the request does not run and is answered with DATA_CONVERSION.
+    /// the request does not run and raises DATA_CONVERSION.
     fn inbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority>;
 
     /// Returns the priority of the servant's own requests while it runs at `priority` (`outbound`).

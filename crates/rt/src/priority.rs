@@ -72,7 +72,7 @@ impl From<Priority> for i16 {
     }
 }
 
-/// Error for a negative number, which is no [`Priority`].
+/// Error for a negative number, which is not a [`Priority`].
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is no priority: they go from 0 to 32767")]
 pub struct OutOfRange(pub i16);

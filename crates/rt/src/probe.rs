@@ -96,7 +96,7 @@ pub fn prepare() {
 
 /// Returns the records of all threads since the last call, without threads that have none.
 ///
-/// Threads may continue to stamp meanwhile, undisturbed. Allocates.
+/// Threads may continue to record stamps meanwhile. Allocates.
 pub fn take() -> Vec<Trace> {
     let mut rings = RINGS.lock();
     let traces = rings.iter_mut().filter_map(Shared::take).collect();

@@ -16,7 +16,7 @@ use crate::{BadContext, Id};
 /// Id of OxORB's service context that cancels a thread.
 pub(crate) const CANCEL: u32 = 0x4f58_4f1e;
 
-/// Largest number of processes that a cancellation passes through.
+/// Maximum number of processes that a cancellation passes through.
 pub(crate) const HOPS: u8 = 32;
 
 thread_local! {

@@ -34,7 +34,7 @@ impl<S: Scheduler> Current<S> {
     ///
     /// # Errors
     /// The error of the scheduler; THREAD_CANCELLED; NO_RESOURCES if 64 segments and requests are
-    /// nested.
+    /// nested already.
     pub fn begin_scheduling_segment(
         &self,
         name: &str,

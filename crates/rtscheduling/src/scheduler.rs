@@ -7,11 +7,10 @@ use oxorb::{Priority, SystemException};
 
 use crate::{BadContext, Id};
 
-/// CORBA priority at which a thread continues after a point of a [`Scheduler`]; `None` keeps the
-/// current one.
+/// CORBA priority at which a thread continues after a point of a [`Scheduler`]; `None` keeps the current priority.
 ///
-/// The thread has it until the scheduling segment or the request ends, or a later point grants
-/// another one, and returns to its earlier priority afterwards in every case.
+/// The thread keeps this priority until the scheduling segment or the request ends, or a later point grants another
+/// one, and returns to its earlier priority afterwards in every case.
 pub type Grant = Option<Priority>;
 
 /// Scheduler of distributable threads (`RTScheduling::Scheduler`).
@@ -129,7 +128,7 @@ pub trait Scheduler: Send + Sync + 'static {
         self.begin_new_scheduling_segment(segment)
     }
 
-    /// Ends the outermost segment, and with it the distributable thread, also after a panic.
+    /// Ends the outermost segment, and with it the distributable thread, even after a panic.
     fn end_scheduling_segment(&self, segment: &Segment<'_, Self::Parameter>) {
         let _ = segment;
     }
@@ -200,7 +199,7 @@ pub trait Scheduler: Send + Sync + 'static {
     /// Admits a distributable thread that arrives with a request.
     ///
     /// # Errors
-    /// The client gets the exception, and the servant is not called.
+    /// The request raises the exception at the client, and the servant is not called.
     fn receive_request(
         &self,
         segment: &Segment<'_, Self::Parameter>,
@@ -226,8 +225,8 @@ pub trait Scheduler: Send + Sync + 'static {
         let _ = (segment, request);
     }
 
-    /// Reports that the thread has left a request that [`receive_request`](Self::receive_request)
-    /// admitted: after its reply was written, and also if the servant panicked or answers later.
+    /// Reports that the thread has left a request that [`receive_request`](Self::receive_request) admitted: after its
+    /// reply was written, even if the servant panicked or answers later.
     fn leave_request(&self, segment: &Segment<'_, Self::Parameter>) {
         let _ = segment;
     }
@@ -244,7 +243,7 @@ pub trait Scheduler: Send + Sync + 'static {
     /// Decodes the service context of an arriving thread.
     ///
     /// # Errors
-    /// The client gets MARSHAL, and the ORB logs the reason.
+    /// [`BadContext`]: the request raises MARSHAL at the client, and the ORB logs the reason.
     fn read_context(&self, octets: &[u8]) -> Result<(Id, Self::Parameter), BadContext>;
 }
 

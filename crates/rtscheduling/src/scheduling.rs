@@ -17,8 +17,8 @@ use crate::{Current, DistributableThread, Id, Scheduler};
 
 /// Distributable threads of a process under one [`Scheduler`]. Cheap to clone.
 ///
-/// Each ORB that carries them gets the [`interceptor`](Self::interceptor); several ORBs may share
-/// one.
+/// Each ORB that carries the threads needs the [`interceptor`](Self::interceptor); several ORBs may
+/// share one.
 ///
 /// ```
 /// use oxorb_rtscheduling::{Enforcement, Kokyu, MufParameter, Muf, RtScheduling};
@@ -42,7 +42,7 @@ pub struct RtScheduling<S: Scheduler> {
 /// Limits of distributable threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest number of [spawned](Current::spawn) threads at a time; 64 by default.
+    /// Maximum number of [spawned](Current::spawn) threads at a time; 64 by default.
     pub spawned: usize,
     /// Longest wait for each process that a cancelled thread has gone to; one second by default.
     pub cancel: Duration,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::Id;
 use crate::sync::{Condvar, Mutex};
 
-/// Largest number of cancelled ids that are remembered because their requests may still arrive.
+/// Maximum number of cancelled ids that are remembered because their requests may still arrive.
 const REMEMBERED: usize = 64;
 
 /// Time for which cancelled ids are remembered.

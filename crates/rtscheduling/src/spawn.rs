@@ -27,9 +27,9 @@ impl<S: Scheduler> Current<S> {
     /// Starts a native thread that is a new distributable thread while `action` runs (`spawn`). May
     /// be called in any thread.
     ///
-    /// `action` gets a [`Current`] and runs within a segment of this name and these parameters. It
-    /// does not run if the scheduler refuses the segment, or if the thread was cancelled before.
-    /// When the ORB ends, all of its spawned threads are cancelled and waited for.
+    /// `action` receives a [`Current`] and runs within a segment of this name and these parameters. It does not run if
+    /// the scheduler refuses the segment, or if the thread was cancelled before. When the ORB ends, all of its spawned
+    /// threads are cancelled and waited for.
     ///
     /// ```
     /// use oxorb_rtscheduling::{Enforcement, Fp, FpParameter, Kokyu, RtScheduling, SpawnOptions};

@@ -12,7 +12,7 @@ use oxorb::{Raised, Ref, SystemException};
 use crate::slots::{Registry, Slot};
 use crate::{Grant, Id, Segment};
 
-/// Largest number of nested segments and requests in one thread.
+/// Maximum number of nested segments and requests in one thread.
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Core's ORB, below the facade.

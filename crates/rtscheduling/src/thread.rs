@@ -65,15 +65,15 @@ impl DistributableThread {
         }
     }
 
-    /// Cancels the thread: at its scheduler's next point, in any process, it gets THREAD_CANCELLED,
-    /// and so do its callers, back to its origin.
+    /// Cancels the thread: the next point of its scheduler, in any process, raises THREAD_CANCELLED
+    /// in the thread, and the exception reaches all callers back to the thread's origin.
     ///
     /// A thread that has left this process with a call is followed: the process that serves the
     /// call is notified before this method returns, and follows the thread in turn. Each
     /// notification takes [`Limits::cancel`](crate::Limits::cancel) at most. If a process cannot be
     /// reached in this time, or does not support cancellation (TAO's), the thread is cancelled when
-    /// it returns from there. Reports whether all processes that the thread went to from here have
-    /// answered.
+    /// it returns from that process. Reports whether all processes that the thread went to from
+    /// this one have answered.
     ///
     /// # Errors
     /// OBJECT_NOT_EXIST if the thread is not in this process.

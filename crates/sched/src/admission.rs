@@ -30,10 +30,11 @@ pub struct Admitted {
     pub schedule: Schedule,
 }
 
-/// Why an operation was not admitted.
+/// Reason why an operation was not admitted.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The declaration is invalid: a duplicate name, a time out of range, no schedule.
+    /// The declaration is invalid, for example a duplicate name or a time out of range, or no schedule can be computed
+    /// for it.
     #[error(transparent)]
     Invalid(#[from] Error),
     /// The operation would be late itself, or make another one late.
@@ -56,8 +57,8 @@ impl fmt::Debug for Refusal {
     }
 }
 
-/// Admits an operation to the running ones, or refuses it with the reason. `running` stays
-/// unchanged; the caller continues with the result.
+/// Admits an operation to the running ones, or refuses it with the reason. `running` stays unchanged; the caller uses
+/// the returned repository from then on.
 ///
 /// Runs two analyses and allocates: do not call it on a request's path.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 /// Severity of an anomaly, in the order of the IDL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Schedule impossible.
+    /// A schedule is impossible.
     Fatal,
     /// Schedule that does not meet the declared requirements.
     Error,

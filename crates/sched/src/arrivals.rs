@@ -4,12 +4,12 @@ use crate::task::Task;
 use crate::time::Nanos;
 
 impl Task {
-    /// Returns the largest number of releases in a period.
+    /// Returns the maximum number of releases in a period.
     pub fn per_period(&self) -> u64 {
         self.burst.map_or(1, |burst| u64::from(burst.most.max(1)))
     }
 
-    /// Returns the largest number of releases in a half-open window of this length, including
+    /// Returns the maximum number of releases in a half-open window of this length, including
     /// jitter and delay.
     pub fn released_within(&self, window: Nanos) -> u64 {
         let window = window.saturating_add(self.late());
@@ -26,7 +26,7 @@ impl Task {
         whole.saturating_mul(most).saturating_add(some)
     }
 
-    /// Returns the largest number of releases in a closed window of this length, including jitter
+    /// Returns the maximum number of releases in a closed window of this length, including jitter
     /// and delay.
     pub fn released_by(&self, window: Nanos) -> u64 {
         let window = window.saturating_add(self.late());

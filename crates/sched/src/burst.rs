@@ -19,7 +19,7 @@ use crate::time::{Nanos, Show};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Burst {
-    /// Largest number of releases in any window as long as a period; at least 1.
+    /// Maximum number of releases in any window as long as a period; at least 1.
     pub most: u32,
     /// Shortest time between two releases, in ns; 0: they may coincide.
     pub distance: Nanos,

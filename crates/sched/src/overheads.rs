@@ -23,7 +23,7 @@ pub struct Overheads {
     /// Longest time for which a job runs before laxity is evaluated again, under
     /// [`DispatchModel::Urgency`], in ns. More than 0, and more than `switch`.
     pub step: Nanos,
-    /// Time to dequeue a request, once for each, in ns.
+    /// Time to dequeue one request, in ns.
     pub dispatch: Nanos,
     /// Time of a context switch, whenever a job gets the processor, in ns.
     pub switch: Nanos,
@@ -55,7 +55,7 @@ impl std::fmt::Debug for NoProgress {
 }
 
 impl Overheads {
-    /// Checks that jobs of a set make progress.
+    /// Checks that the jobs of a set make progress.
     ///
     /// # Errors
     /// [`NoProgress`]: jobs take turns by laxity, and the step is no longer than a context switch.

@@ -339,8 +339,8 @@ impl Service {
     /// anomalies. At run time only checks that every operation of the table is registered and that
     /// the priorities of the table are in the range.
     ///
-    /// A cycle of calls is a fatal anomaly and not an error, as the IDL has no exception for it
-    /// here; nothing is scheduled then.
+    /// A cycle of calls is a fatal anomaly and not an error, as the IDL has no exception for it in this operation;
+    /// nothing is scheduled then.
     ///
     /// # Errors
     /// [`UtilizationBoundExceeded`](Error::UtilizationBoundExceeded),
@@ -427,8 +427,7 @@ impl Service {
         Ok(&computed.levels)
     }
 
-    /// Returns the least and the greatest thread priority of the last computation; at run time
-    /// those of the table.
+    /// Returns the lowest and the highest thread priority of the last computation; at run time those of the table.
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).

@@ -57,7 +57,7 @@ pub struct Task {
     pub band: u32,
     /// Dispatching order within its level.
     pub dispatching: Dispatching,
-    /// Place in the static order; unique.
+    /// Position in the static order; unique.
     pub order: u32,
 }
 
@@ -191,7 +191,7 @@ impl TaskSet {
     }
 }
 
-/// Share of a processor, in parts per billion.
+/// Utilisation of a processor, in parts per billion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Utilization(pub u64);
 
@@ -226,8 +226,8 @@ impl std::fmt::Display for Utilization {
     }
 }
 
-/// Reports whether tasks need more than the whole processor. Exact if their frame is at most 36
-/// years; otherwise rounded to the safe side.
+/// Reports whether tasks need more than the whole processor. The result is exact if their frame is at most 36 years;
+/// otherwise the utilisation is rounded up.
 pub fn overloads<'a>(tasks: impl IntoIterator<Item = &'a Task> + Clone) -> bool {
     let up = Utilization::of(tasks.clone());
     if up <= WHOLE {

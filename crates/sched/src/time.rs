@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-/// Nanoseconds.
+/// Time in nanoseconds.
 pub type Nanos = u64;
 
 /// Longest time that may be declared: 2^60 ns, 36 years. Sums of two never overflow.
 pub const LONGEST: Nanos = 1 << 60;
 
-/// Nanoseconds of a microsecond.
+/// Number of nanoseconds in a microsecond.
 pub const MICROSECOND: Nanos = 1_000;
-/// Nanoseconds of a millisecond.
+/// Number of nanoseconds in a millisecond.
 pub const MILLISECOND: Nanos = 1_000_000;
-/// Nanoseconds of a second.
+/// Number of nanoseconds in a second.
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// Reason why a text is no valid time.
+/// Reason why a text is not a valid time.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// Text that is no number followed by a unit.
+    /// Text that is not a number followed by a unit.
     #[error("{0:?} is no time; write \"18 ms\" or \"2.5 us\"")]
     Syntax(String),
     /// Unit other than ns, us, ms, s and, for a period, Hz.
@@ -108,7 +108,7 @@ fn split(text: &str) -> Result<(&str, &str), TimeError> {
 }
 
 /// Multiplies a decimal number by `scale` and reports whether digits are left over. Returns `None`
-/// for a text that is no number and `Some(None)` for an overflow.
+/// for a text that is not a number and `Some(None)` for an overflow.
 fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
@@ -161,7 +161,7 @@ impl fmt::Display for ShowSigned {
 /// Returns the frame of several periods: their least common multiple, after which all periods are
 /// in phase again. For harmonic periods it is the longest one.
 ///
-/// Paper 3 (B.1) says to multiply by the greatest common divisor, which would always stay at 1.
+/// Paper 3 (B.1) multiplies by the greatest common divisor, so that its result would always be 1.
 /// Periods of 0 are left out; without any other period the frame is 1. Returns `None` if the frame
 /// is longer than [`LONGEST`].
 ///

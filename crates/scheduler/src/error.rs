@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Error of keeping or serving a scheduling service.
+/// Error in the storage or the serving of a scheduling service.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

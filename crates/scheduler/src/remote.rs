@@ -45,7 +45,7 @@ pub struct Remote {
     scheduler: SchedulerRef,
 }
 
-/// Result of loading.
+/// Counts of the operations and dependencies loaded into a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// Number of operations that the service did not have.
@@ -101,7 +101,7 @@ impl Remote {
     /// type of the object.
     ///
     /// # Errors
-    /// The object is no scheduling service, or cannot be reached.
+    /// The object is not a scheduling service, or cannot be reached.
     pub fn at(orb: &Orb, reference: &str) -> Result<Remote, oxorb::ResolveError> {
         orb.resolve::<SchedulerRef>(reference).map(Remote::new)
     }

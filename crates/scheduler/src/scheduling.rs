@@ -28,16 +28,15 @@ impl State {
 /// identifies the setting.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Largest number of operations. Default 10,000, at about 500 octets each; the time to compute
-    /// grows with their square. Answer: IMP_LIMIT, minor `SCHEDULED`.
+    /// Maximum number of operations. Default 10,000, at about 500 octets each; the time to compute a schedule grows
+    /// with the square of their number. Beyond it: IMP_LIMIT, minor `SCHEDULED`.
     pub operations: usize,
-    /// Largest number of dependencies of all operations together. Default 100,000, at 24 octets
-    /// each. Answer: IMP_LIMIT, minor `SCHEDULED`.
+    /// Maximum number of dependencies of all operations together. Default 100,000, at 24 octets each. Beyond it:
+    /// IMP_LIMIT, minor `SCHEDULED`.
     pub dependencies: usize,
-    /// Largest number of octets of an operation's name. Default 1,024. Answer: BAD_PARAM, minor
-    /// `SCHEDULING`.
+    /// Maximum length in octets of an operation's name. Default 1,024. Beyond it: BAD_PARAM, minor `SCHEDULING`.
     pub name_octets: usize,
-    /// Longest wait of a call for earlier ones. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
+    /// Longest wait of a call for earlier ones. Default 5 s. After it: SYNCHRONIZATION_FAILURE.
     pub patience: Duration,
 }
 
@@ -93,7 +92,7 @@ struct Kept {
 }
 
 impl Scheduling {
-    /// Returns a service that ends with the process.
+    /// Returns a service whose state is lost when the process ends.
     pub fn new(service: Service) -> Scheduling {
         Scheduling::with_limits(service, Limits::default())
     }
@@ -110,7 +109,7 @@ impl Scheduling {
     /// Only one process at a time can open the file.
     ///
     /// # Errors
-    /// [`Error::State`]: the file cannot be opened, is damaged, or `service` is for run time, whose
+    /// [`Error::State`]: the file cannot be opened or is damaged, or `service` is one for run time, whose
     /// table is fixed.
     #[cfg(feature = "store")]
     pub fn open(
@@ -174,8 +173,7 @@ impl Scheduling {
         done
     }
 
-    /// Deletes everything of a configuration run, also in the state file, so that it can be
-    /// repeated.
+    /// Deletes everything of a configuration run, including its entries in the state file, so that it can be repeated.
     ///
     /// # Errors
     /// As for [`change`](Self::change).
@@ -186,9 +184,9 @@ impl Scheduling {
         })
     }
 
-    /// Sets the observer of operations refused over the wire, which gets the reason: clients only
-    /// get empty exceptions. Can be set once for each service; later calls have no effect. The
-    /// refused call waits for the observer.
+    /// Sets the observer of operations refused over the wire, which receives the reason: clients receive only
+    /// exceptions without data. Can be set once for each service; later calls have no effect. The refused call waits
+    /// for the observer.
     pub fn observe(&self, observer: impl Fn(&'static str, &Refusal) + Send + Sync + 'static) {
         let _ = self.shared.observer.set(Box::new(observer));
     }
@@ -218,7 +216,7 @@ impl Shared {
     }
 }
 
-/// Exclusive access to the service, returned when dropped, also after a panic.
+/// Exclusive access to the service, returned when dropped, even after a panic.
 struct Taken<'a> {
     shared: &'a Shared,
     /// Service; `None` only while it is returned.

@@ -106,8 +106,8 @@ impl Served {
         &self.faces
     }
 
-    /// Destroys the objects after their requests have ended, and deletes all operations, also in
-    /// the state file. The ORB may then serve another schedule.
+    /// Destroys the objects after their requests have ended, and deletes all operations, including
+    /// those in the state file. The ORB may then serve another schedule.
     ///
     /// # Errors
     /// [`Error::Poa`]; the errors of [`Scheduling::destroy`].

@@ -11,7 +11,7 @@ use oxorb_sched::{Anomaly, Dispatching, Error, Level, Severity};
 use crate::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
 use crate::rtec_scheduler as idl;
 
-/// Nanoseconds of a wire unit.
+/// Length of a time unit on the wire, in nanoseconds.
 const UNIT: Nanos = 100;
 
 /// Conversions between corresponding enumerators, both ways.

@@ -47,9 +47,9 @@ pub struct Reception {
     pub received: u64,
     /// Number of frames missing between the first and the highest number.
     pub lost: u64,
-    /// Number of frames dropped as duplicates, including those too late to tell.
+    /// Number of frames dropped as duplicates, including frames too late to be distinguished from duplicates.
     pub twice: u64,
-    /// Number of frames that arrived after a later one; they were passed on, marked as late.
+    /// Number of frames that arrived after a later frame; they were passed on, marked as late.
     pub late: u64,
     /// Mean deviation of the transit time, in nanoseconds (RFC 3550, 6.4.1).
     pub jitter: u64,
@@ -126,7 +126,7 @@ impl Meter {
         }
     }
 
-    /// Returns the fraction of expected frames lost since the last call, in 256ths (RFC 3550, A.3).
+    /// Returns the fraction of expected frames lost since the last call, times 256 (RFC 3550, A.3).
     pub(crate) fn fraction_lost(&mut self) -> u8 {
         let (expected, received) = self.told;
         self.told = (self.expected, self.received);

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 /// Pace: a rate in octets per second, and the largest burst.
 ///
-/// The sender's own thread keeps the pace, so that it works over every protocol and needs neither a
-/// privilege nor a queueing discipline. (SO_MAX_PACING_RATE acts on UDP only with the queueing
-/// discipline `fq`.) Frames are not divided: a large one leaves at once, and the next ones wait for
-/// its duration at this pace.
+/// The sender's own thread keeps the pace, so that it works over every protocol and needs neither a privilege nor a
+/// queueing discipline. (SO_MAX_PACING_RATE acts on UDP only with the queueing discipline `fq`.) Frames are not
+/// divided: a large frame is sent at once, and the next frames wait for the duration of the large one at this pace.
 ///
 /// ```
 /// use std::time::Duration;

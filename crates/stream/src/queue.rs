@@ -97,8 +97,8 @@ impl Queue {
         self.state.lock()
     }
 
-    /// Copies a frame into the queue. Dropped frames get sequence numbers, too, so that the
-    /// receiver counts them as lost.
+    /// Copies a frame into the queue. Dropped frames also get sequence numbers, so that the receiver counts these
+    /// frames as lost.
     pub(crate) fn put(&self, time: u64, data: &[u8]) -> Result<Sent, TooLarge> {
         if data.len() > self.largest {
             let (octets, largest) = (data.len(), self.largest);

@@ -16,14 +16,13 @@ use crate::table::Table;
 /// Options of a [`Receiver`].
 #[derive(Clone, Debug)]
 pub struct ReceiverOptions {
-    /// Largest number of streams received at a time; 16 by default. Each takes about 400 octets,
-    /// allocated at the start.
+    /// Maximum number of streams received at a time; 16 by default. Each takes about 400 octets, allocated at the
+    /// start.
     pub streams: usize,
     /// Silence after which a stream is replaced by a new one if needed; 10 s by default.
     pub silence: Duration,
-    /// Whether senders that ask for reports get them. The sender chooses the reference for its
-    /// reports: switch this off where senders must not make this process connect to hosts of their
-    /// choice.
+    /// Whether reports are sent to senders that request them. The sender chooses the object that receives its reports:
+    /// switch this off where senders must not make this process connect to hosts of their choice.
     pub reports: bool,
     /// Longest time to send a report; 1 s by default.
     pub patience: Duration,

@@ -21,19 +21,19 @@ use crate::table::nanoseconds;
 /// Options of a [`Sender`].
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
-    /// Largest frame in octets; 60,000 by default. (A datagram holds 8,192 octets unless its
-    /// endpoint sets `max=`, at most 65,507.)
+    /// Maximum size of a frame in octets; 60,000 by default. (A datagram holds 8,192 octets unless its endpoint sets
+    /// `max=`, at most 65,507.)
     pub largest: usize,
-    /// Largest number of waiting frames; 8 by default. Their memory is allocated at the start.
+    /// Maximum number of waiting frames; 8 by default. Memory for them is allocated at the start.
     pub queue: usize,
     /// Whether a full queue drops its oldest frame (the default) or the new one.
     pub drop_oldest: bool,
-    /// Pace of frames; `None`, the default: each leaves as soon as possible.
+    /// Pace of frames; `None`, the default: each frame is sent as soon as possible.
     pub pace: Option<Pace>,
     /// Interval of reports from receivers; 1 s by default, `None`: no reports. Requires an ORB that
     /// listens at an endpoint that the receiver can reach.
     pub reports: Option<Duration>,
-    /// Longest time to send a frame, including connecting; then it is dropped. 1 s by default.
+    /// Longest time to send a frame, including connecting, after which the frame is dropped. 1 s by default.
     pub patience: Duration,
     /// CORBA priority of the sending thread, and so of its requests under `ClientPropagated`.
     pub priority: Option<Priority>,
@@ -70,7 +70,7 @@ pub enum StartError {
 pub struct SenderStatistics {
     /// Number of frames sent.
     pub sent: u64,
-    /// Octets of frame data sent.
+    /// Number of octets of frame data sent.
     pub octets: u64,
     /// Number of frames that could not be sent.
     pub failed: u64,
@@ -87,7 +87,7 @@ pub struct SenderStatistics {
 pub struct Feedback {
     /// Reception at the receiver.
     pub reception: Reception,
-    /// Fraction of the frames between the last two reports that did not arrive, in 256ths.
+    /// Fraction of the frames between the last two reports that did not arrive, times 256.
     pub fraction_lost: u8,
     /// Round-trip time: from sending a frame to the report on it, minus the time held at the
     /// receiver. `None` if the frame is too old to be remembered.
@@ -209,9 +209,8 @@ impl Sender {
         *self.shared.feedback.lock()
     }
 
-    /// Sends waiting frames for at most `within`, and ends; returns the number of frames dropped
-    /// instead. Does not wait for a frame being sent, which may take [`SenderOptions::patience`]
-    /// longer.
+    /// Sends waiting frames for at most `within`, and ends; returns the number of frames that were dropped unsent. Does
+    /// not wait for a frame being sent, which may take [`SenderOptions::patience`] longer.
     pub fn stop(self, within: Duration) -> usize {
         self.end(within)
     }
@@ -263,9 +262,8 @@ impl Work {
         }
     }
 
-    /// Announces the destination of reports to the receiver, first at the beginning and then once
-    /// per report interval, as an announcement may be lost or the receiver replaced. Returns the
-    /// time until the next one.
+    /// Announces the destination of reports to the receiver, first at the beginning and then once per report interval,
+    /// as an announcement may be lost or the receiver replaced. Returns the time until the next announcement.
     fn describe_if_due(&self, described: &mut Option<u64>) -> Duration {
         let Some(every) = self.every else {
             return Duration::from_secs(3600);

@@ -7,7 +7,7 @@ use oxorb::Interface as _;
 use crate::meter::{Arrival, Meter, Reception};
 use crate::streams::{Report, SourceRef, Stamp};
 
-/// Shortest interval between reports, whatever senders ask for.
+/// Shortest interval between reports, regardless of the interval that senders request.
 pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Received stream.

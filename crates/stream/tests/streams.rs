@@ -1,5 +1,4 @@
-//! Whole streams, over datagrams and over TCP: arrival, reports, and that a stalled receiver delays
-//! nobody.
+//! Whole streams, over datagrams and over TCP: arrival, reports, and no delay of others by a stalled receiver.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, mpsc};

@@ -21,8 +21,8 @@ use crate::steering;
 /// Largest payload of a datagram over UDP and IPv4, in octets.
 pub const MOST_OCTETS: usize = 65_507;
 
-/// Takes a port for this process; port 0 lets the kernel choose one. `dual_stack`: whether an IPv6
-/// socket receives from IPv4, too.
+/// Reserves a port for this process; port 0 lets the kernel choose one. `dual_stack`: whether an IPv6 socket receives
+/// from IPv4, too.
 ///
 /// # Errors
 /// [`io::ErrorKind::AddrInUse`] where another socket has the port; others as the kernel reports.
@@ -47,9 +47,8 @@ pub fn listen(address: SocketAddr, dual_stack: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Connects to a server without sending anything: `send` then sends there, and only datagrams of
-/// the server are received. If no socket receives there, the kernel reports
-/// [`io::ErrorKind::ConnectionRefused`] at a later call.
+/// Connects to a server without sending anything: `send` then sends to the server, and only its datagrams are received.
+/// If no socket receives at its address, the kernel reports [`io::ErrorKind::ConnectionRefused`] at a later call.
 ///
 /// # Errors
 /// As the kernel reports: no route, no such DSCP.
@@ -62,9 +61,8 @@ pub fn connect(server: SocketAddr, dscp: Option<u8>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Joins a socket to the port of a [listening](listen) one at `own`. The socket receives the
-/// datagrams from `source` to the address `at` that arrive from now on; earlier ones, also those in
-/// transit, stay with the listening socket.
+/// Joins a socket to the port of a [listening](listen) one at `own`. The socket receives the datagrams from `source` to
+/// the address `at` that arrive from now on; earlier ones, even those in transit, stay with the listening socket.
 ///
 /// # Errors
 /// As the kernel reports: no descriptor, no route.
@@ -224,8 +222,8 @@ pub struct Came {
 /// only if its spare capacity is less than `max`.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] where no datagram is queued; others as the kernel reports, also
-/// about datagrams that other sockets sent.
+/// [`io::ErrorKind::WouldBlock`] where no datagram is queued; others as the kernel reports, even about datagrams that
+/// other sockets sent.
 pub fn receive_from(
     socket: impl AsFd,
     buffer: &mut Vec<u8>,

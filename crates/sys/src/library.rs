@@ -124,8 +124,8 @@ pub struct Library {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// The system cannot load it: the file is missing, is no shared library, is for another
-    /// processor, or lacks dependencies.
+    /// The system cannot load it: the file is missing, is not a shared library, is for another processor, or lacks
+    /// dependencies.
     #[error("the system does not load it: {0}")]
     Load(String),
     /// The library does not export the symbol.

@@ -16,8 +16,9 @@ use crate::sync::{Mutex, MutexGuard};
 /// Maximum number of processes that are searched for threads of a device.
 const MOST_PROCESSES: usize = 100_000;
 
-/// Request for a schedule of a device's NAPI threads, in effect until dropped; of several requests
-/// the most urgent applies. Dropping the last one restores the device and its threads.
+/// Request for a scheduling class and priority of a device's NAPI threads, in effect until dropped;
+/// of several requests the most urgent applies. Dropping the last one restores the device and its
+/// threads.
 #[derive(Debug)]
 pub struct Threaded {
     device: String,
@@ -25,8 +26,8 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// Switches a device to NAPI threads, and gives each of them the schedule. Scans all processes
-    /// of the host; not for the path of a request.
+    /// Switches a device to NAPI threads, and sets the class and priority of each thread. Scans all
+    /// processes of the host; not for the path of a request.
     ///
     /// # Errors
     /// [`NotThreaded`]; the device is unchanged.
@@ -113,13 +114,13 @@ pub fn threads(device: &str) -> Vec<i32> {
     found
 }
 
-/// Device whose threads have a requested schedule.
+/// Device whose threads have a requested class and priority.
 #[derive(Debug)]
 struct Device {
     name: String,
     /// Whether the device used NAPI threads before.
     threaded: bool,
-    /// Threads whose schedule was changed, with their original schedules.
+    /// Threads whose class or priority was changed, with the original ones.
     before: Vec<(i32, Schedule)>,
     wanted: Vec<(u64, Schedule)>,
     last: u64,
@@ -135,7 +136,7 @@ fn release(devices: &mut Vec<Device>, at: usize) {
     if devices[at].wanted.is_empty() {
         devices.remove(at).give_back();
     } else {
-        // The remaining requests were granted before, so this can only lower the schedule.
+        // The remaining requests were granted before, so this can only lower the priority.
         let _ = devices[at].apply();
     }
 }
@@ -161,7 +162,7 @@ impl Device {
         })
     }
 
-    /// Sets the most urgent requested schedule for each thread.
+    /// Sets the most urgent requested class and priority for each thread.
     fn apply(&mut self) -> Result<(), NotThreaded> {
         let Some(most) = self.wanted.iter().map(|(_, it)| *it).max_by_key(rank) else {
             return Ok(());

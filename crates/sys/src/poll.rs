@@ -227,7 +227,7 @@ impl AsFd for Poller {
 }
 
 /// Waits until a descriptor is readable or its peer is gone; returns `false` if `limit` (`None`:
-/// unlimited) passed first. One system call.
+/// unlimited) has passed first. One system call.
 ///
 /// # Errors
 /// Those of the system call. A signal ends the wait as `limit` does.

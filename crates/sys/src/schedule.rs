@@ -1,9 +1,9 @@
-//! Schedule of a thread: class, priority, reservation.
+//! Scheduling of threads: class, priority, reservation.
 //!
-//! Every function here makes one system call. Raising a thread above SCHED_OTHER needs a privilege:
-//! `CAP_SYS_NICE`, or a limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`). Without the privilege,
-//! the error is [`io::ErrorKind::PermissionDenied`] and the schedule is unchanged. A new thread
-//! inherits the schedule of its creator.
+//! Every function here makes one system call. Raising a thread above SCHED_OTHER needs a privilege: `CAP_SYS_NICE`, or
+//! a limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`). Without the privilege, the error is
+//! [`io::ErrorKind::PermissionDenied`] and class and priority are unchanged. A new thread inherits class and priority
+//! of its creator.
 
 use std::ffi::c_long;
 use std::fmt;
@@ -61,7 +61,7 @@ pub struct Schedule {
     pub priority: i32,
 }
 
-/// Sets the schedule of the calling thread.
+/// Sets the scheduling class and priority of the calling thread.
 ///
 /// ```
 /// use oxorb_sys::schedule::{self, Class, Schedule};
@@ -86,7 +86,7 @@ pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
     check(result)
 }
 
-/// Sets the schedule of a thread of this system, given its thread id. One system call.
+/// Sets the scheduling class and priority of a thread of this system, given its thread id. One system call.
 ///
 /// ```
 /// use oxorb_sys::schedule;
@@ -97,7 +97,7 @@ pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// Those of [`set_current`]; also when there is no such thread.
+/// Those of [`set_current`], or [`io::Error`] if no thread has this id.
 pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()> {
     if thread <= 0 {
         // 0 would select the calling thread.
@@ -126,8 +126,8 @@ pub fn may_leave_idle() -> bool {
     tried.is_ok_and(|thread| thread.join().unwrap_or(false))
 }
 
-/// Returns the schedule of the calling thread. A class that is not in [`Class`] counts as
-/// [`Class::Other`].
+/// Returns the scheduling class and priority of the calling thread. A kernel policy without a variant in [`Class`] is
+/// reported as [`Class::Other`].
 pub fn current() -> io::Result<Schedule> {
     let mut param = Param { priority: 0 };
     // SAFETY: the call takes a number only; 0 is the calling thread.
@@ -150,7 +150,7 @@ struct Param {
 /// Flag that the kernel reports along with the class.
 const RESET_ON_FORK: c_long = 0x4000_0000;
 
-/// Schedule of a thread: a class and priority, or reserved processor time.
+/// Scheduling of a thread: a class and priority, or reserved processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheduling {
@@ -162,7 +162,7 @@ pub enum Scheduling {
     Unknown(u32),
 }
 
-/// Returns the schedule of a thread of this system, given its thread id. One system call.
+/// Returns the scheduling of a thread of this system, given its thread id. One system call.
 ///
 /// ```
 /// use oxorb_sys::schedule::{self, Scheduling};
@@ -173,7 +173,7 @@ pub enum Scheduling {
 /// ```
 ///
 /// # Errors
-/// When there is no such thread.
+/// [`io::Error`] if no thread has this id.
 pub fn of(thread: i32) -> io::Result<Scheduling> {
     let mut attributes = Attributes::default();
     let size = size_of::<Attributes>();
@@ -258,7 +258,7 @@ pub enum ReservationError {
 /// The thread must be allowed on all processors, since the kernel may move it. One system call.
 ///
 /// # Errors
-/// [`ReservationError`]; the schedule is unchanged.
+/// [`ReservationError`]; the thread's scheduling is unchanged.
 pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let ordered = asked.runtime <= asked.deadline && asked.deadline <= asked.period;

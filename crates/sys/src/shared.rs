@@ -44,7 +44,7 @@ const WORD: usize = size_of::<u64>();
 pub struct Shared {
     /// Start of a page of this process, or of `Heap`.
     base: NonNull<u8>,
-    /// Number of octets of header and data; a multiple of [`HEADER`].
+    /// Size in octets of header and data; a multiple of [`HEADER`].
     octets: usize,
     origin: Origin,
 }
@@ -65,8 +65,7 @@ impl Shared {
     /// Creates memory for `data` octets, all of them 0, and a descriptor with which another process
     /// [maps](Self::open) it. Pages are allocated when they are first touched.
     ///
-    /// The size is sealed, also for this process: memory in use by another process cannot be taken
-    /// away.
+    /// The size is sealed, even for this process: memory in use by another process cannot be taken away.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when
@@ -315,8 +314,8 @@ pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: us
         let word = words.next().expect("within the words");
         let value = word.load(Ordering::Relaxed).to_ne_bytes();
         let count = left.min(WORD - skip);
-        // SAFETY: `reserve` made room for `octets` octets behind the length; `count` is at most as many,
-        // and `skip + count` at most a word. `value` is a local, which is no part of the buffer.
+        // SAFETY: `reserve` made room for `octets` octets behind the length; `count` is at most as many, and `skip +
+        // count` at most a word. `value` is a local, which is not a part of the buffer.
         unsafe { ptr::copy_nonoverlapping(value.as_ptr().add(skip), room, count) };
         room = room.wrapping_add(count);
         left -= count;

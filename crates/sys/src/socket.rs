@@ -1,8 +1,8 @@
 //! Stream sockets.
 //!
-//! [`receive`] and [`send`] are the steady path: one system call each, no allocation (unless the
-//! caller's buffer lacks capacity), and no `SIGPIPE`. They report `EINTR` as
-//! [`io::ErrorKind::Interrupted`] and leave the retry to the caller, which knows the deadline.
+//! [`receive`] and [`send`] serve calls in steady state: one system call each, no allocation (unless the caller's
+//! buffer lacks capacity), and no `SIGPIPE`. They report `EINTR` as [`io::ErrorKind::Interrupted`] and leave the retry
+//! to the caller, which knows the deadline.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -147,8 +147,8 @@ pub fn send_unpaced(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_congestion(socket, "reno")?)
 }
 
-/// Marks packets of an IPv4 or IPv6 socket with a DSCP, 0 to 63, by which networks distinguish
-/// urgent packets (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; networks may ignore it.
+/// Sets the DSCP, 0 to 63, of packets of an IPv4 or IPv6 socket, by which networks distinguish urgent packets
+/// (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; networks may ignore it.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for a number above 63.
@@ -308,7 +308,7 @@ pub fn hush(socket: impl AsFd) -> io::Result<usize> {
     Ok(rung.len())
 }
 
-/// Shuts down one or both directions, and wakes threads blocked there.
+/// Shuts down one or both directions, and wakes threads blocked in them.
 pub fn shutdown(socket: impl AsFd, directions: Shutdown) -> io::Result<()> {
     Ok(rustix::net::shutdown(socket, directions)?)
 }

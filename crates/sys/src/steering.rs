@@ -17,7 +17,7 @@ use crate::socket::{self, Listen};
 /// Largest DSCP.
 pub const MOST_DSCP: u8 = 63;
 
-/// Maximum number of marks that [`by_mark`] distinguishes.
+/// Maximum number of DSCPs that [`by_mark`] distinguishes.
 pub const MOST_MARKS: usize = 64;
 
 /// Listens on `address` as a member of a group. The sockets of a group are numbered in the order in
@@ -60,7 +60,7 @@ pub fn is_free(address: SocketAddr, how: Listen) -> io::Result<bool> {
 /// Applies to IPv4 and IPv6, until the last socket of the group is closed. Needs no privilege.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] for a DSCP above 63 or more than [`MOST_MARKS`] marks; others as
+/// [`io::ErrorKind::InvalidInput`] for a DSCP above 63 or more than [`MOST_MARKS`] pairs; others as
 /// the kernel reports.
 pub fn by_mark(socket: impl AsFd, marks: &[(u8, u32)], otherwise: u32) -> io::Result<()> {
     if marks.len() > MOST_MARKS || marks.iter().any(|(mark, _)| *mark > MOST_DSCP) {
@@ -73,7 +73,7 @@ pub fn by_mark(socket: impl AsFd, marks: &[(u8, u32)], otherwise: u32) -> io::Re
 const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
 
 /// Returns the BPF program of [`by_mark`], which reads the DSCP according to the IP version, and
-/// compares it with each mark.
+/// compares it with that of each pair.
 fn program(marks: &[(u8, u32)], otherwise: u32) -> Vec<libc::sock_filter> {
     use libc::{BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET};
     const BPF_RSH: u32 = 0x70;

@@ -10,7 +10,7 @@ use crate::{Endpoint, Link};
 /// # Obligations of an implementation
 ///
 /// 1. [`accept`](Acceptor::accept) returns each connected peer once, in the order of connecting.
-/// 2. A peer that disconnects before it is accepted is no error of the acceptor.
+/// 2. A peer that disconnects before it is accepted is not an error of the acceptor.
 /// 3. [`close`](Acceptor::close) wakes every thread blocked in `accept`; later peers are refused.
 ///    Links accepted before stay open.
 pub trait Acceptor: Send + Sync {
@@ -28,7 +28,7 @@ pub trait Acceptor: Send + Sync {
     fn close(&self);
 
     /// Makes the system choose the acceptor of a [group](crate::Transport::listen_in_group) by the
-    /// DSCP of a client's first packet. `marks` has DSCPs with the numbers of acceptors, of which
+    /// DSCP of a client's first packet. `marks` pairs DSCPs with the numbers of acceptors, of which
     /// the first match counts; `otherwise` is the acceptor of all other clients.
     ///
     /// # Errors

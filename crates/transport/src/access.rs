@@ -12,12 +12,11 @@ use crate::PeerId;
 /// of `deny` rules only admits: `allow 10.0.0.0/8` alone admits *only these*, and `deny
 /// 10.9.0.0/16` alone admits *all but these*.
 ///
-/// An address tells where a connection comes from, not who sends it; behind a NAT all clients have
-/// the same one. Rules by address keep a port closed to a network, and are no authentication. Users
-/// and groups are those of processes on this host, as the kernel reports them (`uid:1000`,
-/// `gid:100`). `tls:alice` matches a peer whose certificate has this subject or name, `tls:*` one
-/// with any certificate; in a list in one text, a name contains no comma. A process always admits
-/// itself; a peer of unknown identity matches only `all`.
+/// An address identifies the origin of a connection, not the person or program that opened it; behind a NAT all clients
+/// have the same address. Rules by address keep a port closed to a network, but do not authenticate peers. Users and
+/// groups are those of processes on this host, as the kernel reports them (`uid:1000`, `gid:100`). `tls:alice` matches
+/// a peer whose certificate has this subject or name, `tls:*` one with any certificate; in a list in one text, a name
+/// contains no comma. A process always admits itself; a peer of unknown identity matches only `all`.
 ///
 /// ```
 /// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;
@@ -209,7 +208,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// Error for a text that is no access rule.
+/// Error for a text that is not an access rule.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?}: {problem}")]
 pub struct AccessError {

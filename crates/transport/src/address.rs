@@ -34,9 +34,9 @@ impl fmt::Display for Scheme {
 /// Addresses are compared and hashed by their text. Each transport produces its addresses in one
 /// canonical form, and parses them; other code passes them on. Cheap to clone.
 ///
-/// After a `|` may follow what distinguishes the server from others of the same name:
-/// `unix:/run/bank|uid=7`. The transport verifies it when connecting, and it is not shown to users.
-/// An address without it leads to any server with the name.
+/// A `|` may be followed by a part that distinguishes the server from others of the same name:
+/// `unix:/run/bank|uid=7`. The transport verifies this part when connecting, and users do not see
+/// it. An address without such a part refers to any server with the name.
 ///
 /// ```
 /// use oxorb_transport::{Address, tcp};
@@ -91,7 +91,7 @@ impl Address {
         &self.named()[self.scheme + 1..]
     }
 
-    /// Returns the address without the verified part, which leads to any server with the name.
+    /// Returns the address without the verified part, which refers to any server with the name.
     #[must_use]
     pub fn bare(&self) -> Address {
         Self { text: self.named().into(), scheme: self.scheme }
@@ -140,7 +140,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Error for a text without a scheme, which is no [`Address`].
+/// Error for a text without a scheme, which is not an [`Address`].
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?}: an address is written SCHEME:PLACE, as in tcp:10.0.0.7:2809")]
 pub struct AddressError(String);

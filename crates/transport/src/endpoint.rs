@@ -58,7 +58,7 @@ impl Endpoint {
     /// any other option.
     ///
     /// # Errors
-    /// [`EndpointError`] if the value is no network and no other party of access rules.
+    /// [`EndpointError`] if the value is neither a network nor another party of access rules.
     pub fn common_option(
         &mut self,
         name: Part<'_>,
@@ -95,7 +95,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Error for a text that is no endpoint.
+/// Error for a text that is not an endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointError {
     /// Whole text.

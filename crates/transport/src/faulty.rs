@@ -12,10 +12,10 @@ use crate::{Link, WriteError};
 /// Faults of a link. None by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Largest number of octets of a read: 1 tests whether the layers above handle messages that
-    /// arrive octet by octet.
+    /// Maximum number of octets that a read returns: 1 tests whether the layers above handle
+    /// messages that arrive octet by octet.
     pub read_at_most: Option<usize>,
-    /// Largest number of octets of a piece of a write.
+    /// Maximum size of a piece of a write, in octets.
     pub write_at_most: Option<usize>,
     /// Delay before each read.
     pub read_delay: Duration,

@@ -16,7 +16,7 @@ use crate::{PeerId, Properties};
 ///
 /// The conformance suite (`tests/conformance`) checks every one of these.
 ///
-/// 1. **Order.** Octets arrive in the order written, each exactly once, none invented.
+/// 1. **Order.** Octets arrive in the order written, each exactly once, and no others arrive.
 /// 2. **All or an error.** [`write`](Link::write) accepts all octets of all slices, in order, or
 ///    reports how many it accepted. A write larger than any buffer underneath blocks until the peer
 ///    reads, without giving up early.
@@ -195,7 +195,7 @@ pub trait Lender {
     /// Takes the octets that a read would return next, at least one and at most `max`, without a
     /// copy. Returns `None` if they must be read instead, because they lie elsewhere, exceed `max`,
     /// have not arrived, or were read in part. Waits only for the rest of octets that the peer is
-    /// writing there, for at most the time-out of a read, and only if `waits` is set.
+    /// writing to that memory, for at most the time-out of a read, and only if `waits` is set.
     ///
     /// A link that lends ends its reads where lendable octets begin.
     ///
@@ -211,7 +211,7 @@ pub struct Facts {
     pub stream: bool,
     /// Whether octets that were written arrive, or the link reports an error.
     pub reliable: bool,
-    /// Largest number of octets of one write, if limited.
+    /// Maximum size of one write in octets, if limited.
     pub mtu: Option<usize>,
     /// Whether the link carries a priority to the network.
     pub priorities: bool,

@@ -22,7 +22,7 @@ pub use transport::{Memory, SCHEME};
 
 /// Returns two connected links with a capacity of `capacity` octets (at least one) each way.
 ///
-/// Allocates that memory at once, and nothing later.
+/// Allocates the memory of both directions at once, and nothing later.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -48,7 +48,8 @@ pub struct MemLink {
     outgoing: Arc<Shared>,
     read_timeout: Mutex<Option<Duration>>,
     write_timeout: Mutex<Option<Duration>>,
-    /// Places of this end and of the other one, for users. Only that of an acceptor has a name.
+    /// Names of the places of this end and of its peer, for display. Only the place of an acceptor
+    /// has a name.
     places: [Option<Arc<str>>; 2],
 }
 

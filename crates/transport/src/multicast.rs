@@ -9,7 +9,7 @@ pub struct Multicast {
     /// Time to live, the number of routers passed plus one: 0 keeps messages on this host, 1 on its
     /// networks.
     pub ttl: u8,
-    /// Whether members on this host receive them.
+    /// Whether members on this host receive the messages.
     pub loopback: bool,
     /// Largest datagram in octets, including the header of the group protocol.
     pub packet: usize,
@@ -22,7 +22,8 @@ impl Default for Multicast {
 }
 
 impl Multicast {
-    /// Default of `packet`: the octets that an Ethernet frame carries over IPv6.
+    /// Default of `packet`: the size in octets of a datagram that one Ethernet frame carries over
+    /// IPv6.
     pub const USUAL_PACKET: usize = 1452;
 
     /// Smallest allowed `packet`.
@@ -34,7 +35,7 @@ impl Multicast {
     /// Parses `interface=eth0,ttl=4,loopback=no,packet=1400`, any part of which may be missing.
     ///
     /// # Errors
-    /// Sentence about what is wrong.
+    /// Sentence about the fault.
     pub fn parse(text: &str) -> Result<Multicast, String> {
         let mut multicast = Multicast::default();
         for one in text.split(',').filter(|one| !one.is_empty()) {

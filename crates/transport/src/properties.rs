@@ -22,8 +22,8 @@ pub struct Properties {
     pub send_buffer: Option<usize>,
     /// Size of the kernel's receive buffer, in octets.
     pub receive_buffer: Option<usize>,
-    /// Silence after which the system probes the peer; a peer that does not answer for about as
-    /// long again loses the link. `Some(None)`: never.
+    /// Time without traffic after which the system probes the peer; the link breaks if the peer
+    /// does not answer for about the same time again. `Some(None)`: never.
     pub keep_alive: Option<Option<Duration>>,
     /// Whether small writes may wait to be sent together with others (not `TCP_NODELAY`).
     pub delay: Option<bool>,
@@ -38,7 +38,7 @@ pub struct Properties {
     /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied); reads then wait for the
     /// interrupt of the device.
     pub busy_poll: Option<Duration>,
-    /// Largest number of octets sent per second: the transport paces its output.
+    /// Maximum send rate in octets per second: the transport paces its output.
     pub bandwidth: Option<u64>,
     /// Handling of the pages of memory that both ends share. To be set before the first octet is
     /// written.
@@ -48,7 +48,7 @@ pub struct Properties {
 /// Handling of the pages of memory that the two ends of a link share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pages {
-    /// Pages are allocated when octets are first written there, and kept until the link ends.
+    /// Pages are allocated when octets are first written to them, and kept until the link ends.
     #[default]
     OnDemand,
     /// All pages are allocated at once and mapped by this end, which never faults.
@@ -64,7 +64,7 @@ pub enum Pages {
 }
 
 impl Pages {
-    /// Text of the values.
+    /// Text that lists the values, for messages.
     pub const VALUES: &'static str = "on-demand|resident|locked|huge|huge-locked|give-back:MS";
 
     /// Shortest time without a write after which pages are returned to the system.

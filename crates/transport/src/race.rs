@@ -16,7 +16,7 @@ use crate::{Address, Link, Transport};
 /// Delay").
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// Largest number of concurrent connection attempts of one caller.
+/// Maximum number of concurrent connection attempts of one caller.
 const MAX_AT_ONCE: usize = 16;
 
 /// Interval of polling for looked-up names, and for connections without a descriptor, while
@@ -329,7 +329,7 @@ struct Names {
 /// Index of a target, and its addresses.
 type Found = (usize, io::Result<Vec<Address>>);
 
-/// Largest number of concurrent lookups in the process; more are refused.
+/// Maximum number of concurrent lookups in the process; more are refused.
 const MAX_LOOKUPS: usize = 64;
 
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);

@@ -51,9 +51,9 @@ pub struct Recording(Arc<Mutex<Vec<Turn>>>);
 /// Recorded read or write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Direction.
+    /// Direction of the octets.
     pub direction: Direction,
-    /// Octets.
+    /// Octets that were read or written.
     pub octets: Vec<u8>,
 }
 

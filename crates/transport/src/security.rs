@@ -29,7 +29,7 @@ pub struct Security {
     pub old: bool,
     /// Longest time of a handshake.
     pub handshake_time: Duration,
-    /// Largest number of concurrent handshakes at one endpoint.
+    /// Maximum number of concurrent handshakes at one endpoint.
     pub handshakes: usize,
 }
 

@@ -18,10 +18,10 @@ use crate::WriteError;
 /// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
 /// tick or two.
 ///
-/// `PIECE` is the largest number of octets passed to one blocking system call of a write, each of
-/// which the kernel must bound by the time-out of the write as a whole. If it is less than
-/// [`DEFAULT_PIECE`], as much as the peer has space for is sent first by a non-blocking call: after
-/// each system call the kernel may let the peer run, which then reads little at a time.
+/// `PIECE` is the maximum number of octets passed to one blocking system call of a write, each of which the kernel must
+/// bound by the time-out of the write as a whole. If it is less than [`DEFAULT_PIECE`], as much as the peer has space
+/// for is sent first by a non-blocking call: after each system call the kernel may let the peer run, which then reads
+/// little at a time.
 #[derive(Debug)]
 pub struct Stream<const PIECE: usize = DEFAULT_PIECE> {
     socket: OwnedFd,
@@ -243,12 +243,12 @@ fn cut<'s>(
     (count, most - room)
 }
 
-/// Largest number of octets of one system call of a write, unless a transport sets another one.
+/// Maximum number of octets passed to one system call of a write, unless the transport specifies another limit.
 ///
 /// The caches of a processor hold a piece until the peer reads it (`docs/experiments/large-messages.md`).
 pub const DEFAULT_PIECE: usize = 256 << 10;
 
-/// Largest number of slices of a piece.
+/// Maximum number of slices of a piece.
 const PIECE_SLICES: usize = 16;
 
 /// Time-out set in the kernel, remembered so that setting it again costs no system call.

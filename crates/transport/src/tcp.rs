@@ -36,7 +36,7 @@ impl TcpLink {
     /// Wraps a connected, blocking TCP socket.
     ///
     /// # Errors
-    /// The socket is not connected, or no longer.
+    /// The socket is not, or no longer, connected.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         socket::set_no_delay(&socket, true)?;
         let peer = canonical(socket::peer_address(&socket)?);

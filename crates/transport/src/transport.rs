@@ -23,7 +23,7 @@ use crate::{
 /// 2. After [`listen`](Self::listen), [`own_address`](Self::own_address) of the acceptor's endpoint
 ///    is the address by which this process reaches it, and [`published`](Self::published) is not
 ///    empty.
-/// 3. Addresses are canonical: different notations of a place give one address.
+/// 3. Addresses are canonical: different notations of a place result in the same address.
 /// 4. Neither [`start`](Self::start) nor [`Connecting::advance`] blocks; names that require a
 ///    lookup are left to [`resolve`](Self::resolve).
 /// 5. Connecting to a place without a listener fails at once.
@@ -51,8 +51,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
 
     /// Listens as one of a group of acceptors at the same endpoint, each with a queue of its own.
     /// The acceptors of a group are numbered in the order in which they listen. `cpu` is the
-    /// processor whose packets this one prefers. The `first` of a group is refused if another
-    /// process listens there. May block.
+    /// processor whose packets this acceptor prefers. The `first` of a group is refused if another
+    /// process listens at the endpoint. May block.
     ///
     /// # Errors
     /// [`ListenError`], with [`io::ErrorKind::Unsupported`] if the transport has no groups.
@@ -164,7 +164,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// transport without hosts and ports. No system call.
     ///
     /// # Errors
-    /// Sentence about why they may not.
+    /// Sentence about why calls may not use the link.
     fn verify_point(
         &self,
         host: &str,
@@ -176,8 +176,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     }
 
     /// Verifies an address without host and port as [`verify_point`](Self::verify_point) does;
-    /// returns all addresses by which references may lead there. Some system calls, none of which
-    /// waits.
+    /// returns all addresses by which references may refer to the same place. Some system calls,
+    /// none of which waits.
     ///
     /// # Errors
     /// Sentence about why calls to `address` may not go to this client.

@@ -56,7 +56,7 @@ pub(crate) struct UrgentTold {
     pub latency: Percentiles,
     /// Number of calls by duration: at most each of [`BOUNDS`], and longer than all of them.
     pub shares: Vec<u64>,
-    /// Calls that were due while the previous one still ran, and so were not made.
+    /// Number of calls that were due while the previous one still ran, and so were not made.
     pub missed: u64,
     /// Whether the system's scheduler has the priority.
     pub real_time: bool,
@@ -93,7 +93,7 @@ pub(crate) const BOUNDS: [u64; 9] =
 /// Time between reports of a client.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Calls that are not counted: connecting, warm-up.
+/// Number of calls that are not counted: connecting, warm-up.
 const WARM_UP: u32 = 10;
 
 /// Runs a client process.

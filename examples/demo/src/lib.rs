@@ -33,7 +33,7 @@ mod navigation {
 }
 use navigation::navigation as interface;
 
-/// Show an urgent client among many busy ones, without and with priorities, live
+/// Live demonstration: one urgent client among many busy ones, with and without priorities
 ///
 /// An urgent client calls a server 50 times a second; many others call it without a pause, and each of their calls
 /// takes 200 us of the one CPU that the server has. In the first act four threads serve requests as they come. In the
@@ -70,7 +70,7 @@ pub struct Args {
 /// Demonstrations other than the first.
 #[derive(clap::Subcommand)]
 enum Play {
-    /// Overload a server under four scheduling strategies, and compare missed deadlines with simulated ones
+    /// Overload a server under four scheduling strategies, and compare the missed deadlines with those of a simulation
     Sched(sched::Args),
     /// Show an event channel: urgent events overtake, slow consumers lose only their own, filters, a timeout
     Events(events::Args),

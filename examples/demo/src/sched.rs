@@ -39,7 +39,7 @@ use generated::overload::{Avionics, AvionicsRef};
     which is said. Without it the kernel shares the processor out, and no strategy can keep its promise."
 )]
 pub(crate) struct Args {
-    /// Rounds under each strategy; one takes slightly more than a second
+    /// Number of rounds under each strategy; one takes slightly more than a second
     #[arg(short, long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10))]
     rounds: u32,
     /// Output format
@@ -64,7 +64,7 @@ struct Seen {
     operation: String,
     critical: bool,
     jobs: u64,
-    /// Deadlines missed in all rounds according to the simulation.
+    /// Number of deadlines missed in all rounds according to the simulation.
     simulated_missed: u64,
     measured_missed: u64,
     simulated_worst_latency_ns: u64,

@@ -46,7 +46,7 @@ pub(crate) struct Started {
     pub corbaloc: String,
 }
 
-/// Threads that serve all clients, or all but the urgent one.
+/// Number of threads that serve all clients, or all but the urgent one.
 const WORKERS: usize = 4;
 
 /// Serves until standard input is closed.
@@ -213,7 +213,7 @@ impl Navigator for Vehicle {
     }
 }
 
-/// Most microseconds of planning, as any client may call this.
+/// Maximum planning time in microseconds, as any client may call this.
 const MOST_PLANNING: u32 = 10_000;
 
 /// Returns the processor time of the calling thread so far, in which other threads' time does not count.

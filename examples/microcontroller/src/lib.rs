@@ -51,7 +51,7 @@ pub struct Station<L> {
 pub enum Failure<E> {
     /// Failure of the line.
     Line(E),
-    /// Octets from the server that are no valid GIOP.
+    /// Server data that is no valid GIOP.
     Violation(Violation),
     /// Exception `UnknownSensor` from the server.
     UnknownSensor,
@@ -64,7 +64,8 @@ pub enum Failure<E> {
 }
 
 impl<L: Line> Station<L> {
-    /// Returns the object of a profile, at the end of a line that leads to its server. Messages are limited to 4 KiB.
+    /// Returns the object of a profile, called over a line that is connected to the object's server. Messages are
+    /// limited to 4 KiB.
     pub fn new(line: L, profile: &IiopProfile) -> Self {
         let limits = Limits { max_message: 4096, ..Limits::default() };
         Station {

@@ -23,7 +23,7 @@ use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
 /// Messaging with checksums.
 pub static CHECKSUM: &dyn Messaging = &Checksum;
 
-/// Octets of a header.
+/// Size in octets of a header.
 const LEN: usize = 12;
 /// Offset of the size.
 const SIZE_AT: usize = 4;

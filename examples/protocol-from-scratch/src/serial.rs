@@ -21,7 +21,7 @@ use oxorb::transport::{
 /// Scheme of addresses: `serial:gauge`.
 pub const SCHEME: Scheme = Scheme::new("serial");
 
-/// Most lines that wait at one port to be accepted.
+/// Maximum number of lines that wait at one port to be accepted.
 const BACKLOG: usize = 1024;
 
 /// Bits on the line per octet: a start bit, eight data bits, a stop bit.

@@ -320,7 +320,7 @@ pub fn dropping_closes((a, b): Pair) {
     assert_eq!(b.read(&mut Vec::new(), 100).unwrap(), 0);
 }
 
-/// Checks that writes to a peer that is gone fail, and raise no signal.
+/// Checks that writes to a peer that no longer exists fail, and raise no signal.
 pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     drop(b);
     let octets = pattern(0, 10_000);

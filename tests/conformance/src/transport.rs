@@ -163,7 +163,7 @@ pub fn a_peer_that_is_gone_does_not_stop_the_next(subject: &Subject) {
     let mut buffer = Vec::new();
     while buffer.is_empty() {
         let link = acceptor.accept().unwrap();
-        // 0 if the peer is gone, or an error.
+        // 0 if the peer no longer exists, or an error.
         let _ = link.read(&mut buffer, 4);
     }
     assert_eq!(buffer, b"here");

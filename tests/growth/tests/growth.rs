@@ -10,7 +10,7 @@ use oxorb_testkit::peers::missing;
 /// The ratio is 2 for linear and 4 for quadratic growth.
 const MOST: f64 = 2.3;
 
-/// Instructions below which the growth of a table or a buffer dominates.
+/// Number of instructions below which the growth of a table or a buffer dominates.
 const SLIGHT: i64 = 20_000;
 
 #[test]

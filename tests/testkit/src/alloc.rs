@@ -76,8 +76,8 @@ pub fn fewest_allocations(mut work: impl FnMut()) -> Allocations {
 
 /// Returns the allocations of this thread since it began.
 ///
-/// For a foreign thread that runs our code from time to time, like a server's: the difference between two calls is what
-/// it allocated in between. Always zero unless [`CountingAllocator`] is the global allocator of this binary.
+/// For a foreign thread that occasionally runs our code, such as a server's: the difference between two calls is the
+/// number of allocations in between. Always zero unless [`CountingAllocator`] is the global allocator of this binary.
 pub fn local() -> Allocations {
     LOCAL.get()
 }

@@ -20,7 +20,7 @@ use crate::peers::missing;
 /// Lowest port to return: lower ones belong to well-known services.
 const FIRST: u16 = 10_000;
 
-/// Ports that one mark reserves: the returned one, and those that a server's lanes use after it.
+/// Number of ports that one mark reserves: the returned port, and the following ones, which a server's lanes use.
 const BLOCK: u16 = 8;
 
 /// Returns the first of eight consecutive ports that are unused at all addresses of this host, for TCP and UDP.
@@ -51,11 +51,10 @@ pub fn free_port() -> u16 {
     panic!("no ports of {ports:?} are free");
 }
 
-/// Returns ports that the kernel assigns to no socket that requests any port, from one multiple of [`BLOCK`] to
-/// another.
+/// Returns a range of ports, outside the kernel's ephemeral range if possible; both ends are multiples of [`BLOCK`].
 ///
-/// They are below the kernel's range for such sockets, which begins at 32,768 by default, or else above it. If the
-/// range leaves neither, they are in the range, and only the marks protect them.
+/// The ports are below the ephemeral range, which begins at 32,768 by default, or else above it. If neither is
+/// possible, the ports are in the ephemeral range, and only the marks protect them.
 fn own_ports() -> Range<u16> {
     const ENOUGH: u16 = 4_000;
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");

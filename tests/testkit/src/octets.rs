@@ -1,4 +1,4 @@
-//! Octets in the notation of tests.
+//! Notation of octets in tests.
 
 /// Returns the octets of hexadecimal digits, with white space and `|` anywhere.
 ///

@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Greatest factor by which a limit is extended.
+/// Maximum factor by which a limit is extended.
 const MOST: u32 = 64;
 
 /// Reports whether a wait that started at `began` has exceeded `limit`, corrected for the load of the machine.

@@ -173,7 +173,7 @@ impl Drop for Process {
 }
 
 /// Returns the name of a test of this binary as the harness prints it, for [`rerun`] and
-/// [`traced`](crate::syscalls::traced), in whatever module it is.
+/// [`traced`](crate::syscalls::traced), regardless of the module.
 ///
 /// # Panics
 /// If `test` is a closure.

@@ -102,8 +102,8 @@ pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Begins section `name` on this thread: for code that is called back, such as a servant, and only sees parts of what
-/// is to be counted.
+/// Begins section `name` on this thread: for code that is called back, such as a servant, which runs only during parts
+/// of the counted section.
 pub fn begin(name: &str) {
     mark(&path("begin", name));
 }

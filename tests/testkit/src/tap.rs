@@ -20,12 +20,12 @@ pub struct Tap<A> {
     passing: Arc<AtomicUsize>,
 }
 
-/// Octets that passed over one connection.
+/// Data that passed over one connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// Octets from the client to the server.
+    /// Data from the client to the server.
     pub requests: Vec<u8>,
-    /// Octets from the server to the client.
+    /// Data from the server to the client.
     pub replies: Vec<u8>,
 }
 

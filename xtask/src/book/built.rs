@@ -1,4 +1,4 @@
-//! Links of a built book lead to pages and headings that exist.
+//! Check that links of a built book point to existing pages and headings.
 //!
 //! The links of the pages in `docs/` are checked by `tidy`; mdBook gives pages other names and headings names of its own.
 
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::pages::beside;
 
-/// Pages that mdBook makes of all others: they have the links of those, from another place.
+/// Pages that mdBook makes from all others, whose links they repeat, relative to another folder.
 const DERIVED: [&str; 3] = ["print.html", "toc.html", "404.html"];
 
-/// Returns the links of the book in a folder that lead nowhere.
+/// Returns the broken links of the book in a folder.
 pub(super) fn broken_links(book: &Path) -> Result<Vec<String>, String> {
     let pages = pages(book).map_err(|error| format!("{}: {error}", book.display()))?;
     Ok(broken_links_of(&pages, |file| book.join(file).exists()))
@@ -62,7 +62,7 @@ fn pages(book: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
     Ok(pages)
 }
 
-/// Reports whether a link leads out of the book: it begins with a scheme, as `https:` or `mailto:`.
+/// Reports whether a link refers to a target outside the book: it begins with a scheme such as `https:` or `mailto:`.
 fn is_outside(link: &str) -> bool {
     let scheme = link.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.chars().all(|c| c.is_ascii_lowercase()))

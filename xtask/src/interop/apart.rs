@@ -6,7 +6,7 @@
 //! rest as malformed ("KeyAddr key length bigger than packet size"). Only the port distinguishes them, so here it
 //! becomes the address.
 
-/// Octets of the file's header, and of each packet's header.
+/// Sizes in octets of the file's header, and of each packet's header.
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 

@@ -84,7 +84,7 @@ impl Capture {
         Ok(Self { dumpcap, file })
     }
 
-    /// Ends the capture and decodes what OxORB sent.
+    /// Ends the capture and decodes the messages that OxORB sent.
     pub(super) fn finish(
         mut self,
         cell: &Cell,

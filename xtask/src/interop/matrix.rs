@@ -10,7 +10,7 @@ pub(super) enum Column {
     Giop12,
     /// GIOP 1.2, with UTF-8 as the peers' native char code set instead of ISO 8859-1.
     Utf8,
-    /// GIOP 1.2, with ISO 8859-1 as native char code set of OxORB, too.
+    /// GIOP 1.2, with ISO 8859-1 as native char code set, even of OxORB.
     Latin1,
     /// GIOP 1.2, with OxORB sending big-endian.
     BigEndian,
@@ -22,7 +22,8 @@ pub(super) enum Column {
     /// GIOP 1.2, with OxORB's objects in lanes and its clients at priorities: its references carry TAG_POLICIES and
     /// TAO_TAG_ENDPOINTS, which peers need not support.
     Lanes,
-    /// GIOP 1.2, with callbacks over the connection opened by the client, whose references lead nowhere else.
+    /// GIOP 1.2, with callbacks over the connection opened by the client, whose references contain no reachable
+    /// address.
     Bidirectional,
     /// GIOP 1.2 over UNIX sockets; connections over TCP are refused.
     Unix,

@@ -17,7 +17,7 @@ pub(super) enum Orb {
 /// Unreachable host in the references of a client.
 const NOWHERE: &str = "behind-nat.invalid";
 
-/// Lanes of an OxORB program in the column "lanes".
+/// Number of lanes of an OxORB program in the column "lanes".
 const LANES: u16 = 2;
 
 /// Ports of one program: its listening port, followed by those of its lanes.
@@ -215,8 +215,8 @@ impl Orb {
                     args.push("-Djacorb.use_bom=on".into());
                 }
                 if cell.column == Column::Bidirectional {
-                    // Not hidden: its offer names its listening address, whatever its references contain, so that no
-                    // server could relate the two.
+                    // Not hidden: its offer names its listening address, regardless of the contents of its references,
+                    // so that no server could relate the two.
                     args.push("-Dinterop.bidirectional=yes".into());
                 }
                 args.push(match side {
@@ -229,8 +229,8 @@ impl Orb {
     }
 }
 
-/// Returns properties of JacORB for TLS, with certificates on both sides and no plain port. Options are hexadecimal:
-/// 20, trust in the target; 60, in the client, too.
+/// Returns properties of JacORB for TLS, with certificates on both sides and no plain port. Options are hexadecimal: 20
+/// requires trust in the target, 60 also trust in the client.
 fn jacorb_tls(certificates: &Path, port: u16) -> Vec<OsString> {
     let factories = "org.jacorb.security.ssl.sun_jsse.SSL";
     let mut all: Vec<OsString> = [

@@ -1,11 +1,11 @@
-//! Ports of servers that get theirs before they start.
+//! Ports of servers that receive their ports before they start.
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Mutex;
 
-/// Ports that one mark reserves.
+/// Number of ports that one mark reserves.
 const BLOCK: u16 = 8;
 
 /// Returns the first of `count` neighbouring free ports, below those that the kernel assigns by

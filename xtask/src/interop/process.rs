@@ -52,7 +52,7 @@ impl Running {
         Ok(Self { child, output, errors })
     }
 
-    /// Waits until `ready` or the program ends or the time is up.
+    /// Waits until `ready`, the end of the program, or the time limit.
     pub(super) fn wait_until(
         &mut self,
         limit: Duration,

@@ -125,7 +125,7 @@ fn run(
     CellResult { cell, outcome, decoded }
 }
 
-/// Runs the two programs; returns what the client printed.
+/// Runs the two programs; returns the output of the client.
 fn pair(
     programs: &Programs,
     cell: &Cell,

@@ -15,7 +15,8 @@ const LIBRARIES: [&str; 9] = [
     "libTAO_RTPortableServer.so",
 ];
 
-/// Returns the libraries that the dynamic linker knows, with the octets of their files. Debian strips its packages.
+/// Returns the libraries that the dynamic linker knows, with the sizes of their files in octets. Debian strips its
+/// packages.
 pub(super) fn installed() -> Result<Vec<(String, u64)>, String> {
     let run = ["ldconfig", "/sbin/ldconfig"]
         .iter()

@@ -12,7 +12,7 @@ const CLIENTS: u64 = 64;
 pub(crate) struct Memory {
     /// Resident memory, including shared libraries and the program file.
     pub(super) resident: u64,
-    /// Pages that it has written: heap, stacks, and relocations.
+    /// Memory that the process has written: heap, stacks, and relocations.
     pub(super) own: u64,
     pub(super) threads: u64,
 }
@@ -23,7 +23,7 @@ pub(super) fn client(server: &Path, client: &Path) -> Result<Memory, String> {
     Running::start(client, Some(&server.line))?.memory()
 }
 
-/// Measures a server before any call, and the octets that each of many connections adds.
+/// Measures a server before any call, and the memory in octets that each of many connections adds.
 pub(super) fn server(server: &Path, client: &Path) -> Result<(Memory, u64), String> {
     let server = Running::start(server, None)?;
     let idle = server.memory()?;

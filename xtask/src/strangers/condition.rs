@@ -118,7 +118,7 @@ fn last_processor() -> Result<String, String> {
     Ok(last.unwrap_or_default().to_owned())
 }
 
-/// Returns a command that runs another one as a user with a home, who shares /tmp with root.
+/// Returns a command that runs another command as a user with a home folder, who shares /tmp with root.
 fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
     let home = folder.inner("home")?;
     // Without the privilege to give the folder away, the user cannot be changed either.

@@ -1,4 +1,5 @@
-//! Process for which the kernel appears to lack IPv6: it and all its children get EAFNOSUPPORT for such sockets.
+//! Process for which the kernel appears to lack IPv6: the process and all its children receive EAFNOSUPPORT for IPv6
+//! sockets.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! Size of import cycles: the largest set of files of a crate in which each file leads to every other by imports.
+//! Size of import cycles: the largest set of files of a crate in which each file reaches every other by imports.
 //!
 //! Budgets may only fall. A crate that is not listed may have cycles of at most [`FEW`] files.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use super::Finding;
 use imports::Imports;
 
-/// Most files of the largest cycle, by the root of the crate.
+/// Maximum number of files of the largest cycle, by the root of the crate.
 const BUDGETS: [(&str, usize); 7] = [
     ("crates/cdr/src/", 22),
     ("crates/cli/src/", 10),
@@ -21,7 +21,7 @@ const BUDGETS: [(&str, usize); 7] = [
     ("xtask/src/", 13),
 ];
 
-/// Most files of a cycle in other crates.
+/// Maximum number of files of a cycle in other crates.
 const FEW: usize = 4;
 
 /// Number of cuts in a finding.
@@ -87,7 +87,7 @@ fn is_code(within: &str) -> bool {
     !tests && !apart
 }
 
-/// Returns the largest set of files within `among` in which each leads to every other, `without` one import.
+/// Returns the largest set of files within `among` in which each reaches every other, `without` one import.
 fn largest(
     imports: &Imports,
     among: &BTreeSet<usize>,

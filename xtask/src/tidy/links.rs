@@ -1,4 +1,4 @@
-//! Links of pages must lead to existing files and headings.
+//! Check that links of pages point to existing files and headings.
 
 use std::path::{Path, PathBuf};
 

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::Finding;
 
-/// Most weak summaries, by crate.
+/// Maximum number of weak summaries, by crate.
 const BUDGETS: [(&str, usize); 1] = [("crates/idlgen", 9)];
 
-/// Most weak summaries of other crates.
+/// Maximum number of weak summaries of other crates.
 const FEW: usize = 3;
 
 /// Number of places in a finding.

@@ -37,8 +37,8 @@ const PARTS: [Part; 6] = [
 /// Names that the files of a folder may use nevertheless: at most ten, each justified on [`PAGE`].
 const EXCEPTIONS: [(&str, &str); 2] = [("client/", "Orb"), ("server/", "Orb")];
 
-/// Parameter that takes the whole ORB, and the greatest number of lines with it, which may only fall. Most functions
-/// need a part of the ORB.
+/// Parameter that takes the whole ORB, and the maximum number of lines with this parameter, which may only fall. Most
+/// functions need a part of the ORB.
 const WHOLE: &str = "orb: &Orb";
 const WHOLES: usize = 34;
 

@@ -5,7 +5,7 @@ use super::{Finding, code};
 /// Length of a hand-written source file from which on it should be reconsidered.
 const LONG: usize = 600;
 
-/// Greatest length of a hand-written source file: a longer one contains more than one concept.
+/// Maximum number of lines of a hand-written source file: a longer file contains more than one concept.
 const TOO_LONG: usize = 1000;
 
 /// Folders whose files must be kept octet by octet: inputs and expected outputs of tests and fuzz targets.

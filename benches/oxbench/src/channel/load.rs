@@ -14,10 +14,10 @@ use oxorb_sys::{schedule, thread as system};
 use super::scheduled::{Pair, Scheduled, options};
 use crate::Result;
 
-/// Most threads of the low suppliers: each pushes for its share of them in turn.
+/// Maximum number of threads of the low-priority suppliers: each thread pushes for its share of the suppliers in turn.
 const THREADS: usize = 8;
 
-/// Events that may wait for a low consumer before its supplier waits.
+/// Number of events that may wait for a low consumer before its supplier waits.
 const QUEUE: usize = 64;
 
 /// Time after which a waiting event counts as lost.
@@ -38,9 +38,9 @@ pub(super) struct Load {
 pub(super) struct Seen {
     /// Times from a push to the consumer, in nanoseconds.
     pub(super) latencies: Vec<u64>,
-    /// Events received by low consumers.
+    /// Number of events received by low consumers.
     pub(super) lows: u64,
-    /// Events dropped by queues.
+    /// Number of events dropped by queues.
     pub(super) dropped: u64,
 }
 
@@ -191,7 +191,7 @@ impl Load {
                     return;
                 }
                 let low = &lows[number];
-                // The channel counts what the queue did with it.
+                // The channel counts the event by the queue's decision on it.
                 let _ = low.supplier.push(std::slice::from_ref(&low.event));
             }
         }

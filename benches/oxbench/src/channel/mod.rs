@@ -27,7 +27,7 @@ use crate::output::CheckedOutput;
 /// Options of `oxbench channel`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few seconds, and at most 100 low pairs: a test that everything works
+    /// Use few seconds, and at most 100 low-priority pairs: a test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 12)]
     seconds: u32,
 
-    /// Rounds of each point; in each round, both strategies take turns
+    /// Number of rounds of each point; in each round, both strategies take turns
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     high_hz: u32,
 
-    /// Events per second of each low-priority supplier; if saturated, they push back to back
+    /// Events per second of each low-priority supplier; if saturated, the suppliers push back to back
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     low_hz: u32,
 

@@ -56,7 +56,7 @@ pub(crate) struct Point {
     pub(crate) max_ns: u64,
     /// Events per second received by low consumers.
     pub(crate) low_rate: f64,
-    /// Events dropped by queues.
+    /// Number of events dropped by queues.
     pub(crate) dropped: u64,
     /// Latencies in ascending order.
     #[serde(skip)]

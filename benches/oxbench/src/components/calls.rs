@@ -13,7 +13,7 @@ use super::generated::load::{CallerRef, LabourRef, WorkerRef, caller};
 use crate::Result;
 use crate::session::{self, Clock};
 
-/// Calls per sample within a process, where reading the clock takes about as long as a call.
+/// Number of calls per sample within a process, where reading the clock takes about as long as a call.
 pub(super) const BATCH: u32 = 32;
 
 const ENDPOINT: &str = "iiop://127.0.0.1:0";

@@ -79,7 +79,7 @@ struct Seen {
     time: Duration,
     period: Duration,
     calls: u64,
-    /// Calls that returned within their period.
+    /// Number of calls that returned within their period.
     met: u64,
     sum: Duration,
     longest: Duration,

@@ -38,7 +38,7 @@ enum Part {
     Calls,
     /// Run controllers at three rates (E13, E14)
     Rates,
-    /// Count what is written for real time (E16)
+    /// Count the lines written for real time (E16)
     Effort,
     /// Deploy a hundred instances on four nodes
     Deployment,
@@ -47,7 +47,7 @@ enum Part {
 /// Options of `oxbench components`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Pairs of processes for each kind of call, and rounds of deployment
+    /// Number of pairs of processes for each kind of call, and rounds of deployment
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// Blocks of each kind of call in a round.
+/// Number of blocks of each kind of call in a round.
 const BLOCKS: u32 = 20;
 
 /// Points of work, close to those of the paper, and those of a quick run.

@@ -14,25 +14,25 @@ use crate::process::Process;
 use crate::table::Table;
 use crate::verdict::{Verdict, at_most};
 
-/// Octets of an argument.
+/// Sizes in octets of an argument.
 const SIZES: [u32; 2] = [8, 4096];
 
 /// Greatest permitted ratio of a component's call to a plain one, and the target ratio.
 const BOUND: f64 = 1.04;
 const GOAL: f64 = 1.01;
 
-/// Samples in a block. Blocks of both routes alternate, so that both run under the same conditions.
+/// Number of samples in a block. Blocks of both routes alternate, so that both run under the same conditions.
 const BLOCK: u32 = 500;
 
-/// Samples between two reads of the allocation counters.
+/// Number of samples between two reads of the allocation counters.
 const COUNTED: u32 = 1_000;
 
 /// Extent of the measurement.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    /// Pairs of processes, in succession.
+    /// Number of pairs of processes, in succession.
     pub(super) rounds: u32,
-    /// Blocks of each route in a round.
+    /// Number of blocks of each route in a round.
     pub(super) blocks: u32,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Rates {
     pub(super) seconds: u64,
     /// Processor time of one repetition, in us.
     pub(super) repetition: f64,
-    /// Files that the processes of all points executed.
+    /// Number of files that the processes of all points executed.
     pub(super) executables: usize,
     pub(super) points: Vec<Point>,
 }

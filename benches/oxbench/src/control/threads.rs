@@ -90,7 +90,7 @@ impl Discipline {
 /// Options of `oxbench control threads`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Time that all jobs together need, in percent of the processor
+    /// Processor time that all jobs together need, in percent
     #[arg(long, value_delimiter = ',', default_values_t = [60, 80, 100, 120, 140, 160])]
     load: Vec<u32>,
 
@@ -114,7 +114,7 @@ pub(crate) struct SideOptions {
     /// Object of the next process
     #[arg(long)]
     next: Option<String>,
-    /// Begin jobs here, for this number of seconds
+    /// Begin jobs in this process, for this number of seconds
     #[arg(long)]
     seconds: Option<u64>,
     #[arg(long, default_value_t = 0)]

@@ -3,8 +3,8 @@
 //!
 //! Server and client are in separate network namespaces, connected by a pair of veth devices. A token bucket, which
 //! represents the link, limits the server's traffic. Bulk clients continuously fetch large answers from a low-priority
-//! lane and keep the link full; an urgent client fetches small ones from a high-priority lane. The lanes mark their
-//! packets, and the device's queueing discipline honours the mark, or does not.
+//! lane and keep the link full; an urgent client fetches small ones from a high-priority lane. The lanes set the DSCP
+//! of their packets, and the device's queueing discipline honours the DSCP, or does not.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,14 +53,14 @@ const PRIORITIES: [i16; 2] = [10, 60];
 const MARKS: [u8; 2] = [10, 46];
 const QUEUES: [u8; 2] = [2, 6];
 
-/// Octets of an answer.
+/// Size in octets of an answer.
 const BULK: u32 = 256 << 10;
 const URGENT: u32 = 64;
 
 /// Time between urgent calls.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// Most octets that wait for the link in the bulk queue.
+/// Maximum number of octets that wait for the link in the bulk queue.
 const LIMIT: u32 = 400_000;
 
 /// Order in which packets leave on the link.
@@ -108,7 +108,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
 
-    /// Bulk clients
+    /// Number of bulk clients
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     bulk: u32,
 
@@ -401,13 +401,13 @@ impl Report {
         self.points.iter().find(|point| point.queueing == queueing)
     }
 
-    /// Returns the ratio of the urgent client's p99 to that without queues by priority.
+    /// Returns the ratio of the urgent client's p99 to the p99 without queues by priority.
     fn to_none(&self, queueing: Queueing) -> Option<Ratio> {
         let (these, those) = (self.of(queueing)?, self.of(Queueing::None)?);
         Some(Ratio::of(&these.samples, &those.samples, 0.99))
     }
 
-    /// Returns the share of the link that bulk traffic gets.
+    /// Returns the share of the link that bulk traffic uses.
     fn share(&self, queueing: Queueing) -> Option<Ratio> {
         let point = self.of(queueing)?;
         Some(Ratio::exactly(point.bulk_mbit / f64::from(self.rate_mbit)))

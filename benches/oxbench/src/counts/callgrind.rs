@@ -31,7 +31,7 @@ impl Log {
         wrapped
     }
 
-    /// Returns the number of instructions that the ended process executed.
+    /// Returns the number of instructions that the process executed, which must have ended.
     pub(crate) fn instructions(self) -> Result<u64> {
         read(&self.0)
     }

@@ -10,7 +10,7 @@ use crate::peers::{self, Peer};
 use crate::protocols::matrix::{self, Maker, Protocol, Transport};
 use crate::table::Table;
 
-/// Messagings over TCP, each of which must take no more instructions than the one before it.
+/// Messagings over TCP, each of which must take no more instructions than the previous one.
 const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
 
 /// Relative difference between builds or runs of the same messaging: the addresses of keys affect the instructions of

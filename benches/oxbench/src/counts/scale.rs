@@ -34,8 +34,8 @@ const ROWS: [(Shape, [usize; 3]); 5] = [
 const PLANTED: [(Shape, [usize; 2]); 2] =
     [(Shape::SearchedObjects, [1, 100]), (Shape::SearchedOperations, [1, 100])];
 
-/// Most instructions of a direct call, from a thread of the application and within a lane. Measured in cargo's release
-/// profile: 782 and 1,004.
+/// Maximum number of instructions of a direct call, from a thread of the application and within a lane. Measured in
+/// cargo's release profile: 782 and 1,004.
 const DIRECT: f64 = 800.0;
 const WITHIN_LANE: f64 = 1050.0;
 
@@ -96,10 +96,10 @@ fn name(value: &impl ValueEnum) -> String {
     value.get_name().to_owned()
 }
 
-/// Number of objects from which on setup takes so many instructions that its variation affects a difference.
+/// Number of objects from which on the instructions of setup vary enough to affect a difference.
 const LARGE: usize = 10_000;
 
-/// Requests for that many objects: the variation is divided by this number.
+/// Number of requests for that many objects: the variation is divided by this number.
 const VERY_MANY: u32 = 41_000;
 
 /// Returns the instructions of one request among `many`; for a large number of objects, the median of three counts.

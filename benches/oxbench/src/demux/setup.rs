@@ -43,7 +43,7 @@ enum Through {
     Nothing,
 }
 
-/// Most different requests of one measurement.
+/// Maximum number of different requests of one measurement.
 const MOST: usize = 20_000;
 
 /// Servant that counts its upcalls by operation.

@@ -40,11 +40,11 @@ use generated::dispatching::{Pair, PairRef};
 /// Options of `oxbench dispatch`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few rounds, and at most 100 low pairs: a test that everything works
+    /// Use few rounds, and at most 100 low-priority pairs: a test that everything works
     #[arg(long)]
     quick: bool,
 
-    /// Rounds of each point; strategies take turns
+    /// Number of rounds of each point; strategies take turns
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -56,13 +56,13 @@ const PAIRS: [u32; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 const QUICK: [u32; 3] = [1, 10, 100];
 const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 
-/// Fewest requests of low pairs in each round of a point.
+/// Minimum number of requests of low-priority pairs in each round of a point.
 const REQUESTS: u32 = 2_000;
 
 /// Pause between two calls of the high pair.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Time between two checks whether all are served.
+/// Time between two checks whether all requests are served.
 const LOOK: Duration = Duration::from_micros(50);
 
 /// Time after which a round counts as stuck.

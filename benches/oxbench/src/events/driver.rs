@@ -157,7 +157,7 @@ struct Task {
     idle: u32,
     size: u32,
     events: u64,
-    /// Most events in transit.
+    /// Maximum number of events in transit.
     window: u64,
 }
 

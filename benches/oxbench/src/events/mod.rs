@@ -36,15 +36,15 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
 
-    /// Events of each round
+    /// Number of events of each round
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
     events: u64,
 
-    /// Rounds of each row; in each round all contenders take turns, beginning with a different one
+    /// Number of rounds of each row; in each round all contenders take turns, beginning with a different one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Most consumers of the fan-out
+    /// Maximum number of consumers of the fan-out
     #[arg(long, default_value_t = 1_000)]
     most: u32,
 
@@ -65,9 +65,9 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contender {
-    /// Octets over TCP to a process that returns them: two hops without any ORB
+    /// Messages over TCP to a process that returns them: two hops without any ORB
     Raw,
-    /// Octets like raw, received by a separate thread that notifies the sending one
+    /// Messages as with raw, received by a separate thread that notifies the sending one
     RawApart,
     /// omniEvents and a client of omniORB, with the shortest cycle of its channel
     #[value(name = "omnievents")]
@@ -114,17 +114,17 @@ display_by_name!(Contender);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Load {
     pub(crate) consumers: u32,
-    /// Consumers whose filters do not match.
+    /// Number of consumers whose filters do not match.
     pub(crate) idle: u32,
-    /// Octets of the payload.
+    /// Size in octets of the payload.
     pub(crate) size: u32,
-    /// Most events in transit.
+    /// Maximum number of events in transit.
     pub(crate) window: u64,
 }
 
 const ONE: Load = Load { consumers: 1, idle: 0, size: 8, window: 1 };
 
-/// Events in transit in the rows that count events per second.
+/// Number of events in transit in the rows that count events per second.
 const WINDOW: u64 = 16;
 
 impl Load {

@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
     seconds: f64,
 
-    /// Rounds of each point; in each round all architectures take turns with one number of clients
+    /// Number of rounds of each point; in each round all architectures take turns with one number of clients
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 
@@ -46,11 +46,11 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
     high_hz: f64,
 
-    /// Calls per second of each low-priority client; if saturated, they call back to back
+    /// Calls per second of each low-priority client; if saturated, the clients call back to back
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     low_hz: f64,
 
-    /// CPU time that the servant uses for each low-priority call if saturated, in us
+    /// CPU time in us that the servant uses for each low-priority call if saturated
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     work: u32,
 

@@ -93,8 +93,8 @@ impl Report {
 display_by_name!(Version);
 
 impl Report {
-    /// Draws p50 and p99 of the high-priority client over the number of low-priority ones: panels for each version, a
-    /// line for each architecture.
+    /// Draws p50 and p99 of the high-priority client over the number of low-priority clients: a panel for each version,
+    /// a line for each architecture.
     pub(super) fn drawing(&self) -> Drawing {
         let panel = |version, name, of: fn(&Point) -> u64| {
             let lines = Architecture::value_variants().iter().map(|&architecture| {

@@ -59,7 +59,7 @@ pub(crate) enum Architecture {
 }
 
 impl Architecture {
-    /// Reports whether its threads have priorities of the operating system.
+    /// Reports whether the threads of the architecture have priorities of the operating system.
     pub(crate) fn has_priorities(self) -> bool {
         self == Architecture::Floor || self.has_lanes()
     }

@@ -17,13 +17,13 @@ mod generated {
 
 use generated::oxbench::{Cubing, CubingRef};
 
-/// Threads of the worker pool.
+/// Number of threads of the worker pool.
 const WORKERS: usize = 4;
 
-/// Most requests that are served or wait at a time, if limited: enough for one of each client.
+/// Maximum number of requests that are served or wait at a time, if limited: enough for one of each client.
 const MOST_CLIENTS: usize = 100;
 
-/// Threads of a lane: one that serves, and one that accepts further requests meanwhile.
+/// Number of threads of a lane: one that serves, and one that accepts further requests meanwhile.
 const LANE_THREADS: usize = 2;
 
 /// Serves an object for each priority until standard input closes.

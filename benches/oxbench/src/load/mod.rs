@@ -67,7 +67,7 @@ trait Caller {
     fn cube(&mut self, value: u8, work: Duration) -> Result<u8>;
 }
 
-/// Calls before the start, so that connections exist.
+/// Number of calls before the start, so that connections exist.
 const WARM_UP: usize = 3;
 
 /// Time from the readiness of the last client to the common start.

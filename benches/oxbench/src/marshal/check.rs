@@ -63,8 +63,9 @@ fn word(ratio: Ratio) -> &'static str {
 }
 
 impl Verdict {
-    /// Reports whether the bound is met. Two copies of the same octets take the same time, and a run finds one or the
-    /// other slightly faster, so that the interval decides which is not slower. Half the time is compared as a number.
+    /// Reports whether the bound holds. Two copies of the same octets take the same time, and in each run one of them
+    /// is slightly faster, so that a bound of equal time is decided by the confidence interval. A bound of half the
+    /// time is compared as a number.
     fn is_met(&self) -> bool {
         match self.most == ANY_ROW {
             true => word(self.ratio) != "slower",

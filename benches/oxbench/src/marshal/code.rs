@@ -17,10 +17,11 @@ use crate::Result;
 /// Types of `idl/marshal.idl` with their own code.
 const TYPES: [&str; 7] = ["Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node"];
 
-/// Functions through which every row writes and reads its value once, whatever the compiler inlines into them.
+/// Functions through which every row writes and reads its value once, regardless of what the compiler inlines into
+/// them.
 const ROOTS: [&str; 2] = ["9write_out", "7read_in"];
 
-/// Octets of machine code for one type, including its sequences.
+/// Sizes in octets of the machine code for one type, including its sequences.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Code {
     pub(crate) name: &'static str,

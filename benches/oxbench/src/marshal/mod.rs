@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Rounds of each codec and row. Codecs take turns, and each round is a new process
+    /// Number of rounds of each codec and row. Codecs take turns, and each round is a new process
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
@@ -54,8 +54,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     output: CheckedOutput,
 
-    /// Report the code size of each type, too, from this object file of oxbench; docs/marshalling.md explains how to
-    /// make one
+    /// Report the code size of each type in addition, from this object file of oxbench; docs/marshalling.md explains
+    /// how to make one
     #[arg(long, value_name = "OBJECT")]
     code: Option<PathBuf>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Line {
     pub(crate) order: &'static str,
     /// Whether it is the machine's byte order.
     pub(crate) native: bool,
-    /// Octets of the encoded value.
+    /// Size in octets of the encoded value.
     pub(crate) octets: usize,
     #[serde(skip)]
     seen: Option<(Codec, String)>,

@@ -23,7 +23,7 @@ use crate::process::Process;
 /// Options of `oxbench oneway`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Octets of the argument
+    /// Size of the argument in octets
     #[arg(long, value_delimiter = ',', default_values_t = [8, 1024])]
     sizes: Vec<u32>,
 
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(10..))]
     time: u64,
 
-    /// Rounds of each row; in each round all contenders take turns, beginning with a different one
+    /// Number of rounds of each row; in each round all contenders take turns, beginning with a different one
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -54,11 +54,11 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
-    /// omniORB: one write for each
+    /// omniORB: one write for each oneway
     #[value(name = "omniorb")]
     #[serde(rename = "omniorb")]
     OmniOrb,
-    /// OxORB: one write for each (SYNC_WITH_TRANSPORT)
+    /// OxORB: one write for each oneway (SYNC_WITH_TRANSPORT)
     Plain,
     /// OxORB: sent by a thread of the ORB, as soon as possible (SYNC_NONE)
     None,
@@ -68,16 +68,17 @@ pub(crate) enum Mode {
 
 display_by_name!(Mode);
 
-/// Octets of a message sent over each connection first, in half of the rows: the server's buffers stay large.
+/// Size in octets of a message sent over each connection before the measurement, in half of the rows: the server's
+/// buffers stay large afterwards.
 const LARGE: u32 = 1 << 20;
 
 /// Load of a row: size, callers, and whether a large message comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Load {
-    /// Octets of the argument.
+    /// Size in octets of the argument.
     pub(crate) size: u32,
     pub(crate) callers: usize,
-    /// Octets of a oneway that each caller sends first; 0: none.
+    /// Size in octets of the oneway that each caller sends before the measurement; 0: none.
     pub(crate) before: u32,
 }
 

@@ -35,10 +35,10 @@ pub(super) struct Row {
     pub(super) to_omniorb: Option<Ratio>,
 }
 
-/// Least permitted ratio of plain oneways to those of omniORB.
+/// Minimum permitted ratio of the rate of plain oneways to that of omniORB.
 const PLAIN: f64 = 1.5;
 
-/// Least permitted rate of buffered small oneways of one caller, in millions per second.
+/// Minimum permitted rate of buffered small oneways of one caller, in millions per second.
 const BUFFERED: f64 = 3.0;
 
 impl Row {

@@ -26,16 +26,16 @@ mod generated {
 
 use generated::oxbench::{Gauge, GaugeRef};
 
-/// Oneways between two reads of the clock.
+/// Number of oneways between two reads of the clock.
 const AT_ONCE: u64 = 64;
 
 /// Time between two checks of the arrivals.
 const NAP: Duration = Duration::from_micros(100);
 
-/// Octets of a client's buffer.
+/// Size in octets of a client's buffer.
 const BUFFER: &str = "4194304";
 
-/// Octets of waiting oneways that trigger sending.
+/// Size in octets of the waiting oneways at which they are sent.
 const BATCH: usize = 64 << 10;
 
 /// Longest wait of buffered oneways.

@@ -54,8 +54,8 @@ pub(crate) fn room(buffer: &mut Vec<u8>, octets: usize) -> &mut [u8] {
     &mut buffer[front..front + octets]
 }
 
-/// Most octets of one system call, as in OxORB. Writing or reading a megabyte at once takes 250 or 550 us, depending on
-/// the kernel's buffers.
+/// Maximum number of octets transferred by one system call, as in OxORB. Writing or reading a megabyte at once takes
+/// 250 or 550 us, depending on the kernel's buffers.
 const PIECE: usize = 256 << 10;
 
 pub(crate) fn write(stream: &mut impl Write, octets: &[u8]) -> std::io::Result<()> {

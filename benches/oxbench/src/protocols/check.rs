@@ -12,13 +12,13 @@ const UNIX: f64 = 1.15;
 /// Greatest permitted ratio of GIOPlite/RT to raw TCP.
 const LITE_RT: f64 = 1.08;
 
-/// Most microseconds of a ping over shared memory, with spinning threads on a CPU for each side.
+/// Maximum time in microseconds of a ping over shared memory, with spinning threads on a CPU for each side.
 const SPINNING: f64 = 1.0;
 
 /// Greatest permitted ratio of 64 KiB in place to a ping.
 const PLACED: f64 = 1.2;
 
-/// Most microseconds of 1 MiB one way in place.
+/// Maximum time in microseconds for 1 MiB one way in place.
 const MEBIBYTE: f64 = 20.0;
 
 /// Greatest permitted ratio of 1 MiB one way, copied, to one memcpy.

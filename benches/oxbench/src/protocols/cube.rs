@@ -18,7 +18,7 @@ pub(crate) enum Operation {
     Struct,
     Longs,
     Octets,
-    /// Octets one way: the reply is empty.
+    /// Transfer of octets in one direction: the reply is empty.
     Sent,
 }
 
@@ -33,7 +33,7 @@ const ALL: [Operation; 8] = [
     Operation::Sent,
 ];
 
-/// Operation with an argument of so many octets, which only sequences use.
+/// Operation and the size in octets of its argument, which only sequences use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Cube {
     pub(crate) operation: Operation,

@@ -31,11 +31,11 @@ pub(crate) struct Options {
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Rounds. In each, all protocols take turns with new processes, beginning with a different one
+    /// Number of rounds; in each round all protocols take turns with new processes, beginning with a different one
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Calls of each operation over each protocol, in all rounds together
+    /// Number of calls of each operation over each protocol, in all rounds together
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 

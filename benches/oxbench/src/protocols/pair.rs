@@ -60,7 +60,7 @@ pub(super) struct Contender {
 /// Processes of a protocol, connected and ready.
 pub(super) struct Pair {
     pub(super) client: Process,
-    /// Server process; `None` if the client is the server, too.
+    /// Server process; `None` if the client is also the server.
     server: Option<Process>,
 }
 

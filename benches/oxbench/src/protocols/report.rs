@@ -34,7 +34,7 @@ pub(super) struct LeftOut {
 pub(super) struct CubeReport {
     pub(super) cube: Cube,
     pub(super) name: String,
-    /// Octets of the GIOP messages, which the raw exchange sends, too.
+    /// Size in octets of the GIOP message; the raw exchange also sends messages of this size.
     pub(super) request_octets: usize,
     pub(super) reply_octets: usize,
     pub(super) rows: Vec<Row>,

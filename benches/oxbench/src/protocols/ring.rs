@@ -38,10 +38,10 @@ pub(crate) enum Way {
     Placed,
 }
 
-/// Octets of a piece.
+/// Size in octets of a piece.
 const PIECE: usize = 32 << 10;
 
-/// Octets of a direction's area: those of the largest message.
+/// Size in octets of a direction's area: that of the largest message.
 const AREA: usize = 17 << 20;
 
 /// Words of the header: numbers of messages written to the server and to the client, and their lengths.

@@ -222,7 +222,7 @@ fn tuned(stream: TcpStream) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Octets of a plan: the lengths of the messages of the next calls, and the number of calls.
+/// Size of a plan in octets: the lengths of the messages of the next calls, and the number of calls.
 const PLAN: usize = 24;
 
 /// Answers the requests announced by each plan.

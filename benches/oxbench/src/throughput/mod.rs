@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..))]
     time: u64,
 
-    /// Rounds of each point; in each round all architectures take turns, beginning with a different one
+    /// Number of rounds of each point; in each round all architectures take turns, beginning with a different one
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [0])]
     work: Vec<u64>,
 
-    /// Measure only clients that share one connection, OxORB's, omniORB's and JacORB's, each with every ORB's server:
+    /// Measure only clients of OxORB, omniORB and JacORB that share one connection, each with the server of every ORB:
     /// the effect on concurrent requests
     #[arg(long)]
     one_connection: bool,

@@ -84,7 +84,8 @@ impl Point {
         self.server == Architecture::OmniOrb
     }
 
-    /// Reports whether this point is compared with `omniorb`: with the same clients, if those have other servers, too.
+    /// Reports whether this point is compared with `omniorb`: with the same clients, if there are also points of these
+    /// clients with other servers.
     pub(super) fn is_beside(&self, omniorb: &Point) -> bool {
         self.architecture == omniorb.architecture || self.server == self.architecture
     }

@@ -117,7 +117,7 @@ fn look_into(
     Ok(Row { architecture: contender.architecture, client: side(0), server: side(1) })
 }
 
-/// Least number per call of a system call to be listed.
+/// Minimum number of executions per call for a system call to be listed.
 const SLIGHT: f64 = 0.0005;
 
 fn names(calls: &Calls) -> impl Iterator<Item = String> {

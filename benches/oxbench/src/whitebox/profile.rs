@@ -22,9 +22,9 @@ pub(super) struct Log(PathBuf);
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Profile {
     pub(super) instructions: u64,
-    /// Calls of malloc and its variants.
+    /// Number of calls of malloc and its variants.
     pub(super) allocations: u64,
-    /// Calls of pthread_mutex_lock and its variants.
+    /// Number of calls of pthread_mutex_lock and its variants.
     pub(super) mutexes: u64,
     /// Compare-and-swaps of at most 32 bits: an upper bound on the locks taken.
     pub(super) locks: u64,

@@ -18,7 +18,7 @@ use iceoryx2::prelude::*;
 use super::{LOOK, Result};
 use run::{Run, Task};
 
-/// Samples that may wait for a subscriber before the publisher waits.
+/// Number of samples that may wait for a subscriber before the publisher waits.
 const BUFFERED: usize = 64;
 
 /// Publishes until standard input closes.

@@ -37,7 +37,7 @@ const KEY: &str = "oxbench/cubit";
 /// First octet of a query for a reply of one octet; others are returned unchanged.
 const SENT: u8 = 0xff;
 
-/// Octets of a pool: several of the largest messages.
+/// Size in octets of a pool: several of the largest messages.
 const POOL: usize = 80 << 20;
 
 /// Longest time until the client discovers the server.

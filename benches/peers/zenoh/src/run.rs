@@ -17,7 +17,7 @@ pub struct Task {
     pub consumers: u32,
     pub size: u32,
     pub events: u64,
-    /// Most events in transit.
+    /// Maximum number of events in transit.
     pub window: u64,
 }
 

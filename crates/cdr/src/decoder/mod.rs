@@ -43,7 +43,7 @@ pub struct Decoder<'de> {
     octets: &'de [u8],
     /// Position of the next octet, relative to the alignment origin.
     at: usize,
-    /// Number of octets of the message before the alignment origin.
+    /// Number of octets in the message before the alignment origin.
     base: usize,
     swap: bool,
     order: ByteOrder,

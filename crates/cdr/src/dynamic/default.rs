@@ -108,8 +108,8 @@ fn first_label(ty: TypeRef<'_>) -> Option<i128> {
 }
 
 impl TypeRef<'_> {
-    /// Returns the smallest nonnegative discriminant that is no label of a union; `None` if there
-    /// is none, or the type is no union.
+    /// Returns the smallest nonnegative discriminant that is not a label of a union; `None` if
+    /// there is none, or the type is not a union.
     pub fn unused_label(self) -> Option<i128> {
         let unused = self.union()?.unused;
         let Shape::Union { discriminator, .. } = self.shape() else {
@@ -119,7 +119,7 @@ impl TypeRef<'_> {
     }
 
     /// Reports whether the member name determines a discriminant: whether it is the first label of
-    /// a named member, or, for the default case, the smallest number that is no label.
+    /// a named member, or, for the default case, the smallest number that is not a label.
     pub fn is_named(self, label: i128) -> bool {
         let Some(union) = self.union() else {
             return false;

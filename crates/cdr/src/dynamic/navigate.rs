@@ -61,8 +61,7 @@ impl Dynamic {
     }
 
     /// Returns an element of a sequence or array, or a member of a struct, exception or value, by
-    /// its index. The discriminant of a union is its element 0, and the selected member its element
-    /// 1.
+    /// its index. In a union, the discriminant has index 0, and the selected member index 1.
     pub fn element(&self, index: usize) -> Option<&Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get(index),
@@ -224,7 +223,7 @@ impl Dynamic {
     }
 
     /// Selects a member of a union by its name: sets its first label, or for the default case the
-    /// smallest number that is no label.
+    /// smallest number that is not a label.
     pub fn select_member(&mut self, ty: &TypeCode, name: &str) -> Result<(), DynamicError> {
         let union = ty.as_ref().resolved();
         let member = union.members().find(|member| **member.name == *name);

@@ -249,7 +249,7 @@ pub(super) fn enumerator(ty: TypeRef<'_>, ordinal: u32) -> Option<Dynamic> {
     Some(Dynamic::Enum { name, ordinal })
 }
 
-/// Returns the discriminant with this value, of a type that is no alias, if the type has such a
+/// Returns the discriminant with this value, of a type that is not an alias, if the type has such a
 /// value.
 pub(super) fn discriminant(ty: TypeRef<'_>, label: i128) -> Option<Dynamic> {
     let character = || u32::try_from(label).ok().and_then(char::from_u32);

@@ -27,8 +27,8 @@ pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
 }
 
 /// Returns the octets as text if all are ASCII and none is NUL: for names, which nearly always are,
-/// in fewer instructions than [`str::from_utf8`] takes. `None` does not mean that the octets are no
-/// text.
+/// in fewer instructions than [`str::from_utf8`] takes. `None` does not mean that the octets are
+/// not text.
 ///
 /// ```
 /// assert_eq!(oxorb_cdr::plain_str(b"ping"), Some("ping"));
@@ -163,8 +163,8 @@ fn put(vector: __m256i, place: &mut [MaybeUninit<u8>; VECTOR]) {
 }
 
 /// Finds the least octet of each lane, as a signed number: only ASCII other than NUL is above zero.
-/// There is no early exit, so that blocks become vector instructions; if the length is no multiple
-/// of a block, the last one overlaps the one before it.
+/// There is no early exit, so that blocks become vector instructions; if the length is not a
+/// multiple of a block, the last one overlaps the one before it.
 #[inline(always)]
 fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
     let Some((_, last)) = ends::<N>(octets) else {

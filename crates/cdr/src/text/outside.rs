@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::{CharSet, ErrorKind, WcharSet};
 
-/// Character outside a code set, or octets that are no character of it.
+/// Character outside a code set, or octets that are not a character of it.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};

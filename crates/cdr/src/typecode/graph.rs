@@ -129,7 +129,7 @@ pub(crate) struct UnionNode {
     pub(crate) cases: Box<[Case]>,
     /// Labels in ascending order, each with the first member that it selects.
     pub(crate) by_label: Box<[(i128, u32)]>,
-    /// Smallest nonnegative number that is no label.
+    /// Smallest nonnegative number that is not a label.
     pub(crate) unused: i128,
 }
 

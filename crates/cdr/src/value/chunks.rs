@@ -274,8 +274,8 @@ impl<'de> Here<'de> {
     /// Finds an aligned item in the next chunk or piece, and returns its octets, those of the
     /// chunk, and the offset of its end.
     ///
-    /// Without a further chunk this is an error, and also when the chunk ends within the item;
-    /// padding that some writers put before the end of a chunk is skipped.
+    /// It is an error if there is no further chunk, or if the chunk ends within the item; padding
+    /// that some writers put before the end of a chunk is skipped.
     #[cold]
     #[inline(never)]
     pub(crate) fn beyond(

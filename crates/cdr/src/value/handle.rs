@@ -82,7 +82,7 @@ impl<T: ValueState> Value<T> {
     /// Returns the state, or the part of it that belongs to `T`, for modification.
     ///
     /// A value without other references is modified in place. If it is shared, or part of a cycle,
-    /// this handle first gets a copy (which allocates) and refers to a new value from then on:
+    /// this handle first copies the state (which allocates) and refers to a new value from then on:
     /// other handles see no change. Values that the state links to are not copied.
     ///
     /// ```
@@ -179,7 +179,7 @@ impl<T: Valuetype> Link<T> {
 
     /// Returns the value, unless the link is null.
     ///
-    /// Also returns `None` for a link that closes a cycle, if its target is not complete yet or,
+    /// Returns `None`, too, for a link that closes a cycle, if its target is not complete yet or,
     /// for a cycle created by [`Value::cyclic`], was dropped.
     pub fn get(&self) -> Option<Value<T>> {
         let (instance, graph) = self.target.resolve()?;

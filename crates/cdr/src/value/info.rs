@@ -186,9 +186,8 @@ impl ValueRegistry {
         });
     }
 
-    /// Adds types of values, for programs that read them as [`Dynamic`](crate::Dynamic), replacing
-    /// those with the same repository ids. Ignores types that are no valuetypes or boxes, or have
-    /// no repository id.
+    /// Adds types of values, for programs that read them as [`Dynamic`](crate::Dynamic), replacing those with the same
+    /// repository ids. Ignores types that are not valuetypes or boxes, or have no repository id.
     ///
     /// ```
     /// use oxorb_cdr::{TypeCode, ValueModifier, ValueRegistry, Visibility};

@@ -39,7 +39,8 @@ pub(crate) struct Incoming<'de> {
     pub(super) leads_out: bool,
     /// Number of octets that were re-read or re-encoded, because anys need data outside them.
     pub(super) repeated: usize,
-    /// Octets of repository ids looked up so far: ids of one value may be shared by all others.
+    /// Total size in octets of the repository ids looked up so far: ids of one value may be shared
+    /// by all others.
     looked_up: usize,
     /// Graph of the values being read, within the outermost one.
     graph: Arc<Graph>,
@@ -127,8 +128,8 @@ struct Place {
 /// Estimated memory for the data about a value kept while its message is read, in octets.
 const KNOWN_OF_VALUE: usize = 128;
 
-/// Maximum number of octets of repository ids looked up, in addition to those for each octet of the
-/// message: several values may share a list of ids at the cost of only a few octets.
+/// Maximum total size in octets of the repository ids looked up, in addition to those for each
+/// octet of the message: several values may share a list of ids at the cost of only a few octets.
 const LOOKED_UP: usize = 64 << 10;
 const LOOKED_UP_PER_OCTET: usize = 64;
 /// Charge for looking up an id, in addition to its octets.

@@ -82,7 +82,7 @@ pub(crate) enum Found<'de> {
     Null,
     /// Value read before.
     Again(Untyped),
-    /// Value that was skipped before: read it, and [come back](Decoder::come_back).
+    /// Value that was skipped before: read it, and [return](Decoder::come_back).
     Elsewhere(Detour<'de>),
     /// Value that starts here.
     Value(Head<'de>),

@@ -1,4 +1,4 @@
-//! Allocations: none on the steady path, and none for implausible lengths.
+//! Allocations: none in steady state, and none for implausible lengths.
 
 use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Limits,

@@ -90,7 +90,7 @@ impl Serialize for ExceptionJson<'_> {
     }
 }
 
-/// Prints an exception as JSON. Returns the message for people: what happened, and at which endpoint.
+/// Prints an exception as JSON. Returns the message for people, which names the failure and the endpoint.
 pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
     if let Err(failed) = print_json(&ExceptionJson(exception, names)) {
         return failed;

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     reference: String,
     /// Operation, attribute, or ATTRIBUTE=VALUE
     operation: String,
-    /// Values, one for each in and inout parameter
+    /// Arguments, one for each in and inout parameter
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
     /// All arguments as one JSON array, or as one object with a member for each parameter; @FILE reads a file, -
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     document: Option<String>,
     #[command(flatten)]
     idl: IdlArgs,
-    /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
+    /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "REF", conflicts_with = "files")]
     ifr: Option<String>,
     /// Scoped name or repository id of the interface; queried from the object if not given

@@ -58,7 +58,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Queries a repository; records what it does not know.
+    /// Queries a repository; records a failure or a missing definition.
     fn repository(&mut self, repository: &RepositoryRef, place: &str) -> Option<Signature> {
         let mut names = Vec::new();
         match self.interface {

@@ -26,7 +26,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Returns the error for an interface that lacks it.
+    /// Returns the error for an interface that lacks this operation or attribute.
     pub(super) fn missing(&self, interface: &Interface) -> Failed {
         let (scoped, name) = (&interface.scoped_name, self.name);
         if self.write && interface.attribute(name).is_some() {
@@ -53,7 +53,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Most names to list if none is similar to the one given.
+/// Maximum number of names to list if none is similar to the one given.
 const LISTED: usize = 30;
 
 fn suggestion(name: &str, names: &[&str]) -> String {
@@ -122,10 +122,10 @@ pub(super) fn find(
     })
 }
 
-/// Most interfaces to query with `_is_a` when an operation is missing.
+/// Maximum number of interfaces to query with `_is_a` when an operation is missing.
 const ASKED: usize = 64;
 
-/// Returns the interface with most bases that the object supports, for objects that do not name theirs.
+/// Returns the supported interface with the largest number of bases, for objects that do not name their interface.
 fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
     let mut found: Option<Interface> = None;
     for def in types.interfaces().take(ASKED) {
@@ -157,7 +157,7 @@ pub(super) fn implicit(
     Some(answer.map_err(unreachable))
 }
 
-/// Reports whether the object was reached, but does not answer such queries.
+/// Reports whether the exception shows that the object was reached but does not support such queries.
 pub(super) fn is_answer(exception: &SystemException) -> bool {
     matches!(
         exception.kind,

@@ -6,7 +6,7 @@ use oxorb::Printable;
 use oxorb::deployment::{Changes, PropertyChange};
 use serde_json::{Value, json};
 
-/// Most characters of a value to show.
+/// Maximum number of characters to show of a value.
 const MOST: usize = 60;
 
 /// Returns a line for the plan and one for each change: `+` added, `-` removed, `~` recreated.

@@ -99,7 +99,7 @@ pub(super) fn run(mut args: Args) -> Done {
     if report.is_good() { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// Checks documents, and also what only launching the plan would refuse.
+/// Checks documents, including errors that otherwise only a launch of the plan would report.
 pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
     let mut report = oxorb_deploy::check::check(input);
     // Dangling references would only be reported again in other words.

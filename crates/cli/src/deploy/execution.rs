@@ -39,7 +39,7 @@ pub(super) struct Serving {
     /// Write the reference of the execution manager to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most plans at one time
+    /// Maximum number of concurrent plans
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans)]
     max_plans: usize,
     /// Time limit in seconds of each call to a node manager that starts or stops something

@@ -14,10 +14,10 @@ use super::finding::Verdict;
 use super::host::Host;
 use oxorb_terminal::output::{Failed, because};
 
-/// Passes over the host: one change may give rise to another.
+/// Number of passes over the host: one change may give rise to another.
 const ROUNDS: usize = 3;
 
-/// Most octets of a record to read.
+/// Maximum number of octets to read from a record.
 const MOST: u64 = 16 << 20;
 
 /// Step that was made or is about to be made.
@@ -33,7 +33,7 @@ struct Record {
     made: Vec<Made>,
 }
 
-/// Change or finding that stays as it is.
+/// Change that was not made or reverted, or finding that was not remedied.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct Left {
     /// Finding or step.

@@ -5,10 +5,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Most octets of a file to read: files of the system are shorter.
+/// Maximum number of octets to read from a file: files of the system are shorter.
 const MOST: u64 = 1 << 20;
 
-/// Most entries of a directory to read.
+/// Maximum number of entries to read from a directory.
 const ENTRIES: usize = 8192;
 
 /// Host, or a copy of its files.
@@ -131,7 +131,7 @@ pub(super) struct Queue {
     pub(super) root: bool,
 }
 
-/// Most processors in a list: the most that Linux supports.
+/// Maximum number of processors in a list: the number that Linux supports.
 const PROCESSORS: usize = 8192;
 
 /// Parses a list of processors.

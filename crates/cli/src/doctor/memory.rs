@@ -4,7 +4,7 @@ use super::change::Change;
 use super::finding::{Finding, NEEDS_OWNER};
 use super::host::Host;
 
-/// Octets of locked memory that an ORB with some lanes and shared memory needs.
+/// Locked memory in octets that an ORB with some lanes and shared memory needs.
 const LOCKED: u64 = 64 << 20;
 
 /// Capability to lock any amount of memory.

@@ -123,7 +123,7 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Applies the changes, does the requested work, and reverts the changes whatever its result.
+/// Applies the changes, does the requested work, and reverts the changes regardless of its result.
 fn while_applied(args: &Args, host: &Host, record: &std::path::Path) -> Done {
     // From here on, a signal requests the end instead of ending the process.
     let ends = Ends::at_signals()?;

@@ -10,7 +10,7 @@ use oxorb_sys::sync::{Mutex, MutexGuard};
 /// Longest time for notifying peers that the server ends: half of the time that containers get before they are killed.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Answer to a client that calls `destroy` of a channel.
+/// Reaction to a client that calls `destroy` on a channel.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum WhenDestroyed {
     /// Withdraw the channel's name; a server with nothing else to serve ends with status 1

@@ -27,19 +27,19 @@ pub(super) struct Wanted {
     /// Events wanted, as `type==17 && source!=3`; default: all
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
-    /// Address to receive events at. Default: loopback for a channel on this machine, all addresses for others
+    /// Address to receive events on. Default: loopback for a channel on this machine, all addresses for others
     #[arg(long, value_name = "ADDRESS")]
     host: Option<String>,
-    /// Port to receive events at, from 0 to 65535; 0 lets the system choose
+    /// Port to receive events on, from 0 to 65535; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Most events that wait to be written, from 1; further events are counted as missed
+    /// Maximum number of events that wait to be written, from 1; further events are counted as missed
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
     /// Seconds without an event after which the channel is asked whether it still has this consumer; 0: never
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     ping: Duration,
-    /// Seconds for which a lost channel is searched for and connected again; 0: without limit. By default, the loss of
+    /// Seconds for which the command tries to reconnect to a lost channel; 0: without limit. By default, the loss of
     /// the channel ends the command with status 1
     #[arg(long, value_name = "S", value_parser = seconds)]
     reconnect: Option<Duration>,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use oxorb_terminal::output::{BAD, Done, Format, print_line};
 
-/// Most pairs of type and source to track.
+/// Maximum number of pairs of type and source to track.
 const FOLLOWED: usize = 65_536;
 
 /// Next numbers of each type and source, and the number of missing events.

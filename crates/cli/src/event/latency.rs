@@ -20,7 +20,8 @@ impl Latency {
         Latency { max_ns: told.max_ns, times: times.map(|one| (one.most_ns, one.events)).collect() }
     }
 
-    /// Returns the times since an earlier snapshot. The longest is then known only to the resolution of the bounds.
+    /// Returns the times since an earlier snapshot. The longest of these times is known only to the resolution of the
+    /// bounds.
     pub(super) fn since(&self, before: Option<&Latency>) -> Latency {
         let Some(before) = before.filter(|before| !before.times.is_empty()) else {
             return self.clone();

@@ -43,15 +43,17 @@ pub(crate) struct Args {
     /// Source of the events, as a number from 1 or a name
     #[arg(long, value_name = "SOURCE", default_value = "1", value_parser = filter::source_number)]
     source: i32,
-    /// Most gateways that the events pass; 0 or less: none
+    /// Maximum number of gateways that the events pass; 0 or less: none
     #[arg(long, value_name = "N", default_value_t = 1)]
     ttl: i32,
     #[command(flatten)]
     types: TypeArgs,
-    /// Events per second, above 0, restarting after the last value; without --count until the process ends
+    /// Events per second, above 0; without --count, events are pushed until the process ends, beginning again after the
+    /// last value
     #[arg(long, value_name = "HZ", value_parser = rate)]
     rate: Option<Duration>,
-    /// Total number of events, restarting after the last value; without --rate as fast as the channel accepts them
+    /// Total number of events; without --rate, pushed as fast as the channel accepts them. After the last value, begins
+    /// again with the first
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
     /// Number the events: the value is an unsigned long long that counts from 0. Missing numbers are reported by `oxorb

@@ -70,9 +70,9 @@ pub(super) fn run(args: &Args) -> Done {
 #[derive(Default)]
 struct Replayed {
     events: u64,
-    /// Messages of topics that hold no events.
+    /// Number of messages of topics that hold no events.
     skipped: u64,
-    /// Messages that do not match their topic.
+    /// Number of messages that do not match their topic.
     unreadable: u64,
     /// Position and error of the first of them.
     first_unreadable: Option<String>,

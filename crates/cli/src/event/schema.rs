@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use oxorb_dynamic::{Label, Shape, TcKind, TypeCode, TypeRef};
 
-/// Name of the struct around a value that is no struct itself. Its CDR equals that of the value.
+/// Name of the struct around a value that is no struct itself. The struct's CDR equals that of the value.
 const WRAPPED: &str = "Value";
 
 /// Type as IDL.
@@ -33,7 +33,7 @@ pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
     Some(InIdl { name: name.trim_start_matches("::").to_owned(), text: writer.text })
 }
 
-/// Most levels of nested types; deeper type codes are not written.
+/// Maximum number of levels of nested types; deeper type codes are not written.
 const DEPTH: usize = 64;
 
 #[derive(Default)]

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Syntax of the Notification Service's filters
     #[arg(long, value_enum, default_value_t, requires = "notify")]
     filters: Filters,
-    /// Port to listen on; references outlive the process if it is always the same; 0 lets the system choose
+    /// Port to listen on; references outlive the process if the port is always the same; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -67,17 +67,17 @@ pub(crate) struct Args {
     /// Write the reference of the first channel to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most consumers of each channel, connected or connecting; further ones get IMP_LIMIT
+    /// Maximum number of consumers of each channel, connected or connecting; further ones get IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().consumers)]
     max_consumers: usize,
-    /// Most suppliers of each channel, connected or connecting; further ones get IMP_LIMIT
+    /// Maximum number of suppliers of each channel, connected or connecting; further ones get IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().suppliers)]
     max_suppliers: usize,
     /// Share, in percent, of consumers, suppliers and observers, and of the Notification Service's channels, admins,
     /// proxies, filters and waiting pulls, that one client (address or user) may have, from 1 to 100
     #[arg(long, value_name = "PERCENT", default_value_t = Limits::default().client_share, value_parser = clap::value_parser!(u8).range(1..=100))]
     client_share: u8,
-    /// Most octets of payload in one push; larger pushes are dropped and counted as refused
+    /// Maximum size in octets of the payloads of one push; larger pushes are dropped and counted as refused
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().octets)]
     max_octets: usize,
     /// Time limit of a call to a consumer in milliseconds, from 1
@@ -90,11 +90,11 @@ pub(crate) struct Args {
     /// disconnected; 0: never
     #[arg(long, value_name = "S", default_value_t = 0)]
     supplier_idle: u64,
-    /// Threads that deliver from a queue for each consumer, so that no consumer delays another, from 0 to 64; 0: the
-    /// supplier's thread delivers, without queues
+    /// Number of threads that deliver from a queue for each consumer, so that no consumer delays another, from 0 to 64;
+    /// 0: the supplier's thread delivers, without queues
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
     threads: u16,
-    /// Most events that wait for a consumer, from 1 to 1000000
+    /// Maximum number of events that wait for a consumer, from 1 to 1000000
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue: u32,
     /// Policy of a full queue; drops are counted

@@ -142,7 +142,7 @@ struct States {
     notifications: Vec<NotificationState>,
 }
 
-/// Number that stands for all consumers of the Notification Service; no channel has a name for them.
+/// Number that stands for all consumers of the Notification Service, which have no numbers of their own.
 const NOTIFICATIONS: u64 = 0;
 
 /// Snapshot of the counters, by channel, side and connection number.

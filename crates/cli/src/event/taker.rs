@@ -18,7 +18,7 @@ pub(super) struct Told {
     pub(super) to: SyncSender<Message>,
     pub(super) missed: Arc<AtomicU64>,
     pub(super) ended: Arc<AtomicBool>,
-    /// Set once no more events are wanted; those in the queue are the last.
+    /// Whether no further events are wanted; those in the queue are the last.
     pub(super) stopped: Arc<AtomicBool>,
 }
 

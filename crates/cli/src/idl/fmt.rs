@@ -80,9 +80,9 @@ struct Difference<'t> {
 }
 
 impl Difference<'_> {
-    /// Most lines to show.
+    /// Maximum number of lines to show.
     const LINES: usize = 40;
-    /// Lines ahead in which to search for a common line.
+    /// Number of lines ahead in which to search for a common line.
     const AHEAD: usize = 40;
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// Marshalling of values: by separate code for each type, which is fast, or by tables and one interpreter for all
-    /// types, which is small. The octets are the same
+    /// types, which is small. Both write the same octets
     #[arg(long, value_enum, default_value_t)]
     marshalling: Kind,
     /// Interpret the module, interface or type NAME (bank::Account) with its contents, and the types that only it uses;

@@ -86,7 +86,7 @@ fn summary(entry: &Entry) -> serde_json::Value {
     })
 }
 
-/// Returns an entry much as IDL declares it.
+/// Returns an entry in a form close to its IDL declaration.
 fn line(repository: &Repository, entry: &Entry) -> String {
     let name = entry.name();
     let ty = |id: EntryId| called(repository.entry(id));

@@ -14,7 +14,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print};
 /// Verbs of `oxorb ifr`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Load IDL files into the repository; replaces their previous contents
+    /// Load IDL files into the repository; replaces what an earlier load of the same files stored
     #[command(
         after_help = "Where two files declare the same name, the one loaded last counts.\n\n\
         Example:\n  oxorb ifr load -I idl idl/bank.idl && oxorb ifr ls bank && oxorb ifr serve"
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     },
     /// Remove IDL files from the repository
     Unload {
-        /// IDL files, under the names they were loaded by
+        /// IDL files, by the names under which they were loaded
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Serve {
         #[command(flatten)]
         place: Place,
-        /// Port to listen on; references outlive the process if it is always the same
+        /// Port to listen on; references outlive the process if the port is always the same
         #[arg(long, default_value_t = 2810)]
         port: u16,
         #[command(flatten)]

@@ -21,12 +21,12 @@ pub(super) struct Found {
 /// Limit on the bindings read from name servers, whose listings may be endless.
 #[derive(clap::Args)]
 pub(crate) struct Most {
-    /// Most names to read; further names are omitted with a warning
+    /// Maximum number of names to read; further names are omitted with a warning
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
 }
 
-/// Most octets of names to read: 64 MiB.
+/// Maximum total size in octets of the names to read: 64 MiB.
 const NAMES: usize = 64 << 20;
 
 /// Remaining budget of bindings read from name servers, shared by threads.
@@ -52,7 +52,7 @@ impl Most {
 }
 
 impl Budget {
-    /// Takes one name from the budget, or records that it is used up.
+    /// Takes one name from the budget, or records that the budget is used up.
     fn take(&self, octets: usize) -> bool {
         let less = |left: &AtomicUsize, by: usize| {
             let taken = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(by));

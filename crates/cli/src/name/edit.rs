@@ -18,15 +18,15 @@ pub(crate) struct BindArgs {
     /// Name, as id.kind/id.kind
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Reference to bind: IOR:, corbaloc:, corbaname: or file:. It is not called
+    /// Reference to bind: IOR:, corbaloc:, corbaname: or file:. The object is not called
     reference: String,
-    /// Bind the reference as a context, so that names lead through it
+    /// Bind the reference as a naming context, so that names can be resolved through it
     #[arg(long)]
     context: bool,
     /// Replace an existing binding of the name
     #[arg(long)]
     rebind: bool,
-    /// Make the contexts that the name leads through
+    /// Make missing contexts on the path of the name
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct UnbindArgs {
     /// Name to unbind
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Destroy the bound context, too; it must be empty
+    /// Destroy the bound context, too, which must be empty
     #[arg(long)]
     destroy: bool,
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(super) fn remove(args: RemoveArgs) -> Done {
     done("removed", &args.name, None, args.format)
 }
 
-/// Destroys the context of a name, which stays bound.
+/// Destroys the context of a name; the name stays bound.
 fn destroy(names: &Names, name: &Name) -> Done {
     let context = names.context(name)?;
     let destroyed = context.root().destroy();
@@ -114,7 +114,7 @@ pub(crate) struct MakeArgs {
     /// Name of the context
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Make the contexts that the name leads through, and succeed if the context exists
+    /// Make missing contexts on the path of the name, and succeed if the context exists
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
@@ -170,7 +170,7 @@ pub(super) fn resolve(args: ResolveArgs) -> Done {
     print(format_args!("{text}\n"))
 }
 
-/// Makes the contexts that a name leads through.
+/// Makes the missing contexts on the path of a name.
 fn parents(names: &Names, name: &Name) -> Result<(), Failed> {
     if let Some(parent) = name.parent() {
         names.make_contexts(&parent)?;

@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// Remove names without confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Keep names of objects that may come back
+    /// Keep names of objects that are only unreachable and may become reachable again
     #[arg(long)]
     gone_only: bool,
-    /// Most objects to query at one time
+    /// Maximum number of objects to query at once
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     #[command(flatten)]
@@ -139,7 +139,7 @@ impl Checked {
     }
 }
 
-/// Contexts still to be listed, and those that were.
+/// Contexts still to be listed, and contexts already listed.
 struct Survey {
     root: Names,
     /// Remaining budget of names.

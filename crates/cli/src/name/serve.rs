@@ -25,15 +25,16 @@ pub(crate) struct Args {
     /// File that stores the names; created if missing
     #[arg(long, value_name = "FILE", default_value = "oxorb-names.redb")]
     store: PathBuf,
-    /// Keep the names in memory instead; they are lost when the process ends
+    /// Keep the names in memory only; they are lost when the process ends
     #[arg(long, conflicts_with = "store")]
     in_memory: bool,
-    /// Port to listen on; references to contexts outlive the process if it is always the same; 0 lets the system choose
+    /// Port to listen on; references to contexts outlive the process if the port is always the same; 0 lets the system
+    /// choose
     #[arg(long, default_value_t = PORT)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Refuse every change of names by clients
+    /// Reject all requests that would change the names: clients can only resolve and list
     #[arg(long)]
     read_only: bool,
     /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a UNIX socket,
@@ -43,22 +44,22 @@ pub(crate) struct Args {
     /// Write the reference of the root context to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most bindings in one context
+    /// Maximum number of bindings in one context
     #[arg(long, value_name = "N", default_value_t = Limits::default().bindings, value_parser = clap::value_parser!(u64).range(1..))]
     max_bindings: u64,
-    /// Most contexts
+    /// Maximum number of contexts
     #[arg(long, value_name = "N", default_value_t = Limits::default().contexts, value_parser = clap::value_parser!(u64).range(1..))]
     max_contexts: u64,
-    /// Most components of a name
+    /// Maximum number of components of a name
     #[arg(long, value_name = "N", default_value_t = Limits::default().components)]
     max_components: usize,
-    /// Most octets of a name
+    /// Maximum length in octets of a name
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().name_octets)]
     max_name: usize,
-    /// Most octets of a reference that is bound
+    /// Maximum length in octets of a bound reference
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().reference_octets)]
     max_reference: usize,
-    /// Most binding iterators open at one time; another one closes the longest idle one
+    /// Maximum number of open binding iterators; opening another one closes the one that was idle longest
     #[arg(long, value_name = "N", default_value_t = Limits::default().iterators)]
     max_iterators: usize,
     /// Seconds after which an idle binding iterator is closed

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Name of the context to begin at; default: the server's root
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Most levels of contexts to show
+    /// Maximum number of levels of contexts to show
     #[arg(long, default_value_t = 32, value_name = "N")]
     depth: usize,
     #[command(flatten)]
@@ -59,7 +59,7 @@ struct Walk {
     text: String,
 }
 
-/// Most levels of nested contexts to follow: each takes stack space.
+/// Maximum number of levels of nested contexts to follow: each takes stack space.
 const DEEPEST: usize = 256;
 
 impl Walk {
@@ -96,7 +96,7 @@ impl Walk {
         Ok(rows)
     }
 
-    /// Completes the line of a context and shows its bindings, or why they cannot be shown.
+    /// Completes the line of a context and shows its bindings, or the reason why they cannot be shown.
     fn context(&mut self, around: &Names, found: &Found, last: &mut Vec<bool>, row: &mut Value) {
         let note = |text: &mut String, row: &mut Value, key: &str, note: String| {
             let style = if key == "error" { BAD } else { FAINT };

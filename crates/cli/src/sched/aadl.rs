@@ -11,7 +11,7 @@ use super::set::Asked;
 use super::system::Node;
 use oxorb_terminal::output::{Failed, because};
 
-/// Reads files that form one model. One processor makes a set, several make nodes.
+/// Reads files that form one model. A model with one processor becomes a task set; several processors become nodes.
 pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed> {
     let mut texts = Vec::new();
     for file in files {

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Server to call.
 #[derive(clap::Args)]
 pub(crate) struct At {
-    /// Address of the server: corbaloc::HOST:PORT, or any reference to its object OxorbAdmission
+    /// Address of the server: corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
     #[arg(long, value_name = "URL")]
     server: String,
     /// Output format
@@ -51,7 +51,7 @@ pub(crate) struct AdmitArgs {
     /// CORBA priority of its requests, if the server uses priorities
     #[arg(long, value_name = "N", default_value_t = 0)]
     priority: i16,
-    /// Ask for an equal share of the remaining time instead of a guarantee
+    /// Request an equal share of the remaining processor time, not a guarantee
     #[arg(long, conflicts_with_all = ["worst_case", "period", "deadline"])]
     share: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) struct AdmitArgs {
 /// Arguments of `oxorb sched release`.
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArgs {
-    /// Work, in the words of its admission
+    /// Work to release, in the words with which it was admitted
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
     #[command(flatten)]

@@ -42,7 +42,7 @@ pub(crate) struct What {
 }
 
 impl What {
-    /// Reports whether it asks for more than verdicts.
+    /// Reports whether the options request more than verdicts.
     fn is_about_one_processor(&self) -> bool {
         self.sensitivity || self.cores.is_some() || self.chance
     }
@@ -249,7 +249,7 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
     out
 }
 
-/// Returns the mark of an outcome and its style.
+/// Returns the symbol of an outcome and its style.
 pub(super) fn mark(outcome: Outcome) -> (Style, &'static str) {
     match outcome {
         Outcome::Meets => (GOOD, "ok  "),

@@ -20,7 +20,7 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Address of the application; default: a port of this machine, passed to it in OXORB_LISTENENDPOINTS
+    /// Address of the application; default: a port of this machine, passed to the application in OXORB_LISTENENDPOINTS
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Duration of the measurement in seconds

@@ -13,7 +13,7 @@ use super::analyse::{Findings, Found, What, mark, verdicts};
 use super::load::Loaded;
 use oxorb_terminal::output::{Failed, STRONG, because};
 
-/// Assigns operations to processors so that the load is balanced, or else so that every operation fits.
+/// Assigns operations to processors by the first of `fits` under which every operation fits.
 fn spread(set: &TaskSet, cores: usize, fits: &[Fit]) -> Result<(Partition, Fit), NoRoom> {
     let mut refused = None;
     for &fit in fits {

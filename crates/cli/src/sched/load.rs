@@ -21,7 +21,8 @@ pub(super) struct Loaded {
     pub(super) system: System,
     /// Servers, critical sections and distributions of times.
     pub(super) extra: Extra,
-    /// Whether it is one of several nodes, with jobs that are released by the completion of jobs elsewhere.
+    /// Whether the contents are those of one of several nodes, with jobs that are released by the completion of jobs
+    /// elsewhere.
     pub(super) is_fed: bool,
     /// Place of each operation: `file:line:column`.
     places: HashMap<String, String>,

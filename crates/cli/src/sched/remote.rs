@@ -86,7 +86,8 @@ pub(crate) struct LoadArgs {
     node: Option<String>,
     #[command(flatten)]
     at: At,
-    /// Have this server admit them instead: corbaloc::HOST:PORT, or any reference to its object OxorbAdmission
+    /// Request admission of the operations from this server, instead of loading them into a scheduling service:
+    /// corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
     #[arg(long, value_name = "URL", conflicts_with = "at")]
     server: Option<String>,
     /// Output format

@@ -34,7 +34,7 @@ struct Edge {
     to: String,
 }
 
-/// Writes the only TOML file among the input files, with new times, and with the calls that it lacked.
+/// Writes the only TOML file among the input files, with new times and the missing calls.
 pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out: &Path) -> Done {
     let mut sets =
         files.iter().filter(|file| file.extension().is_none_or(|ending| ending != "idl"));

@@ -31,19 +31,19 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     how: How,
-    /// Serve the run-time interface: the files' operations are the table, and clients change nothing
+    /// Serve the run-time interface: the operations of the files form the table, which clients cannot change
     #[arg(long, requires = "files")]
     run_time: bool,
     /// File that stores the clients' declarations; created if missing. Declarations of FILES replace stored ones of the
     /// same names
     #[arg(long, value_name = "FILE", conflicts_with = "run_time")]
     state: Option<PathBuf>,
-    /// Port to listen on; references outlive the process if it is always the same; 0 lets the system choose
+    /// Port to listen on; references outlive the process if the port is always the same; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Refuse every change by clients
+    /// Reject all requests that would change the schedule: clients can only query it
     #[arg(long)]
     read_only: bool,
     /// Bind the service in the Naming Service until it ends, as NAME; default: ScheduleService, where TAO's clients
@@ -53,10 +53,10 @@ pub(crate) struct Args {
     /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Most operations
+    /// Maximum number of operations
     #[arg(long, value_name = "N", default_value_t = Limits::default().operations)]
     max_operations: usize,
-    /// Most dependencies of all operations together
+    /// Maximum number of dependencies of all operations together
     #[arg(long, value_name = "N", default_value_t = Limits::default().dependencies)]
     max_dependencies: usize,
     /// Output format; JSON writes one line when serving starts, and one for each refusal
@@ -187,8 +187,8 @@ fn bind(orb: &Orb, name: &str, scheduler: &SchedulerRef) -> Done {
     Ok(names.register(orb, name, scheduler)?)
 }
 
-/// Reports a refusal; clients only receive an empty exception. Omits names that exist already: clients begin that way,
-/// and then look the name up.
+/// Reports a refusal; clients only receive an empty exception. Omits refusals of names that exist already: clients
+/// first try to create a name, and look it up if it exists.
 fn told(format: Format, operation: &str, refusal: &Refusal) {
     if matches!(refusal, Refusal::Scheduling(Error::DuplicateName(_))) {
         return;

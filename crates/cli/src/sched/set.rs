@@ -89,7 +89,7 @@ struct Operation {
     node: Text,
     bcet: Text,
     overrun: Text,
-    /// Requests within any window of one period.
+    /// Number of requests within any window of one period.
     burst: Option<u32>,
     distance: Text,
     /// Fraction of the executions that take at most `typical`.

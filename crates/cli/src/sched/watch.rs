@@ -18,7 +18,7 @@ use oxorb_terminal::statistics::Time;
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Address of the server that measures: corbaloc::HOST:PORT, or any reference to its object OxorbMeasurements
+    /// Address of the server that measures: corbaloc::HOST:PORT, or any reference to its OxorbMeasurements object
     #[arg(long, value_name = "URL")]
     server: String,
     /// Seconds between two reports

@@ -45,17 +45,17 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
-    /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
+    /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "REF", conflicts_with = "files", requires = "interface")]
     ifr: Option<String>,
     /// Scoped name or repository id; may be omitted if the IDL has one interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Answers to give: a .toml or .json file
+    /// Table of answers: a .toml or .json file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Answer operations that the script lacks with zeros and empty values, instead of NO_IMPLEMENT; members omitted in
-    /// values of the script are zero, too, unless the IDL has a @default for them
+    /// values of the script are also zero, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
     /// Address to listen on; 0.0.0.0 for all addresses

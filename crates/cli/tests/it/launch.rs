@@ -39,7 +39,7 @@ fn good(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Starts a manager; returns its URL, too.
+/// Starts a manager; also returns the manager's URL.
 fn serve(args: &[&str]) -> (Process, String) {
     let mut command = oxorb();
     command.args(args).args(["--port", "0", "--format", "json"]);

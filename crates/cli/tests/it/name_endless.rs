@@ -10,7 +10,7 @@ use oxorb_naming::cos_naming::{
 };
 use oxorb_testkit::{at_once, watchdog};
 
-/// Context with endless bindings, some of which are such contexts, too.
+/// Context with endless bindings, some of which are also such contexts.
 struct Endless {
     orb: Orb,
     kind: BindingType,

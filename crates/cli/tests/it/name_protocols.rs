@@ -24,7 +24,7 @@ const PROTOCOLS: [&str; 3] = ["giop-lite-rt+tcp", "giop-lite+tcp", "iiop"];
 struct Server {
     _process: Process,
     taps: Vec<Tap<SocketAddr>>,
-    /// Reference of the root context, which leads through the listeners.
+    /// Reference of the root context, with the addresses of the listeners.
     root: String,
     /// URLs of the root context, which bypass the listeners.
     urls: Value,

@@ -12,7 +12,7 @@ use super::table::{Connection, Table};
 /// Carrier of the events of a container's sources to their consumers: an event channel with its queues and threads.
 pub trait EventCarrier: Send + Sync + 'static {
     /// Opens the path of one event source, before its first consumer; `source` is `instance.port`. If two threads
-    /// connect the first consumers concurrently, both may call it: one of the two paths is dropped, unused.
+    /// connect the first consumers concurrently, both may call this function: one of the two paths is dropped, unused.
     ///
     /// # Errors
     /// The exception that connecting the consumer then raises.
@@ -65,7 +65,7 @@ impl Way {
     fn open(&self) -> Result<&dyn CarriedSource, SystemException> {
         if self.opened.get().is_none() {
             let way = self.carrier.open(&self.name)?;
-            // Two threads may open it concurrently: one path is dropped, and so closed.
+            // Two threads may open the path concurrently: one of the two paths is dropped, and so closed.
             let _ = self.opened.set(way);
         }
         let way = self.opened.get();

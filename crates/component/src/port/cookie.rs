@@ -5,7 +5,7 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::Cookie;
 
-/// Octets of a cookie.
+/// Value of a cookie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token([u8; 16]);
 

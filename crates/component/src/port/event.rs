@@ -80,11 +80,12 @@ impl<E: EventType> Sink<E> {
 /// Counters of one event's deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// Consumers that accepted the event; with an [`EventCarrier`](crate::EventCarrier), those for which the carrier
-    /// accepted it.
+    /// Number of consumers that accepted the event; with an [`EventCarrier`](crate::EventCarrier), those for which the
+    /// carrier accepted it.
     pub delivered: usize,
-    /// Consumers that did not: the call failed, or exceeded the container's `push_timeout`; the carrier refused the
-    /// event; or the event exceeded a rate that the container [enforces](crate::Container::limit_ports).
+    /// Number of consumers that did not accept the event: the call failed, or exceeded the container's `push_timeout`;
+    /// the carrier refused the event; or the event exceeded a rate that the container
+    /// [enforces](crate::Container::limit_ports).
     pub failed: usize,
 }
 
@@ -141,7 +142,7 @@ impl<E: EventType> Source<E> {
 }
 
 impl<E: EventType> Emitter<E> {
-    /// Pushes an event to the consumer, if any. Waits for it at most the container's `push_timeout`.
+    /// Pushes an event to the consumer, if any. Waits for the consumer for at most the container's `push_timeout`.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }
@@ -172,9 +173,9 @@ impl<E: EventType> Emitter<E> {
 }
 
 impl<E: EventType> Publisher<E> {
-    /// Pushes an event to each consumer, in the order of subscription. Waits for each at most the container's
-    /// `push_timeout`; a consumer that fails `push_failures` consecutive times, or no longer exists, is unsubscribed. A
-    /// component that is not active refuses the event and stays subscribed.
+    /// Pushes an event to each consumer, in the order of subscription. Waits for each consumer for at most the
+    /// container's `push_timeout`; a consumer that fails `push_failures` consecutive times, or no longer exists, is
+    /// unsubscribed. A component that is not active refuses the event and stays subscribed.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }

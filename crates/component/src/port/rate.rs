@@ -8,7 +8,7 @@ use oxorb_core::{Bucket, CurrentLane, Outcome, Servant, Upcall};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_sys::clock::monotonic_nanoseconds;
 
-/// Highest rate at which a port lets calls or events through: `(t + tolerance) / period + 1` in any time `t`.
+/// Maximum rate of calls or events at a port: at most `(t + tolerance) / period + 1` in any interval of length `t`.
 ///
 /// ```
 /// use oxorb_component::PortRate;
@@ -29,7 +29,7 @@ impl PortRate {
         PortRate { period, tolerance: Duration::ZERO }
     }
 
-    /// Sets by how much a call or event may come too early: 0 by default.
+    /// Sets the time by which a call or event may come too early: 0 by default.
     #[must_use]
     pub const fn tolerance(mut self, tolerance: Duration) -> Self {
         self.tolerance = tolerance;
@@ -71,13 +71,13 @@ impl Gate {
     }
 }
 
-/// Answer to a call beyond the rate of its port.
+/// Exception for a call beyond the rate of its port.
 pub(crate) const BEYOND_RATE: SystemException =
     SystemException::transient(minor::transient::PORT_RATE, CompletionStatus::No);
 
 /// Servant of a facet whose rate is enforced.
 ///
-/// It has no typed handles, so that stubs of the same process call it by messages, too.
+/// The servant has no typed handles, so that even stubs of the same process call it by messages.
 pub(crate) struct Paced {
     pub(crate) servant: Arc<dyn Servant>,
     pub(crate) gate: Arc<Gate>,

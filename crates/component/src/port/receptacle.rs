@@ -40,7 +40,7 @@ pub struct Receptacle<R>(pub(crate) Arc<Table<R>>);
 
 impl<R: Interface> Receptacle<R> {
     /// Returns the connected object. Takes no lock and allocates nothing; while the object that was connected first
-    /// stays, also writes no memory.
+    /// stays connected, writes no memory either.
     ///
     /// # Errors
     /// [`NotConnected`].

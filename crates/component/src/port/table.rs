@@ -37,8 +37,8 @@ pub(crate) struct Table<R> {
     changing: Mutex<()>,
 }
 
-/// First object that was connected to a receptacle for one object. Usually it is the only one, and reading it writes no
-/// memory. Kept until the component is dropped.
+/// First object that was connected to a receptacle for one object. Usually this object is the only one, and reading it
+/// writes no memory. Kept until the component is dropped.
 struct First<R> {
     object: OnceLock<R>,
     is_connected: AtomicBool,

@@ -75,8 +75,7 @@ fn nanoseconds(time: Duration) -> u64 {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// The ORB does not admit: `-ORBAdmission`,
-    /// [`RealTime::admission`](crate::RealTime::admission).
+    /// The ORB has no admission plan: `-ORBAdmission`, [`RealTime::admission`](crate::RealTime::admission).
     #[error("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")]
     Off,
     /// The request is invalid.
@@ -107,7 +106,7 @@ struct State {
 /// Owner of a budget that an admission set.
 struct Admitted {
     of: BudgetOf,
-    /// Budget that the owner had before, and gets back on release.
+    /// Budget that the owner had before, and that is restored on release.
     before: Option<Budget>,
 }
 

@@ -22,7 +22,7 @@ impl Admission {
 /// Smallest size of an encoded request: a string, three times, a priority and a flag.
 const LEAST: usize = 4 + 3 * 8 + 2 + 1;
 
-/// Largest number of requests in one call.
+/// Maximum number of requests in one call.
 const MOST: usize = 4096;
 
 /// Request of a peer, or the description of an error in it.

@@ -27,17 +27,17 @@ use crate::budget::{BeyondBudget, BudgetError};
 pub struct AdmissionPlan {
     /// Treatment of late comers, whose deadlines can no longer be guaranteed.
     pub late_comers: LateComers,
-    /// Order in which requests have precedence.
+    /// Order of precedence of requests.
     pub urgency: RequestOrder,
     /// Treatment of requests beyond an admission.
     pub beyond: BeyondBudget,
-    /// Largest utilization of the processor by guarantees. Default: all of it.
+    /// Maximum utilization of the processor by guarantees. Default: all of it.
     pub guaranteed: Utilization,
     /// Period of shares. Default 100 ms.
     pub period: Duration,
-    /// Longest processor time of one look of the thread that watches budgets. With real-time priorities it preempts all
-    /// members once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us; it grows with
-    /// the number of serving threads.
+    /// Longest processor time of one check by the thread that watches budgets. With real-time priorities it preempts
+    /// all members once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us; it grows
+    /// with the number of serving threads.
     pub look: Duration,
 }
 

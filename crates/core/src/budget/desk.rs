@@ -70,7 +70,7 @@ struct One {
     bundle: Rc<Bundle>,
 }
 
-/// Octets stored inline.
+/// Key or name, stored inline.
 struct Text<const N: usize> {
     octets: [u8; N],
     length: usize,
@@ -146,7 +146,7 @@ impl Desk {
         Ok(charged)
     }
 
-    /// Restores the schedule of a throttled or demoted thread.
+    /// Restores the class and priority of a throttled or demoted thread.
     #[inline]
     pub(crate) fn rise(&self) {
         if self.is_lowered.replace(false) {
@@ -256,8 +256,8 @@ impl Desk {
         self.watch(ledger, accounts)
     }
 
-    /// Decides on the treatment of a request beyond its budget: an exception, or the schedule in which its thread runs
-    /// it.
+    /// Decides on the treatment of a request beyond its budget: an exception, or the class and priority at which its
+    /// thread runs it.
     #[cold]
     fn exceed(
         &self,
@@ -386,7 +386,7 @@ impl Charged<'_> {
         accounts(self.client, self.bundle.as_deref())
     }
 
-    /// Charges the processor time used, and restores the thread's schedule.
+    /// Charges the processor time used, and restores the thread's class and priority.
     #[inline]
     fn finish(&self) {
         let slot = self.desk.slot.borrow();

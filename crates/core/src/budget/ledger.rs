@@ -60,10 +60,10 @@ pub(super) struct Bundle {
     pub(super) poa: Option<Arc<Account>>,
 }
 
-/// Largest number of clients with accounts; beyond it, those with the least debt are dropped.
+/// Maximum number of clients with accounts; beyond it, those with the least debt are dropped.
 const MOST_CLIENTS: usize = 4096;
 
-/// Largest number of rules.
+/// Maximum number of rules.
 pub(super) const MOST_RULES: usize = 4096;
 
 impl Ledger {

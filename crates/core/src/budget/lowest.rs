@@ -1,4 +1,4 @@
-//! Lowest schedule that a thread can have and return from.
+//! Lowest scheduling class that a thread can have and return from.
 
 use std::sync::OnceLock;
 
@@ -27,8 +27,7 @@ impl Lowest {
         });
     }
 
-    /// Returns the schedule of a demoted thread; `None` if a thread with this schedule cannot be
-    /// demoted.
+    /// Returns the class and priority of a thread demoted from `now`; `None` if such a thread cannot be demoted.
     pub(super) fn below(&self, now: Schedule) -> Option<Schedule> {
         let class = match (self.0.get(), now.class) {
             (_, Class::Idle) => return None,
@@ -39,7 +38,7 @@ impl Lowest {
         Some(Schedule { class, priority: 0 })
     }
 
-    /// Demotes another thread; returns whether it has the lowest schedule now. Leaves a thread with reserved time
+    /// Demotes another thread; returns whether it is in the lowest class now. Leaves a thread with reserved time
     /// unchanged.
     pub(super) fn demote(&self, thread: i32) -> bool {
         match schedule::of(thread) {

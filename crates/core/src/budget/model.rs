@@ -96,8 +96,8 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
         let account = Account::new(0, &BudgetOf::EachClient, Budget::default());
         let account = Arc::new(account);
         let slot = Arc::new(Slot::new(1));
-        // Processor time of the thread, and whether the kernel runs it demoted. Atomics of `std`, which are no steps of
-        // the model.
+        // Processor time of the thread, and whether the kernel runs it demoted. Atomics of `std`, which are not steps
+        // of the model.
         let cpu = Arc::new(AtomicU64::new(0));
         let is_low = Arc::new(AtomicBool::new(false));
         let ended = Arc::new(AtomicBool::new(false));

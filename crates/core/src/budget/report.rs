@@ -7,8 +7,8 @@ use super::rule::{Budget, BudgetOf};
 use crate::clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Use of a server within a budget: from [`Orb::budgets`](crate::Orb::budgets). Counted since the
-/// budget was set, or since the client's first connection.
+/// Use of a server within a budget: from [`Orb::budgets`](crate::Orb::budgets). All counts begin
+/// when the budget was set, or with the client's first connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetUse {
@@ -16,17 +16,17 @@ pub struct BudgetUse {
     pub of: BudgetOf,
     /// Budget.
     pub budget: Budget,
-    /// Requests that ran within the budget.
+    /// Number of requests that ran within the budget.
     pub served: u64,
-    /// Requests beyond it that were answered TRANSIENT.
+    /// Number of requests beyond it that raised TRANSIENT.
     pub refused: u64,
-    /// Requests beyond it that were run demoted, or by a throttled lane.
+    /// Number of requests beyond it that were run demoted, or by a throttled lane.
     pub demoted: u64,
-    /// Requests that used more processor time than the budget allows for one.
+    /// Number of requests that used more processor time than the budget allows for one request.
     pub overruns: u64,
-    /// Processor time, counted if a budget of the request limits it.
+    /// Processor time used; counted only if a budget of the request limits it.
     pub processor_time: Duration,
-    /// Whether the budget is spent at this moment.
+    /// Whether the budget is exhausted at this moment.
     pub spent: bool,
 }
 

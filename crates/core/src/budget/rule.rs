@@ -48,8 +48,8 @@ pub struct RequestRate {
 /// Processor time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorShare {
-    /// Average processor time in each `period`, and the most after a pause; more than 0. May exceed
-    /// `period` if several threads run at a time.
+    /// Average processor time in each `period`, and the maximum at once after a pause; more than 0. May exceed `period`
+    /// if several threads run at a time.
     pub time: Duration,
     /// Period; more than 0, up to an hour.
     pub period: Duration,
@@ -59,13 +59,12 @@ pub struct ProcessorShare {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BeyondBudget {
-    /// Answers TRANSIENT, COMPLETED_NO, with a minor code that names the limit, and does not run
-    /// the request.
+    /// Raises TRANSIENT, COMPLETED_NO, with a minor code that names the limit, and does not run the request.
     #[default]
     Refuse,
-    /// Runs the request in the lane of the lowest priority of its threadpool, if that has a queue;
-    /// otherwise in the thread that read it, which has SCHED_IDLE meanwhile and so runs only when
-    /// the processor is otherwise idle.
+    /// Runs the request in the lane of the lowest priority of its threadpool, if that lane has a queue; otherwise in
+    /// the thread that read the request, which has SCHED_IDLE meanwhile and so runs only when the processor is
+    /// otherwise idle.
     Demote,
     /// Limits the thread that read the request, and so its lane, to the budget's processor time (SCHED_DEADLINE) until
     /// a request within its budget arrives. Acts as `Demote` if the budget limits no processor time or the kernel
@@ -97,7 +96,7 @@ pub enum BudgetOf {
     /// `uid 1000, gid 100, pid 7`, or all of a user as `uid 1000`; the subject of a certificate by
     /// any of its names.
     Client(String),
-    /// Each client without a budget of its own.
+    /// Every client without a budget of its own.
     EachClient,
 }
 

@@ -6,9 +6,9 @@
 //!                                          \-----> DEMOTED -- restores --/
 //! ```
 //!
-//! While a slot is WATCHED, only the watcher may charge the request or change the thread's schedule; a thread that
-//! finishes the request waits until the state changes, for one or two system calls. So each nanosecond is charged once,
-//! by one or the other, and no thread keeps a schedule that was meant for an earlier request.
+//! While a slot is WATCHED, only the watcher may charge the request or change the thread's class and priority; a thread
+//! that finishes the request waits until the state changes, for one or two system calls. So each nanosecond is charged
+//! once, by one or the other, and no thread keeps a class or priority that was meant for an earlier request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,8 +55,7 @@ pub(crate) struct Slot {
 /// Request that the watcher inspects. It may end once this is dropped.
 pub(super) struct Looked<'s> {
     slot: &'s Slot,
-    /// Whether the thread is demoted, so that its schedule has to be restored when the request
-    /// ends.
+    /// Whether the thread is demoted, so that its class and priority have to be restored when the request ends.
     pub(super) demoted: bool,
 }
 

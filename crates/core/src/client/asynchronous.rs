@@ -30,7 +30,7 @@ use crate::rt::thread_priority;
 use crate::sync::thread;
 use crate::{Ref, raise};
 
-/// Most times that a request which certainly did not run is sent again.
+/// Maximum number of times that a request which certainly did not run is sent again.
 const RESENDS: u32 = 3;
 
 /// Answer of an asynchronous call, as a future for any executor, or for none: [`wait`](AsyncReply::wait) blocks.
@@ -133,21 +133,21 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
 }
 
 impl<R, E: UserException> AsyncReply<R, E> {
-    /// Blocks until the answer is there.
+    /// Blocks until the answer has arrived.
     pub fn wait(mut self) -> Result<R, E> {
         let reply = self.sent.block();
         self.decode(reply)
     }
 
-    /// Reports whether the answer is there, so that [`wait`](Self::wait) does not block (AMI, polling model). Never
+    /// Reports whether the answer has arrived, so that [`wait`](Self::wait) does not block (AMI, polling model). Never
     /// blocks.
     pub fn is_ready(&mut self) -> bool {
         self.sent.is_ready()
     }
 
-    /// Reports whether the answer is there; if not, the task of `context` is woken when it arrives. Never blocks, and
-    /// does not take the answer: for waiting for the first of several, with [`wait_until`] or in an executor (CORBA's
-    /// `PollableSet`).
+    /// Reports whether the answer has arrived; if not, the task of `context` is woken when it arrives. Never blocks,
+    /// and does not take the answer: for waiting for the first of several, with [`wait_until`] or in an executor
+    /// (CORBA's `PollableSet`).
     ///
     /// ```no_run
     /// use std::task::Poll;
@@ -211,21 +211,21 @@ impl<R, E: UserException> Future for AsyncReply<R, E> {
 }
 
 impl InFlight {
-    /// Reports whether the answer is there. Never blocks.
+    /// Reports whether the answer has arrived. Never blocks.
     pub fn is_ready(&mut self) -> bool {
         let mut nobody = Context::from_waker(Waker::noop());
         self.poll_ready(&mut nobody).is_ready()
     }
 
-    /// Reports whether the answer is there; if not, the task of `context` is woken when it arrives. Never blocks, and
-    /// does not take the answer.
+    /// Reports whether the answer has arrived; if not, the task of `context` is woken when it arrives. Never blocks,
+    /// and does not take the answer.
     pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.poll(context).map(|reply| {
             self.state = State::Settled(Some(reply));
         })
     }
 
-    /// Blocks until the answer is there, and passes it to `read`.
+    /// Blocks until the answer has arrived, and passes it to `read`.
     pub fn wait<T>(mut self, read: impl FnOnce(Answered<'_>) -> T) -> Result<T, SystemException> {
         let reply = self.block()?;
         Ok(read(reply.answered()))

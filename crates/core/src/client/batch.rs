@@ -15,7 +15,7 @@ use super::link::ClientLink;
 use super::waiting::{MOST_OCTETS, Waiting};
 use super::{Peer, call};
 
-/// Most connections over which oneways wait at a time. Searches for one are linear.
+/// Maximum number of connections over which oneways wait at a time. Searches for one are linear.
 const MOST_LINKS: usize = 8;
 
 /// Batch of oneways of this thread: those that go over one connection are sent by one write.
@@ -51,7 +51,7 @@ pub struct OnewayBatch {
 /// State of a batch that is interrupted by another.
 #[derive(Debug)]
 struct Outer {
-    /// Mark of the interrupted batch's next oneway; `None`: there is no such batch.
+    /// Tag of the interrupted batch's next oneway; `None`: there is no such batch.
     mark: Option<u64>,
     unsent: Vec<Unsent>,
 }
@@ -70,7 +70,7 @@ struct Held {
 }
 
 crate::sync::thread_local! {
-    /// Mark of the next oneway, while a batch is open.
+    /// Tag of the next oneway, while a batch is open.
     static MARK: Cell<Option<u64>> = const { Cell::new(None) };
     static HELD: RefCell<Held> = const { RefCell::new(Held { links: Vec::new(), unsent: Vec::new() }) };
 }
@@ -84,7 +84,7 @@ impl OnewayBatch {
         OnewayBatch { outer: Some(Outer { mark, unsent }), _here: PhantomData }
     }
 
-    /// Sets the mark of the oneways that follow, for [`send`](Self::send).
+    /// Sets the tag by which [`send`](Self::send) identifies the oneways that follow.
     #[inline]
     pub fn mark(&mut self, mark: u64) {
         MARK.with(|of_next| of_next.set(Some(mark)));
@@ -99,9 +99,9 @@ impl OnewayBatch {
         result
     }
 
-    /// Sends the waiting oneways, and ends the batch. `failed` is called with the mark of each oneway that had returned
-    /// but could not be sent, and the reason: COMPLETED_NO if the server received nothing of it, COMPLETED_MAYBE if it
-    /// may have received all of it.
+    /// Sends the waiting oneways, and ends the batch. `failed` is called with the [tag](Self::mark) of each oneway that
+    /// had returned but could not be sent, and the reason: COMPLETED_NO if the server received nothing of it,
+    /// COMPLETED_MAYBE if it may have received all of it.
     pub fn send(mut self, mut failed: impl FnMut(u64, SystemException)) {
         for Unsent { mark, exception } in self.end() {
             failed(mark, exception);

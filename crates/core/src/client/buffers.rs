@@ -10,8 +10,8 @@ use oxorb_rt::BufferPool;
 pub(super) const DIALECT: Dialect =
     Dialect { giop_minor: Version::V1_2.minor, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 
-/// Most buffers that a thread keeps for local calls, and for answers of shared connections: enough for a few nested
-/// calls.
+/// Maximum number of buffers that a thread keeps for local calls, and for answers of shared connections: enough for a
+/// few nested calls.
 const BUFFERS: usize = 8;
 
 /// Largest buffer that a thread keeps, in octets.

@@ -20,8 +20,8 @@ use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
 use crate::raise;
 
-/// Octets of the longest request that is sent at once; a longer one may wait for the server to read, so time has
-/// passed.
+/// Size in octets of the longest request that is sent at once; a longer one may wait for the server to read, so time
+/// has passed.
 pub(super) const SENT_AT_ONCE: usize = 64 << 10;
 
 /// Request that is to be sent over a connection. A failure at this stage is COMPLETED_NO.
@@ -46,7 +46,7 @@ pub(crate) struct Pending<'c> {
     pub(super) link: Box<ClientLink>,
     pub(super) id: u32,
     pub(super) wire: Wire,
-    /// Number of octets of the request.
+    /// Size of the request, in octets.
     pub(super) octets: usize,
     /// Whether connecting or sending may have used up some of the time.
     pub(super) waited: bool,
@@ -162,7 +162,7 @@ impl<'c> Call<'c, '_> {
 }
 
 impl<'c> Pending<'c> {
-    /// Reads until the reply is there: one read in the usual case.
+    /// Reads until the reply has arrived: one read in the usual case.
     pub(crate) fn wait(mut self, orb: &Orb, timing: &Timing) -> Result<Reply, Lost> {
         let mut passed = self.waited;
         loop {
@@ -297,7 +297,7 @@ impl<'c> Pending<'c> {
     }
 }
 
-/// Octets up to which a request hardly exceeds the limit of any server.
+/// Size in octets up to which a request hardly exceeds the limit of any server.
 const USUAL: usize = 64 << 10;
 
 /// Returns the hint for a request of `octets` octets that the other side may have refused; empty if the request is

@@ -14,8 +14,8 @@ use crate::{Failure, ObjectRef, Ref};
 impl Ref {
     /// Calls a two-way operation and decodes its result.
     ///
-    /// The steady path allocates nothing itself and makes one write and one read. `args` may run more than once: each
-    /// time the request has to be written again (forwarding, a connection that was closed while idle).
+    /// In steady state a call allocates nothing itself, and makes one write and one read. `args` may run more than
+    /// once: each time the request has to be written again (forwarding, a connection that was closed while idle).
     pub fn invoke<'a, R, E: UserException>(
         &self,
         op: &'static Op,

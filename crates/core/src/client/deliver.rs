@@ -7,7 +7,7 @@ use super::delivery::Server;
 use crate::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
-/// Delivers an answer to a reply handler, in another thread: `tell` calls the handler. For generated code.
+/// Delivers an answer to a reply handler, in another thread, in which `tell` calls the handler. For generated code.
 ///
 /// A failed delivery is counted and reported to observers of the ORB ([`Incident::HandlerNotTold`]). Allocates.
 pub fn deliver<R: Interface + Send + 'static>(

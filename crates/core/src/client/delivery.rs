@@ -23,11 +23,11 @@ use crate::lock::Mutex;
 use crate::sync::{Condvar, MutexGuard};
 use crate::threads::{Ends, Threads};
 
-/// Most threads for the calls of one priority.
+/// Maximum number of threads for the calls of one priority.
 const THREADS: usize = 8;
 
-/// Most answers that wait for the handlers of one server, so that a dead server takes no capacity from the others, and
-/// most of one priority in all; a further one is dropped.
+/// Maximum numbers of answers that wait for the handlers of one server, so that a dead server takes no capacity from
+/// the others, and for all handlers of one priority. A further answer is dropped.
 const WAITING_FOR_ONE: usize = 256;
 const WAITING: usize = 4096;
 

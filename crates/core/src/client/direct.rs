@@ -176,7 +176,7 @@ enum Served {
     /// The ORB accepts no more calls.
     Refused(SystemException),
     Panicked(SystemException),
-    /// The servant, if it was called at all, took no longer than it may.
+    /// The servant, if it was called at all, did not exceed its time limit.
     InTime,
     Late,
 }
@@ -200,7 +200,7 @@ fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
 
 /// Time at which a call exceeds its limit.
 enum Clock {
-    /// Nanoseconds of a clock that is read in almost no time, and is some milliseconds behind.
+    /// Time in nanoseconds of a clock that is cheap to read, and some milliseconds behind.
     Coarse(u64),
     Precise(Instant),
     Never,

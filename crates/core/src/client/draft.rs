@@ -24,11 +24,11 @@ use crate::probe::{self, Stage};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
 
-/// Octets reserved for the header; a longer one is rare, and grows the buffer.
+/// Size in octets reserved for the header; a longer one is rare, and grows the buffer.
 pub(super) const HEADER_ROOM: usize = 256;
 
-/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies, one of
-/// the scheduler.
+/// Maximum number of contexts of a request without interceptors: code sets, two for the connection, three of its
+/// policies, one of the scheduler.
 const MAX_CONTEXTS: usize = 7;
 
 /// Profile of a route that a request goes to.

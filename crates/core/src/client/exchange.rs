@@ -26,7 +26,7 @@ use crate::route::Route;
 use crate::sync::thread;
 use crate::{Ref, raise};
 
-/// Call, from its first attempt to its end.
+/// Call that goes beyond the fast path, until it ends.
 pub(super) struct Exchange<'x, 'a> {
     pub(super) reference: &'x Ref,
     pub(super) policies: &'x Effective,
@@ -37,7 +37,7 @@ pub(super) struct Exchange<'x, 'a> {
     pub(super) attempts: Vec<Attempt>,
     /// Server to which the request is bound.
     pub(super) bound: Option<Arc<Bound>>,
-    /// First attempt, if it was made before this exchange.
+    /// Result of the attempt that the fast path made before it handed the call over to this exchange, if any.
     tried: Option<Box<Tried>>,
     /// Selection of RT-CORBA within the present route, if there is one.
     pub(super) selection: Option<Selection>,
@@ -112,7 +112,7 @@ pub(super) fn exchange<'a>(
     }
 }
 
-/// Makes rounds of attempts after a first one.
+/// Makes further attempts after the one of the fast path.
 #[cold]
 pub(super) fn exchange_after<'a>(
     tried: Tried,
@@ -422,7 +422,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Queries the server of a profile for the object. `Done`: the object is there.
+    /// Queries the server of a profile for the object. `Done`: the server has the object.
     pub(super) fn locate(
         &mut self,
         to: Addressee<'_>,

@@ -38,10 +38,10 @@ pub(super) struct Before {
 /// Guard of a waiting caller.
 pub(super) struct Waits<'g>(&'g GivenUp);
 
-/// Most connections that are kept; for a further one the oldest is closed.
+/// Maximum number of connections that are kept; for a further one the oldest is closed.
 const MOST: usize = 8;
 
-/// Octets of late replies that one check reads.
+/// Number of octets of late replies that one check reads.
 const LOOK: usize = 64 << 10;
 
 impl GivenUp {

@@ -31,8 +31,8 @@ pub(super) struct Kept {
     count: usize,
 }
 
-/// Octets of memory that a connection keeps for messages once another was used after it: the memory of all connections
-/// but the last would add up.
+/// Size in octets of the memory that a connection keeps for messages once another connection was used after it: the
+/// memory of all connections but the last would add up.
 const KEPT_ASIDE: usize = 2 << 20;
 
 /// Boxed, because each call moves them several times.
@@ -60,7 +60,7 @@ impl Kept {
         Some(link)
     }
 
-    /// Takes out the connection that was put in last, if it leads to this server.
+    /// Takes out the connection that was put in last, if it is one to this server.
     #[inline(always)]
     pub(super) fn take_last(&mut self, peer: u64) -> Option<Box<ClientLink>> {
         let (_, link) = self.last.take_if(|(key, _)| key.peer == peer)?;

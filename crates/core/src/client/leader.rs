@@ -1,9 +1,9 @@
 //! Leader/followers: callers that share a connection read it in turn, one for all.
 //!
 //! A waiting caller that finds no reader leads: it reads messages and delivers each to the call it answers. Once its
-//! own answer is there, it puts the inbox back and wakes one of the callers that still wait, which leads next. A caller
-//! that stops waiting does the same, so that there is always a leader while callers wait. Until the woken caller runs,
-//! any other that finds no reader may lead, too; it then wakes the next one in its turn.
+//! own answer has arrived, it puts the inbox back and wakes one of the callers that still wait, which leads next. A
+//! caller that stops waiting does the same, so that there is always a leader while callers wait. Until the woken caller
+//! runs, any other that finds no reader may lead, too; it then wakes the next one in its turn.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -136,7 +136,7 @@ impl Multiplexed {
         Ok(())
     }
 
-    /// Blocks until the answer is there; returns `None` if its time is over first.
+    /// Blocks until the answer has arrived; returns `None` if its time is over first.
     pub(super) fn follow_or_lead(
         self: &Arc<Self>,
         id: u32,

@@ -22,11 +22,12 @@ pub(crate) struct Level {
     /// -1, as `low`, for calls without a priority.
     high: i16,
     class: CommunicationClass,
-    /// Most octets per second that the client sends; 0: unlimited.
+    /// Maximum send rate of the client, in octets per second; 0: unlimited.
     bandwidth: u32,
 }
 
-/// Most levels that have connections of their own at one server; calls of further levels share those of the nearest.
+/// Maximum number of levels that have connections of their own at one server; calls of further levels share those of
+/// the nearest.
 const MOST: usize = 16;
 
 impl Level {

@@ -18,7 +18,7 @@ use crate::op::Op;
 use crate::raise;
 use crate::route::RouteProfile;
 
-/// Most messages and reads that are searched for the server's last message after a failed write.
+/// Maximum number of messages and reads that are searched for the server's last message after a failed write.
 pub(super) const MAX_LAST_WORDS: usize = 16;
 
 /// Connection and everything that belongs to it alone. The holder of the box has the connection to itself, so nothing
@@ -47,7 +47,7 @@ pub(crate) struct ClientLink {
     pub(crate) reference: Option<Weak<Owner>>,
     /// Band of priorities that is yet to be announced to the server.
     pub(crate) band: Option<PriorityBand>,
-    /// Mark of the connection's packets (DSCP).
+    /// DSCP of the connection's packets.
     dscp: Option<u8>,
     /// Numbers of objects and operations, if the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
@@ -151,7 +151,7 @@ impl ClientLink {
         self.apart == Apart::default() && self.dscp.is_none()
     }
 
-    /// Marks the connection's packets for the network: a system call when the mark changes.
+    /// Sets the DSCP of the connection's packets: a system call when it changes.
     #[inline]
     pub(crate) fn mark(&mut self, dscp: Option<u8>) {
         if dscp.is_some() && self.dscp != dscp {
@@ -161,7 +161,7 @@ impl ClientLink {
 
     #[cold]
     fn remark(&mut self, dscp: Option<u8>) {
-        // A network without such marks carries the call all the same.
+        // A network without DSCPs carries the call all the same.
         let _ = self.link.apply(&Properties { dscp, ..Properties::default() });
         self.dscp = dscp;
     }

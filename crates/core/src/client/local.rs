@@ -14,7 +14,7 @@ use crate::{Orb, Ref, raise};
 
 /// State of a local call once its upcall has returned.
 pub(crate) enum Made {
-    /// `None`: oneway.
+    /// The servant has answered. `None`: oneway.
     Ended(Option<Reply>),
     /// The servant answers later.
     Later(Arc<Mailbox>),

@@ -162,8 +162,8 @@ fn the_end_reaches_everybody() {
     });
 }
 
-/// Checks that a thread which registered before its request was sent is woken by the answer, also if that is there
-/// already.
+/// Checks that a thread which registered before its request was sent is woken by the answer, even if the answer has
+/// arrived before.
 #[test]
 fn a_thread_is_woken_by_its_answer() {
     explore(|| {

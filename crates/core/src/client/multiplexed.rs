@@ -58,7 +58,7 @@ pub(crate) struct Multiplexed {
     pub(super) given_up: Option<Arc<GivenUp>>,
     /// Time, in nanoseconds of the monotonic clock, of the last read or of the moment when a leader stopped reading.
     pub(super) quiet_since: AtomicU64,
-    /// Octets of the largest request that the link carries.
+    /// Size in octets of the largest request that the link carries.
     most: usize,
     /// Time limit of calls without one, if answers may be lost.
     longest: Option<Duration>,
@@ -336,10 +336,10 @@ impl Multiplexed {
         })
     }
 
-    /// Blocks until the answer is there; returns `None` if its time is over first.
+    /// Blocks until the answer has arrived; returns `None` if its time is over first.
     fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<Outcome> {
-        // The thread was registered before the request was sent, so an answer that is there already wakes it, too. Only
-        // the end of the connection may have been missed, while the arguments were written by code that may sleep
+        // The thread was registered before the request was sent, so an answer that has already arrived wakes it, too.
+        // Only the end of the connection may have been missed, while the arguments were written by code that may sleep
         // itself.
         let mut look = self.replies.is_closed();
         loop {

@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_secs(10);
 pub struct Buffered {
     /// Number of oneways that were not sent yet.
     pub waiting: u64,
-    /// Octets of the oneways that were not sent yet.
+    /// Total size in octets of the oneways that were not sent yet.
     pub octets: usize,
     /// Number of oneways that were passed to the transport.
     pub sent: u64,

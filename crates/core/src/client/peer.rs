@@ -307,7 +307,7 @@ impl Peer {
 
     /// Opens a connection to the first of several servers that answers, and registers it for shutdown. Returns the
     /// index of that server, the connection, and the number of connections that the server had lost before. `mark`:
-    /// DSCP of its packets from the first one on.
+    /// DSCP of the connection's packets from the first one on.
     pub(crate) fn connect_first(
         peers: &[&Arc<Peer>],
         timing: Timing,
@@ -423,7 +423,7 @@ impl Peer {
         idle.take(key)
     }
 
-    /// Takes out the connection that was used last, if it leads to this server.
+    /// Takes out the connection that was used last, if it is one to this server.
     #[inline(always)]
     pub(super) fn take_last(&self) -> Option<Box<ClientLink>> {
         if self.keeps_by_thread(Apart::default()) {

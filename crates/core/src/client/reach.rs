@@ -16,7 +16,7 @@ use crate::raise;
 use crate::route::{Route, RouteProfile};
 use crate::sync::atomic::Ordering;
 
-/// Connection that leads to a server.
+/// Connection to a server.
 pub(super) enum Reached {
     /// Connection for this call alone.
     Link(Box<ClientLink>),

@@ -21,16 +21,16 @@ use crate::raise;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::thread;
 
-/// Most calls outstanding on one connection; a further one raises TRANSIENT.
+/// Maximum number of calls outstanding on one connection; a further one raises TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;
 
 /// Initial number of entries; doubled whenever half of them are taken.
 const PLACES: usize = 16;
 
-/// Most replies that are delivered before their recipients are woken.
+/// Maximum number of replies that are delivered before their recipients are woken.
 const AT_ONCE: usize = 16;
 
-/// Octets of the longest reply that is copied; longer ones take the receive buffer along.
+/// Size in octets of the longest reply that is copied; longer ones take the receive buffer along.
 const COPIED: usize = 4096;
 
 /// Calls that wait for an answer.
@@ -99,7 +99,7 @@ pub(crate) struct Head {
 /// Whole reply message.
 pub(crate) struct Answer {
     pub(super) message: Taken,
-    /// Octets of the message that lie where the server wrote them.
+    /// Part of the message that lies where the server wrote it.
     pub(super) gap: Option<Box<Gap>>,
     /// Context of the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,
@@ -156,7 +156,7 @@ impl Replies {
         Ok(ring.free_id())
     }
 
-    /// Takes the answer, if it is there.
+    /// Takes the answer, if it has arrived.
     pub(super) fn take(&self, id: u32) -> Option<Outcome> {
         self.ring.lock().take(id)
     }

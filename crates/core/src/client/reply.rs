@@ -285,7 +285,7 @@ impl<'r> ReplyIn<'r> {
         SystemException::decode(&mut self.decoder()).unwrap_or_else(undecodable)
     }
 
-    /// Decodes one value that is no result of the operation.
+    /// Decodes one value that is not a result of the operation.
     pub(crate) fn read<T: for<'de> Decode<'de>>(&self) -> Result<T, SystemException> {
         T::decode(&mut self.decoder()).map_err(undecodable)
     }

@@ -21,7 +21,7 @@ use crate::{Ref, raise};
 impl Ref {
     /// Returns memory for a large payload, to be passed as a parameter that the IDL marks `@in_place`
     /// (`Octets::from(room)`). If the connection that a call would take now shares memory with the server, the room is
-    /// part of that memory, and its octets are sent as they lie there; otherwise the room is ordinary memory, and its
+    /// part of that memory, and its octets are sent without a copy; otherwise the room is ordinary memory, and its
     /// octets are copied when they are sent: [`Room::is_in_place`] reports which. Blocks of shared memory are lent from
     /// 16 KiB on. A room that was not sent is returned when it is dropped.
     ///

@@ -35,9 +35,9 @@ pub(crate) struct Selection {
     pub(super) band: Option<PriorityBand>,
     /// Protocols of the caller's policies; its connections have their properties.
     protocols: Option<ProtocolList>,
-    /// Octets of memory that the connection reserves for each direction when it is opened.
+    /// Size in octets of the memory that the connection reserves for each direction when it is opened.
     pub(super) preallocated: u32,
-    /// Mark of the connection's packets (DSCP), if network priorities are enabled.
+    /// DSCP of the connection's packets, if network priorities are enabled.
     pub(super) dscp: Option<u8>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Apart {
     pub(super) reference: u32,
     /// Highest and lowest priority of the band in one number, plus 1; 0: no bands.
     band: u32,
-    /// Most octets per second that the client sends; 0: unlimited.
+    /// Maximum send rate of the client, in octets per second; 0: unlimited.
     bandwidth: u32,
     /// Communication class of the calls.
     class: CommunicationClass,
@@ -148,7 +148,8 @@ impl Selection {
     }
 
     /// Returns the selection for calls of a communication class. Their connections are separate and paced for the
-    /// class, and their packets are marked for it, if network priorities are enabled and no priority marks them.
+    /// class, and their packets carry its DSCP, if network priorities are enabled and no priority determines another
+    /// one.
     #[inline]
     pub(super) fn in_class(mut self, class: CommunicationClass, pacing: &ClassPacing) -> Selection {
         if class != CommunicationClass::Message {
@@ -297,7 +298,7 @@ impl Selection {
             ..properties.unwrap_or_default()
         };
         if properties != Properties::default() {
-            // A property that this system lacks is no reason not to call.
+            // A property that this system lacks is not a reason not to call.
             let _ = link.apply(&properties);
         }
     }

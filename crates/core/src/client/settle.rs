@@ -14,7 +14,7 @@ use crate::raise;
 use crate::route::RouteProfile;
 use crate::shared::Shared;
 
-/// Most forwards of one call: a longer chain of forwards is an error.
+/// Maximum number of forwards of one call: a longer chain of forwards is an error.
 const MAX_FORWARDS: u32 = 16;
 
 /// Meaning of a reply for its call.

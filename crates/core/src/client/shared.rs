@@ -17,7 +17,7 @@ use crate::policy::LocateFirst;
 use crate::route::RouteProfile;
 use crate::{ClientConnections, Ref, raise};
 
-/// Most times that a request which certainly did not run is sent.
+/// Maximum number of times that a request which certainly did not run is sent.
 const TRIES: u32 = 3;
 
 impl Exchange<'_, '_> {
@@ -87,7 +87,7 @@ impl Exchange<'_, '_> {
     }
 
     /// Queries the server for the object before the request goes over `shared`, if policy requires that, and waits for
-    /// the answer. `None`: the object is there, or no query is required.
+    /// the answer. `None`: the server has the object, or no query is required.
     ///
     /// The query goes over a connection of its own. It is omitted if `shared` carries requests both ways: there may be
     /// no other way to that side.
@@ -117,8 +117,8 @@ impl Exchange<'_, '_> {
 }
 
 /// Returns the connection that all calls share; `None`: there is none, and this side opens none. The inner error: the
-/// server cannot be reached there. The outer error ends the call: at another address of the same server it could
-/// overtake unread requests.
+/// server cannot be reached at this address. The outer error ends the call: at another address of the same server it
+/// could overtake unread requests.
 pub(super) fn connection(
     reference: &Ref,
     profile: &RouteProfile,

@@ -52,7 +52,7 @@ impl Slot {
         matches!(*self.state.lock(), State::Waiting(_))
     }
 
-    /// Returns the answer, if it is there; otherwise `waker` is woken when it arrives.
+    /// Returns the answer, if it has arrived; otherwise `waker` is woken when it arrives.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
         let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Taken) {

@@ -14,11 +14,11 @@ use crate::sync::thread;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) start: Instant,
-    /// Limit of the whole call.
+    /// Time limit of the whole call.
     pub(crate) limit: Option<Duration>,
-    /// Limit until the request is sent; no longer than `limit`.
+    /// Time limit until the request is sent; no longer than `limit`.
     sending: Option<Duration>,
-    /// Limit of connecting to a server, counted from the begin of that.
+    /// Time limit of connecting to a server, counted from the start of the attempt.
     pub(crate) connect: Duration,
 }
 

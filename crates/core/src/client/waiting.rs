@@ -4,17 +4,18 @@ use std::io::IoSlice;
 
 use oxorb_transport::{Link, WriteError};
 
-/// Most oneways that wait for one write: the first of them waits until the last is encoded.
+/// Maximum number of oneways that wait for one write: the first of them waits until the last is
+/// encoded.
 const MOST: usize = 32;
 
-/// Octets of waiting oneways from which on they are sent.
+/// Total size in octets of waiting oneways from which on they are sent.
 pub(super) const MOST_OCTETS: usize = 16 << 10;
 
 /// Queue of encoded oneways.
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) octets: Vec<u8>,
-    /// Mark and end of each oneway.
+    /// Tag and end of each oneway.
     pub(super) each: Vec<(u64, usize)>,
 }
 

@@ -20,10 +20,10 @@ use crate::sync::{Condvar, MutexGuard};
 /// Longest request, in octets, that is left with a writer: it is copied.
 const LEFT: usize = 4096;
 
-/// Most octets that are left with a writer at a time.
+/// Maximum number of octets that are left with a writer at a time.
 const ALL_LEFT: usize = 64 << 10;
 
-/// Most rounds in which a writer sends messages left to it before later callers have to wait.
+/// Maximum number of rounds in which a writer sends messages left to it before later callers have to wait.
 const ROUNDS: u32 = 3;
 
 /// State in which no thread writes.

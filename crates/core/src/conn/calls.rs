@@ -12,7 +12,7 @@ use oxorb_transport::Address;
 /// Largest delay with which the time-out of a call is detected.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Largest number of offers that a client may make over one connection, each different from the one before. Known
+/// Maximum number of offers that a client may make over one connection, each different from the one before. Known
 /// clients make one, and another one when they listen at further addresses.
 pub(crate) const MAX_OFFERS: u32 = 8;
 

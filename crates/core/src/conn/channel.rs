@@ -14,7 +14,7 @@ use oxorb_transport::{Link, WriteError};
 
 use super::Ended;
 
-/// Limit of a read.
+/// Time limit of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Does not read.
@@ -30,7 +30,7 @@ pub(crate) enum Event {
     /// A complete message, which the inbox announces.
     // Without the header: the event fits into two registers.
     Message,
-    /// Octets of messages that are not complete yet.
+    /// Octets of incomplete messages.
     Octets {
         octets: usize,
         /// Whether as many octets were read as requested, so that more may be available.

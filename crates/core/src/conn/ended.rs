@@ -22,7 +22,7 @@ pub(crate) enum Ended {
     /// MessageError: the peer could not decode a message.
     Refused,
     Unreadable(io::Error),
-    /// Octets that are no message, or a malformed message.
+    /// Octets that are not a message, or a malformed message.
     Malformed(Violation),
     /// A message type that this side never receives.
     Unexpected(MessageType),

@@ -39,7 +39,7 @@ enum State {
     /// State before the answer, which is to be forwarded.
     Onward(Box<dyn Onward>),
     Arrived(Vec<u8>),
-    /// Taken, or no longer awaited.
+    /// State after the answer was taken, or when no task awaits it any more.
     Closed,
 }
 

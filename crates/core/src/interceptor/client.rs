@@ -55,7 +55,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// Called when the operation has ended without exception.
     ///
     /// # Errors
-    /// The caller gets this exception instead of the results.
+    /// The call raises this exception; the results are dropped.
     fn receive_reply(&self, reply: &mut ClientReply<'_>) -> Result<(), SystemException> {
         let _ = reply;
         Ok(())
@@ -64,7 +64,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// Called when the operation has raised an exception, or could not be called.
     ///
     /// # Errors
-    /// The caller gets this exception, or its request is forwarded, instead.
+    /// The call raises this exception in place of the operation's, or its request is forwarded.
     fn receive_exception(&self, reply: &mut ClientReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())
@@ -74,7 +74,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// is forwarded.
     ///
     /// # Errors
-    /// The caller gets this exception, or its request is forwarded to the given object, instead.
+    /// The call raises this exception, or its request is forwarded to the given object.
     fn receive_other(&self, reply: &mut ClientReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())

@@ -1,4 +1,4 @@
-//! Slots: values passed between an application's thread and the interceptors of its requests (`PICurrent`).
+//! Values passed between an application's thread and the interceptors of its requests (`PICurrent`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oxorb_cdr::Any;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-/// Largest number of slots in a process: slots belong to services, not to requests.
+/// Maximum number of slots in a process: slots belong to services, not to requests.
 const MAX_SLOTS: u32 = 1024;
 
 /// Slot for one value in every thread and in every request (CORBA 3.4, 16.4).

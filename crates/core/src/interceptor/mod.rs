@@ -49,7 +49,7 @@ use crate::access_rules::AccessRules;
 /// Way in which an interceptor ends a request.
 #[derive(Debug, Clone)]
 pub enum Interrupt {
-    /// The caller gets this exception.
+    /// The request raises this exception at the caller.
     Raise(SystemException),
     /// The request is forwarded to another object (`ForwardRequest`).
     Forward(Ref),

@@ -9,7 +9,7 @@ use crate::{Orb, Ref};
 /// Interceptor of an ORB's requests for the scheduler of distributable threads (RT-CORBA 2.0,
 /// `RTScheduling::Scheduler`).
 ///
-/// An ORB has at most one. Unlike application interceptors it costs no allocation and no lock: it gets no copies of
+/// An ORB has at most one. Unlike application interceptors it costs no allocation and no lock: it receives no copies of
 /// names and contexts, and writes its service context into a buffer that the thread keeps.
 ///
 /// ```text
@@ -119,7 +119,7 @@ pub enum Ended {
     UserException,
     /// A system exception.
     SystemException(SystemException),
-    /// Neither: a forward to another object, or a request without a result.
+    /// Forward to another object, or a request without a result.
     Other,
 }
 

@@ -81,7 +81,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the operation has ended without exception.
     ///
     /// # Errors
-    /// The client gets this exception instead of the results.
+    /// The request raises this exception at the client; the results are dropped.
     fn send_reply(&self, reply: &mut ServerReply<'_>) -> Result<(), SystemException> {
         let _ = reply;
         Ok(())
@@ -90,7 +90,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the operation, or an interceptor, has raised an exception.
     ///
     /// # Errors
-    /// The client gets this exception, or is forwarded, instead.
+    /// The request raises this exception at the client in place of the earlier one, or the client is forwarded.
     fn send_exception(&self, reply: &mut ServerReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())
@@ -99,7 +99,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the client is forwarded.
     ///
     /// # Errors
-    /// The client gets this exception, or is forwarded to the given object, instead.
+    /// The request raises this exception at the client, or the client is forwarded to the given object.
     fn send_other(&self, reply: &mut ServerReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())

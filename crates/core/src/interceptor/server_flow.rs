@@ -31,7 +31,7 @@ pub(crate) struct ServerFlow {
     scheduled: AtomicU64,
 }
 
-/// Largest number of flows that a thread keeps for reuse, for nested requests.
+/// Maximum number of flows that a thread keeps for reuse, for nested requests.
 const SPARE: usize = 4;
 
 thread_local! {

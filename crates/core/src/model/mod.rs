@@ -100,7 +100,7 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    /// Numbers of the requests that ran. A mutex of `std`: recording is no step of the model.
+    /// Numbers of the requests that ran. A mutex of `std`: recording is not a step of the model.
     ran: Mutex<Vec<i64>>,
     /// Reference to the object, if it has moved.
     forward: Mutex<Option<Ref>>,

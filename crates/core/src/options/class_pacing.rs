@@ -7,8 +7,8 @@ use std::str::FromStr;
 use oxorb_cdr::Printable;
 use oxorb_object::CommunicationClass;
 
-/// Most octets of requests per second over each connection of a communication class. Classes that are not named, and
-/// [`Message`](CommunicationClass::Message), are not paced.
+/// Maximum rates of requests over each connection of a communication class, in octets per second. Classes that are not
+/// named, and [`Message`](CommunicationClass::Message), are not paced.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -31,7 +31,7 @@ const CLASSES: [(&str, CommunicationClass); 3] = [
 ];
 
 impl ClassPacing {
-    /// Returns the octets per second of a class; `None`: unlimited.
+    /// Returns the maximum rate of a class, in octets per second; `None`: unlimited.
     #[inline]
     pub fn of(&self, class: CommunicationClass) -> Option<NonZeroU32> {
         self.0[class as usize]

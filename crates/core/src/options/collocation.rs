@@ -12,7 +12,8 @@ pub enum Collocation {
     Direct,
     /// Arguments and results are marshalled, and the servant runs in the caller's thread.
     Marshalled,
-    /// Calls go over a connection, as to an object elsewhere: on the server's threads, within its limits.
+    /// Calls go over a connection, as to an object of another process: they run on the server's threads, within its
+    /// limits.
     None,
 }
 

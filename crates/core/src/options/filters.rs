@@ -18,8 +18,8 @@ use crate::rt::ThreadpoolId;
 /// meanwhile.
 ///
 /// A closure is a filter. The threadpool that is picked has a queue ([`Serving::Queue`](crate::Serving), or request
-/// buffering) or a thread for each request; a request for any other pool, or for one that does not exist, is answered
-/// with TRANSIENT, minor `NO_THREAD`; for a pool with a full queue, with TRANSIENT, minor `REQUESTS_BUFFERED`.
+/// buffering) or a thread for each request; a request for any other pool, or for one that does not exist, raises
+/// TRANSIENT, minor `NO_THREAD`; a request for a pool with a full queue raises TRANSIENT, minor `REQUESTS_BUFFERED`.
 ///
 /// **Real-time cost.** None without filters. With filters each request is parsed twice, and a picked request costs as
 /// much as with [`Serving::Queue`](crate::Serving).
@@ -155,7 +155,7 @@ impl<'a> Arriving<'a> {
         link.map_or(PeerId::Process, |link| link.identity())
     }
 
-    /// Returns the number of octets of the whole message.
+    /// Returns the size of the whole message, in octets.
     pub fn octets(&self) -> usize {
         self.frame.header.total()
     }

@@ -27,10 +27,10 @@ impl CallbackThreads {
 /// (`-ORBValueArenaFull`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArenaFull {
-    /// The arena takes more memory from the heap, and returns it when the request ends.
+    /// The arena allocates more memory on the heap, and frees it when the request ends.
     #[default]
     Heap,
-    /// The request is refused with NO_MEMORY, COMPLETED_NO.
+    /// The request raises NO_MEMORY, COMPLETED_NO.
     NoMemory,
 }
 

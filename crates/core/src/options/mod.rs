@@ -77,7 +77,7 @@ pub struct Options {
     pub init_refs: Vec<(String, String)>,
     /// URL below which unlisted initial references are resolved.
     pub default_init_ref: Option<String>,
-    /// Objects to whose servers the ORB connects when it is made: names of initial references, or URLs.
+    /// Objects to whose servers the ORB connects when it is created: names of initial references, or URLs.
     pub preconnect: Vec<String>,
     /// Whether the connections that asynchronous calls share are opened ahead, too.
     pub preconnect_asynchronous: bool,
@@ -90,8 +90,8 @@ pub struct Options {
     pub operation_search: OperationSearch,
     /// Threads that run the reply handlers of asynchronous calls.
     pub callback_threads: CallbackThreads,
-    /// Octets of memory that each serving thread keeps for decoded values of `@borrowed` parameters; lanes allocate
-    /// them from the start, other threads with their first such request. At least 1,024.
+    /// Size in octets of the memory that each serving thread keeps for decoded values of `@borrowed` parameters; lanes
+    /// allocate it from the start, other threads with their first such request. At least 1,024.
     pub value_arena: usize,
     /// Treatment of a request whose values need more memory.
     pub value_arena_full: ArenaFull,
@@ -101,8 +101,8 @@ pub struct Options {
     pub round_trip_timeout: Option<Duration>,
     /// Longest time that connecting to a server may take.
     pub connect_timeout: Duration,
-    /// Most octets of oneways that wait for each server and priority under `SyncScope::None`; a further oneway raises
-    /// TRANSIENT, COMPLETED_NO.
+    /// Maximum total size in octets of the oneways that wait for each server and priority under `SyncScope::None`; a
+    /// further oneway raises TRANSIENT, COMPLETED_NO.
     pub buffered_oneways: usize,
     /// Whether the clocks of this machine and of its servers agree: relative time limits then travel as end times, too,
     /// which other ORBs understand.
@@ -133,66 +133,66 @@ pub struct Options {
     /// Longest time that a client connection may be idle before it is checked (one system call)
     /// ahead of its next use, so that a restarted server costs no failed call.
     pub trust_idle: Duration,
-    /// Octets of requests per second over connections of each communication class (`ClassPacing`).
+    /// Maximum rates of requests over connections of each communication class (`ClassPacing`).
     pub class_pacing: ClassPacing,
     /// Settings of messages to groups.
     pub multicast: Multicast,
     /// Certificates, keys and trusted authorities, for protocols that protect their octets.
     pub security: Security,
-    /// Rules about who may call what; `None`: whoever may connect may call everything.
+    /// Rules about who may call what; `None`: every client that may connect may call everything.
     pub access_rules: Option<Arc<AccessRules>>,
     /// Whether the ORB listens, publishes and calls only with protocols that protect their octets.
     pub secure_only: bool,
-    /// Most connections that a server accepts. For a further one, the connection that has been idle longest is closed
-    /// in order (by CloseConnection; its client connects again when it needs to), or else the one that has stalled
-    /// longest in mid-message; if there is none, the new one is closed. Each costs a descriptor, about 10 KiB, and a
-    /// thread if it has its own.
+    /// Maximum number of connections that a server accepts. For a further one, the connection that has been idle
+    /// longest is closed in order (by CloseConnection; its client connects again when it needs to), or else the one
+    /// that has stalled longest in mid-message; if there is none, the new one is closed. Each costs a descriptor, about
+    /// 10 KiB, and a thread if it has its own.
     pub max_connections: usize,
-    /// Most connections from one client address. For a further one, a connection of that client which idles or stalls
-    /// is closed in order; if there is none, the new one is closed, so that its client gets TRANSIENT or tries another
-    /// server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
+    /// Maximum number of connections from one client address. For a further one, a connection of that client which
+    /// idles or stalls is closed in order; if there is none, the new one is closed, so that its client raises TRANSIENT
+    /// or tries another server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
     pub max_connections_per_client: Option<usize>,
-    /// Most requests of one client address that run at one time; a further one is answered with TRANSIENT (minor
-    /// `TOO_MANY_REQUESTS`, not run), a oneway is dropped. `None`: no limit but `max_requests_per_connection`.
+    /// Maximum number of requests of one client address that run at one time; a further one raises TRANSIENT (minor
+    /// `TOO_MANY_REQUESTS`) and is not run; a oneway is dropped. `None`: no limit but `max_requests_per_connection`.
     pub max_requests_per_client: Option<usize>,
-    /// Most requests of one connection that run concurrently, if the client sends more before it has an answer; a
-    /// further one waits in the client's socket. 1: one after another, in the order in which they came, except for
-    /// callbacks within callbacks. Threadpools start no further threads for this.
+    /// Maximum number of requests of one connection that run concurrently, if the client sends more before it has an
+    /// answer; a further one waits in the client's socket. 1: one after another, in the order in which they came,
+    /// except for callbacks within callbacks. Threadpools start no further threads for this.
     pub max_requests_per_connection: usize,
-    /// Most octets of memory that one client address may take: its large messages while they arrive and are served (two
-    /// fifths of it at most), the values of its requests until those are answered, large replies until it has read
-    /// them, and buffers that its connections keep (a sixteenth). A further large message waits in the client's socket,
-    /// at most twice `stall_timeout`; a request whose values do not fit is answered with NO_MEMORY. Whatever takes less
-    /// than 32 KiB is not counted. `None`: no limit.
+    /// Maximum memory in octets that one client address may take: for its large messages while they arrive and are
+    /// served (at most two fifths of the limit), the values of its requests until those are answered, large replies
+    /// until the client has read them, and buffers that its connections keep (a sixteenth). A further large message
+    /// waits in the client's socket, at most twice `stall_timeout`; a request whose values do not fit raises NO_MEMORY.
+    /// Items of less than 32 KiB are not counted. `None`: no limit.
     pub max_octets_per_client: Option<usize>,
-    /// Most of those octets that large replies to one client address may take. A request whose reply is known to be
-    /// large and does not fit waits for `reply_wait`; a large reply that was made meanwhile becomes NO_MEMORY,
-    /// COMPLETED_YES. A single reply is always sent. `None`: no separate limit.
+    /// Maximum part of that memory, in octets, that large replies to one client address may take. A request whose reply
+    /// is known to be large and does not fit waits for at most `reply_wait`; a large reply that was made meanwhile
+    /// becomes NO_MEMORY, COMPLETED_YES. A single reply is always sent. `None`: no separate limit.
     pub max_reply_octets_per_client: Option<usize>,
-    /// Longest time that a request waits until its client has read earlier large replies; then it is answered with
-    /// TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes of threadpools, whose threads serve other clients, do not
-    /// wait.
+    /// Longest time that a request waits until its client has read earlier large replies; after it the request raises
+    /// TRANSIENT (minor `TOO_MANY_REPLIES`) and is not run. Lanes of threadpools, whose threads serve other clients, do
+    /// not wait.
     pub reply_wait: Duration,
     /// Longest time that a client's connection may be idle before the server closes it in order; `None`: unlimited. The
     /// client connects again with its next call, which takes the time to connect.
     pub idle_timeout: Option<Duration>,
-    /// Silence after which the system asks whether a peer still exists; the connection of a peer that does not answer
-    /// for as long again is closed. `None`: never.
+    /// Time without traffic after which the system probes whether a peer still exists; the connection of a peer that
+    /// does not answer for the same time again is closed. `None`: never.
     pub keep_alive: Option<Duration>,
     /// Rules about who may connect to an endpoint without rules of its own.
     pub access: Access,
-    /// Whether connections to servers are offered for requests of the server to objects here (bidirectional GIOP):
-    /// callbacks then need no way through NAT or firewalls in the other direction. Calls of one priority to a server
-    /// then share the offered connection; those of other priorities have their own. An offer lets that server call any
-    /// object here unless its POA forbids it.
+    /// Whether a connection to a server is offered to that server for its requests to objects here (bidirectional
+    /// GIOP): callbacks then need no way through NAT or firewalls in the other direction. Calls of one priority to a
+    /// server then share the offered connection; those of other priorities have their own. An offer lets that server
+    /// call any object here unless its POA forbids it.
     pub offer_bidirectional: bool,
     /// Whether such offers of clients are accepted, unless the POA decides.
     pub accept_bidirectional: bool,
-    /// Most idle connections kept per server address (`ClientConnections::Cached`).
+    /// Maximum number of idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
-    /// Most connections to servers that are kept, over all servers (`ClientConnections::Cached`): when a further one is
-    /// opened, the one that has been idle longest is closed. Connections in use are never closed, so the limit may be
-    /// exceeded for a while. `None`: no limit.
+    /// Maximum number of connections to servers that are kept, over all servers (`ClientConnections::Cached`): when a
+    /// further one is opened, the one that has been idle longest is closed. Connections in use are never closed, so the
+    /// limit may be exceeded for a while. `None`: no limit.
     pub max_client_connections: Option<usize>,
     /// Longest time that a connection to a server may be idle before it is closed (`ClientConnections::Cached`);
     /// `None`: unlimited. The next call then takes the time to connect. Default ten minutes. The thread that closes
@@ -206,27 +206,28 @@ pub struct Options {
     /// Whether strings are sent in UTF-8 to every server that understands it, even if the server's native code set is
     /// another.
     pub prefer_utf8: bool,
-    /// Byte order of sent messages. Any other than the machine's own costs time.
+    /// Byte order of sent messages. An order other than the machine's own costs time.
     pub byte_order: ByteOrder,
-    /// Octet and number sequences longer than this many octets are sent from where they lie; shorter ones are copied.
+    /// Size in octets above which sequences of octets or numbers are sent from the caller's memory; shorter ones are
+    /// copied.
     pub gather_above: usize,
     /// Side that copies large octet sequences which the IDL marks `@in_place`, where client and
     /// server share memory.
     pub large_payloads: LargePayloads,
     /// Length in octets above which messages are sent as GIOP 1.2 fragments; `None`: never.
     pub fragment_size: Option<usize>,
-    /// Most requests that wait at one holding POA manager, at one POA with a single thread, or for the main thread;
-    /// further ones are answered with TRANSIENT.
+    /// Maximum number of requests that wait at one holding POA manager, at one POA with a single thread, or for the
+    /// main thread; a further one raises TRANSIENT.
     pub max_held: usize,
-    /// Longest time that each of those requests waits before it is answered with TRANSIENT, that a request which came
-    /// before its start time waits (with a later start time it is answered with TRANSIENT at once), and that the object
-    /// adapter waits for the end of requests on demand.
+    /// Longest time that each of those requests waits before it raises TRANSIENT, that a request waits for its start
+    /// time (with a later start time it raises TRANSIENT at once), and that the object adapter waits for the end of
+    /// requests on demand.
     pub hold_time: Duration,
     /// Whether the times at which requests pass each stage are recorded, in all threads of this process: see
     /// [`probe`](crate::probe), which can also switch that while the ORB runs.
     pub time_probes: bool,
-    /// Most requests that servants keep to answer them later (AMH) at one time; a further one is answered with
-    /// TRANSIENT (minor `TOO_MANY_UNANSWERED`) and not run. Each takes some hundred octets.
+    /// Maximum number of requests that servants keep to answer them later (AMH) at one time; a further one raises
+    /// TRANSIENT (minor `TOO_MANY_UNANSWERED`) and is not run. Each takes some hundred octets.
     pub max_unanswered: usize,
     /// Limits on messages that are received or sent.
     pub limits: Limits,

@@ -10,7 +10,7 @@ pub enum ReactorChoice {
     Epoll,
     /// A single thread of each lane polls, and so is never asleep when a request comes. Polling saves the wake-up and
     /// costs a processor. After `at_most` without a request the thread sleeps until the next one. Under SCHED_FIFO and
-    /// SCHED_RR this is for lanes of one thread with a processor of its own; see
+    /// SCHED_RR, use it only for lanes of one thread with a processor of its own; see
     /// [`Threadpool::reactor`](crate::Threadpool::reactor).
     BusyPoll {
         /// Longest time of polling without a request.

@@ -50,7 +50,7 @@ impl Orb {
     /// profile that can have components, and with only those addresses that `over` allows.
     ///
     /// # Errors
-    /// [`SetupError`], also if the ORB listens with none of the protocols.
+    /// [`SetupError`], for example if the ORB listens with none of the protocols.
     pub fn create_reference_with(
         &self,
         type_id: &str,
@@ -189,7 +189,7 @@ impl Orb {
     }
 }
 
-/// Choice of the protocols over which references lead to an object.
+/// Choice of the protocols over which references make an object reachable.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Over {
     /// Protocols, in order of preference (ServerProtocolPolicy); `None`: all with which the ORB listens.

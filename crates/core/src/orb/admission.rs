@@ -36,7 +36,7 @@ impl Orb {
         answers.pop().ok_or(AdmissionError::Off)
     }
 
-    /// Admits all requests of a schedule, or none of them. Returns an answer for each.
+    /// Admits all of `requests`, or none. Returns an answer for each.
     ///
     /// # Errors
     /// Those of [`admit`](Self::admit).
@@ -57,14 +57,14 @@ impl Orb {
         desk.is_some_and(|(desk, ledger)| desk.release(ledger, &shared.threads, of))
     }
 
-    /// Returns all that are admitted, the most urgent first, and the processor utilization of their guarantees. Empty
-    /// if the ORB does not admit.
+    /// Returns all admitted owners, the most urgent first, and the processor utilization of their guarantees. Empty if
+    /// the ORB does not admit.
     pub fn admitted(&self) -> (Vec<Member>, Utilization) {
         let desk = self.shared().admission.as_ref();
         desk.map(|desk| desk.members()).unwrap_or_default()
     }
 
-    /// Returns the rules of admission to this ORB; `None`: it does not admit.
+    /// Returns the rules of admission to this ORB; `None` if it has none.
     pub fn admission_plan(&self) -> Option<AdmissionPlan> {
         Some(self.shared().admission.as_ref()?.plan())
     }

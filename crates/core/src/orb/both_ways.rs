@@ -136,7 +136,7 @@ impl Orb {
         })
     }
 
-    /// Reads an address that a client names for callbacks over its connection; returns all addresses that lead there.
+    /// Reads an address that a client names for callbacks over its connection; returns all addresses of the same place.
     fn verified_offer(&self, address: &str, client: PeerId) -> Result<Vec<Address>, String> {
         let address: Address = address.parse().map_err(|error| format!("{error}"))?;
         let protocol = self.options().protocols.giop_to(&address);

@@ -243,9 +243,9 @@ impl Orb {
         self.inner.client.offer_bidirectional();
     }
 
-    /// Lends payloads wherever the transport can from now on, because some requests are refused if their payloads were
-    /// copied ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the adapter, when the
-    /// first POA with that policy is created.
+    /// Lends payloads from now on wherever the transport supports it, because some requests are refused if their
+    /// payloads were copied ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the
+    /// adapter, when the first POA with that policy is created.
     pub fn always_borrow_payloads(&self) {
         self.inner.shared.note_in_place_only();
     }
@@ -254,7 +254,7 @@ impl Orb {
         self.inner.client.offers_bidirectional()
     }
 
-    /// Returns the mapping of priorities to schedules of threads.
+    /// Returns the scheduling of this ORB's threads, which maps CORBA priorities to native ones.
     #[inline]
     pub(crate) fn scheduling(&self) -> &Scheduling {
         &self.inner.shared.scheduling

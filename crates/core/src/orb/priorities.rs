@@ -45,9 +45,9 @@ impl Orb {
         }
     }
 
-    /// Gives the calling thread a CORBA priority, and the native one that stands for it (`the_priority` of
-    /// `RTCORBA::Current`). Costs a system call if the thread's schedule changes; without the privilege for that, the
-    /// thread keeps its schedule, which is reported once
+    /// Sets the CORBA priority of the calling thread, and the native one to which it is mapped (`the_priority` of
+    /// `RTCORBA::Current`). Costs a system call if the native priority changes; without the privilege for that, the
+    /// thread keeps its native priority, which is reported once
     /// ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
     ///
     /// ```
@@ -65,14 +65,14 @@ impl Orb {
     /// ```
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one outside the range of the
-    /// scheduling class.
+    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for the CORBA priority, or one outside the
+    /// range of the scheduling class.
     pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
         self.shared().priorities().set(priority)
     }
 
-    /// Gives the calling thread a CORBA priority until the guard is dropped, also by a panic. Costs one comparison if
-    /// the thread has that priority already.
+    /// Sets the CORBA priority of the calling thread until the guard is dropped, even by a panic. Costs one comparison
+    /// if the thread has that priority already.
     ///
     /// # Errors
     /// Those of [`set_thread_priority`](Self::set_thread_priority).

@@ -12,7 +12,7 @@ use crate::{
 
 impl Orb {
     /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not for
-    /// the steady path.
+    /// the path of a request.
     ///
     /// Each lane listens on the endpoints of the option LaneListenEndpoints or, without that, on the hosts of the ORB's
     /// own endpoints: if the ports of these are fixed, on the ports that follow them, in the order in which threadpools
@@ -47,7 +47,7 @@ impl Orb {
 
     /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets running requests finish, sends clients
     /// CloseConnection, and ends its threads. Blocks until then, at most 30 s for requests that do not end, whose
-    /// connections are then cut. References to objects in its POAs lead nowhere afterwards.
+    /// connections are then cut. References to objects in its POAs are invalid afterwards.
     ///
     /// # Errors
     /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for

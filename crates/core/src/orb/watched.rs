@@ -26,7 +26,7 @@ impl Orb {
         self.watch().log.write(level, line);
     }
 
-    /// Returns counts of the events so far of connections of this ORB's server side.
+    /// Returns the counts of the events so far on connections of this ORB's server side.
     ///
     /// ```
     /// use oxorb_core::{Incident, Options, Orb};
@@ -36,7 +36,7 @@ impl Orb {
     /// assert_eq!((now.open, now.count(Incident::TooManyConnections)), (0, 0));
     /// ```
     ///
-    /// Takes a short lock; not for the steady path.
+    /// Takes a short lock; not for the path of a request.
     pub fn connection_statistics(&self) -> ConnectionStatistics {
         let registry = self.registry();
         self.watch().statistics(registry.len(), registry.octets_held())
@@ -56,7 +56,7 @@ impl Orb {
         self.watch().observe(Box::new(observer))
     }
 
-    /// Counts and reports an incident, the first time only.
+    /// Counts and reports an incident, but only the first time that it occurs.
     #[doc(hidden)]
     #[cold]
     pub fn note_once(
@@ -79,8 +79,9 @@ impl Orb {
         self.watch().note(incident, peer, detail);
     }
 
-    /// Returns the threads that this ORB runs at the moment, by purpose and name, each with its configured schedule and
-    /// that of the kernel. Not for the steady path: takes a lock and two system calls for each thread.
+    /// Returns the threads that this ORB runs at the moment, by purpose and name, each with its configured class and
+    /// priority and those of the kernel. Not for the path of a request: takes a lock and two system calls for each
+    /// thread.
     ///
     /// No thread of an ORB inherits its class, priority or processors from the thread that starts it:
     ///

@@ -41,16 +41,16 @@ pub struct FragmentSize(pub Option<usize>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferPreallocation(pub usize);
 
-/// Largest number of octets of oneways in the buffer for a server (`SyncScope::None`); further oneways get TRANSIENT,
-/// `BUFFER_FULL`.
+/// Maximum total size in octets of the oneways in the buffer for a server (`SyncScope::None`); further oneways raise
+/// TRANSIENT, minor `BUFFER_FULL`.
 ///
 /// OxORB's own, type 0x4f580008. Default, and upper limit: the option BufferedOneways, 1 MiB. Calls with different
-/// limits share a buffer, and each is refused if it would exceed its own limit, so that less important traffic leaves
-/// space for the rest.
+/// limits share a buffer, and a oneway is refused if the buffer would exceed the limit of its call, so that less
+/// important traffic leaves space for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QueueLimit(pub usize);
 
-/// Largest bandwidth of a connection for the client's messages, in octets per second; `None` for no limit.
+/// Maximum bandwidth of a connection for the client's messages, in octets per second; `None` for no limit.
 ///
 /// OxORB's own, type 0x4f580009. Default: no limit. TCP paces its packets accordingly (SO_MAX_PACING_RATE), so that a
 /// burst does not fill the network's queues ahead of urgent traffic. Calls of each bandwidth have connections of their

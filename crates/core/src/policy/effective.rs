@@ -36,7 +36,7 @@ pub(crate) struct Effective {
     pub(crate) buffering: BufferingConstraint,
     /// Size above which requests are sent as fragments, in octets.
     pub(crate) fragment_size: Option<usize>,
-    /// Largest number of buffered octets of oneways for a server.
+    /// Maximum total size in octets of the buffered oneways for a server.
     pub(crate) queue: usize,
     pub(crate) payloads: LargePayloads,
     /// Quality of service that travels with the request.

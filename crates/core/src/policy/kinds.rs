@@ -44,7 +44,7 @@ pub struct RequestStartTime(pub SystemTime);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestEndTime(pub SystemTime);
 
-/// Earliest time at which the caller gets the reply.
+/// Earliest time at which the reply is delivered to the caller.
 ///
 /// Messaging::ReplyStartTimePolicy, type 29 (`start_time`, a UtcT). Applies to asynchronous calls as well, whether
 /// their answer is awaited, polled or passed to a callback.
@@ -83,8 +83,7 @@ pub enum SyncScope {
     WithTarget,
 }
 
-/// Condition for sending buffered oneways ([`SyncScope::None`]): they are sent as soon as one of
-/// the constraints is met.
+/// Condition for sending buffered oneways ([`SyncScope::None`]): they are sent as soon as one of the constraints holds.
 ///
 /// TAO::BufferingConstraintPolicy, type 0x54410001: BUFFER_TIMEOUT, BUFFER_MESSAGE_COUNT, BUFFER_MESSAGE_BYTES.
 /// Default: [`FLUSH`](Self::FLUSH). Independent of it, the buffer for a server is sent when it is half full (option
@@ -124,7 +123,7 @@ pub enum RebindMode {
 /// Number of repetitions of a call that certainly did not run, after TRANSIENT or COMM_FAILURE with COMPLETED_NO, and
 /// the delay before each.
 ///
-/// OxORB's own, type 0x4f580002. Default: [`NONE`](Self::NONE), as in omniORB and TAO: the caller gets the exception at
+/// OxORB's own, type 0x4f580002. Default: [`NONE`](Self::NONE), as in omniORB and TAO: the call raises the exception at
 /// once. (JacORB repeats ten times, 500 ms apart.) Independent of the policy, a call that may have run is never
 /// repeated, and a request that was lost on an idle connection or refused with CloseConnection is always repeated at
 /// once, as is an attempt at the next endpoint. All repetitions count against the call's time limit. For asynchronous

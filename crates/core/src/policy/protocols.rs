@@ -8,7 +8,7 @@ use oxorb_sys::sync::Mutex;
 
 use super::UnusableList;
 
-/// Largest number of different lists of protocols in one process.
+/// Maximum number of different lists of protocols in one process.
 pub const MAX_PROTOCOL_LISTS: usize = 1024;
 
 /// List of protocols, the preferred one first (`RTCORBA::ProtocolList`).

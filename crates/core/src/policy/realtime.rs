@@ -9,7 +9,8 @@ use oxorb_object::{
 
 use super::ProtocolList;
 
-/// Private connections for calls through the reference: no other object's calls use them, and no other thread's.
+/// Private connections for calls through the reference: neither calls to other objects nor calls of other threads use
+/// them.
 ///
 /// RTCORBA::PrivateConnectionPolicy, type 44. Each calling thread keeps one connection for the reference and, under
 /// [`PriorityBandedConnection`], one for each band; a call over it takes no lock. The connections close once the

@@ -26,15 +26,15 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
     /// addresses.
     fn write(&self, profile: &Profile) -> TaggedProfile;
 
-    /// Reports whether `address` may be added to a profile with other addresses; otherwise it gets
-    /// a profile of its own.
+    /// Reports whether `address` may be added to a profile with other addresses; otherwise the address needs a profile
+    /// of its own.
     fn joins(&self, profile: &Profile, address: &Address) -> bool {
         let _ = (profile, address);
         false
     }
 
     /// Reports whether its profiles name groups of objects: requests carry the profile in place of a key, are never
-    /// collocated, and get no reply.
+    /// collocated, and have no reply.
     fn names_group(&self) -> bool {
         false
     }
@@ -108,7 +108,7 @@ pub struct Within {
 /// Address parsed from a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located<'t> {
-    /// Highest GIOP version to use there.
+    /// Highest GIOP version to use at the address.
     pub version: Version,
     /// Address.
     pub address: Address,

@@ -6,7 +6,7 @@ use oxorb_object::{Ior, SystemException};
 
 use crate::route::Route;
 
-/// Largest number of permanent forwards that a reference keeps; further ones are followed without
+/// Maximum number of permanent forwards that a reference keeps; further ones are followed without
 /// being kept.
 const MAX_MOVES: usize = 16;
 

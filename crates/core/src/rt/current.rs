@@ -13,7 +13,7 @@ use super::scheduling::{Applied, Scheduling};
 use crate::Incident;
 use crate::incident::Watch;
 
-/// Known schedule and priority of a thread.
+/// Known priorities of a thread, and its scheduling in the kernel.
 #[derive(Clone, Copy, Default)]
 struct Now {
     /// CORBA priority of the thread, once one was set.
@@ -22,14 +22,13 @@ struct Now {
     scheduled_as: Option<Priority>,
     /// Number of the ORB that set the priority: another ORB may map it differently.
     by: u32,
-    /// Schedule of the thread in the kernel, once read or set. Changes made without the ORB are not
-    /// detected.
+    /// Class and priority of the thread in the kernel, once read or set. Changes made without the ORB are not detected.
     schedule: Option<Schedule>,
-    /// Authority over the schedule.
+    /// Authority over the thread's class and priority.
     decided: Decided,
 }
 
-/// Authority that decides on the schedule of a thread.
+/// Authority that decides on the scheduling class and priority of a thread.
 #[derive(Clone, Copy, Default)]
 enum Decided {
     /// ORB that sets its priorities.
@@ -62,7 +61,7 @@ pub(crate) fn thread_priority() -> Option<Priority> {
     NOW.get().priority
 }
 
-/// Records the CORBA priority of the calling thread, whose schedule is already set accordingly.
+/// Records the CORBA priority of the calling thread, whose native priority is already set accordingly.
 pub(crate) fn declare(number: u32, priority: Priority) {
     NOW.set(Now {
         priority: Some(priority),
@@ -73,7 +72,7 @@ pub(crate) fn declare(number: u32, priority: Priority) {
     });
 }
 
-/// Reads the schedule of the calling thread from the kernel, if it is unknown: for [`restore_demoted`].
+/// Reads the class and priority of the calling thread from the kernel, if they are unknown: for [`restore_demoted`].
 pub(crate) fn know_schedule() {
     let mut now = NOW.get();
     if now.schedule.is_none() {
@@ -82,14 +81,15 @@ pub(crate) fn know_schedule() {
     }
 }
 
-/// Restores the schedule of the calling thread, which another thread has demoted. Returns false if the kernel refuses.
+/// Restores the class and priority of the calling thread, which another thread has demoted. Returns false if the kernel
+/// refuses.
 pub(crate) fn restore_demoted() -> bool {
     let now = NOW.get();
     now.schedule.is_none_or(|schedule| schedule::set_current(schedule).is_ok())
 }
 
-/// Changes the schedule of the calling thread by `change` until the guard is dropped, whatever CORBA priority is set
-/// meanwhile. `None` if the schedule was not changed, because it is lowered already or the thread has a reservation.
+/// Changes the class and priority of the calling thread by `change` until the guard is dropped, whatever CORBA priority
+/// is set meanwhile. `None` if they were not changed, because the thread is lowered already or has a reservation.
 pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<Lowered>, E> {
     know_schedule();
     let before = NOW.get();
@@ -101,7 +101,7 @@ pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<
     Ok(Some(Lowered(before, PhantomData)))
 }
 
-/// Guard of a thread with a lowered schedule: from [`lower`]. Not `Send`.
+/// Guard of a thread with a lowered class or priority: from [`lower`]. Not `Send`.
 #[must_use = "it ends with it"]
 pub(crate) struct Lowered(Now, PhantomData<*const ()>);
 
@@ -147,7 +147,8 @@ impl Priorities<'_> {
         self.change(now, priority, None)
     }
 
-    /// Sets the priority of the calling thread until the guard is dropped, with the schedule of `scheduled_as`.
+    /// Sets the priority of the calling thread until the guard is dropped; the kernel schedules the thread by
+    /// `scheduled_as`.
     #[inline]
     pub(crate) fn raise(
         &self,
@@ -257,8 +258,7 @@ fn restore(before: Now) {
         && NOW.get().schedule != before.schedule
         && schedule::set_current(schedule).is_err()
     {
-        // The former schedule exceeds this process's privilege; the kernel's actual schedule is
-        // recorded.
+        // The former priority exceeds this process's privilege; the kernel's actual one is recorded.
         restored.schedule = schedule::current().ok();
     }
     NOW.set(restored);

@@ -24,8 +24,8 @@ use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 #[non_exhaustive]
 pub struct RealTime {
     /// Scheduling class of the ORB's threads, and of application threads with a CORBA priority. With [`Class::Other`],
-    /// the default, priorities are sent and select lanes and connections, but affect no schedule: the ORB's threads run
-    /// in SCHED_OTHER whichever thread starts them, and application threads are unchanged.
+    /// the default, priorities are sent and select lanes and connections, but have no effect in the kernel: the ORB's
+    /// threads run in SCHED_OTHER whichever thread starts them, and application threads are unchanged.
     pub class: Class,
     /// Mapping of CORBA priorities to native ones.
     pub mapping: MappingChoice,
@@ -40,7 +40,7 @@ pub struct RealTime {
     pub lane_dscps: Vec<LaneNumber>,
     /// Time that a dynamic thread of a lane is idle before it ends; `None` for no limit.
     pub dynamic_idle: Option<Duration>,
-    /// Largest number of octets of queued requests in each lane whose threadpool sets no limit. Default 64 MiB.
+    /// Maximum total size in octets of queued requests in each lane whose threadpool sets no limit. Default 64 MiB.
     pub max_buffered_octets: usize,
     /// Whether all memory of the process is locked in RAM from the first threadpool on, and the threads of lanes touch
     /// their stacks before they serve.
@@ -53,8 +53,7 @@ pub struct RealTime {
     /// Plan of admissions of operations, objects, POAs and clients to the running ORB; it enables
     /// [`budgets`](Self::budgets). `None` for neither admissions nor refusals.
     pub admission: Option<AdmissionPlan>,
-    /// Time between two looks at running requests with budgets of processor time. Default 1 ms, at
-    /// least 50 us.
+    /// Interval between two checks of running requests with budgets of processor time. Default 1 ms, at least 50 us.
     pub budget_quantum: Duration,
     /// Hooks called when a request uses more processor time than its [budget](Budget::longest)
     /// allows for one request.
@@ -190,8 +189,8 @@ impl RealTime {
     }
 }
 
-/// Schedule of the threads of a lane. Without the privilege they keep their schedule, which is
-/// reported once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+/// Scheduling of the threads of a lane. Without the privilege they keep their class and priority, which is reported
+/// once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LaneScheduling {
     /// Class that the option SchedPolicy names.

@@ -11,16 +11,15 @@ pub enum Serving {
     /// allocation.
     #[default]
     Reader,
-    /// A thread of the lane, which takes requests from a bounded queue; one further thread reads.
-    /// Requests of one connection run concurrently.
-    /// [`Threadpool::buffering`](crate::Threadpool::buffering) sets size and order of the queue; a
-    /// request beyond it is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request costs a
-    /// hand-over to another thread (a futex call on each side while the queue is empty), a few
-    /// allocations and about ten short locks.
+    /// A thread of the lane, which takes requests from a bounded queue; one further thread reads. Requests of one
+    /// connection run concurrently. [`Threadpool::buffering`](crate::Threadpool::buffering) sets size and order of the
+    /// queue; a request beyond the size raises TRANSIENT, minor `REQUESTS_BUFFERED`. A request costs a hand-over to
+    /// another thread (a futex call on each side while the queue is empty), a few allocations and about ten short
+    /// locks.
     Queue,
     /// A thread started for it, at most `static_threads` at a time; one further thread reads. A request beyond the
-    /// limit is answered TRANSIENT, minor `NO_THREAD`. A request costs the start of a thread, some tens of
-    /// microseconds, and more if the thread is given a priority, a processor or touched memory.
+    /// limit raises TRANSIENT, minor `NO_THREAD`. A request costs the start of a thread, some tens of microseconds, and
+    /// more if the thread is given a priority, a processor or touched memory.
     ThreadPerRequest,
     /// The thread of the connection, which is started at the lane's priority when the connection is
     /// accepted. Their number is that of the connections, whatever `static_threads` is.

@@ -22,11 +22,11 @@ pub(crate) struct Scheduling {
     refused_from: AtomicI32,
 }
 
-/// Result of a request to change the thread's schedule.
+/// Result of a request to change the thread's class and priority.
 pub(super) enum Applied {
-    /// The thread has this schedule now.
+    /// The thread has this class and priority now.
     Yes(Schedule),
-    /// The thread's schedule must not be changed.
+    /// The thread's class and priority must not be changed.
     Untouched,
     /// The kernel refuses for lack of privilege, for the first time.
     RefusedNow(NativePriority),
@@ -59,14 +59,14 @@ impl Scheduling {
         self.number
     }
 
-    /// Returns the schedule of an ORB's thread at `priority`; the lowest of the class without a priority, or without a
-    /// native one.
+    /// Returns the class and native priority of an ORB's thread at `priority`. Without a priority, or without a native
+    /// one for it, the native priority is the lowest of the class.
     pub(crate) fn declared(&self, priority: Option<Priority>) -> Schedule {
         let native = self.native(priority.unwrap_or(Priority::MIN));
         in_class(self.class, native.unwrap_or(self.range.min))
     }
 
-    /// Returns the schedule of a thread in another class than the ORB's.
+    /// Returns the class and native priority of a thread in another class than the ORB's.
     pub(crate) fn declared_in(&self, class: Class, priority: Priority) -> Schedule {
         let native = self.native(priority).unwrap_or(self.range.min);
         in_class(class, native)
@@ -82,7 +82,7 @@ impl Scheduling {
         self.mapping.to_corba(native)
     }
 
-    /// Returns the CORBA priority of the calling thread, from its current schedule. One or two system calls.
+    /// Returns the CORBA priority of the calling thread, from its current native priority. One or two system calls.
     ///
     /// # Errors
     /// DATA_CONVERSION, OMG minor 2: the mapping has no CORBA priority for it.
@@ -96,8 +96,8 @@ impl Scheduling {
         self.corba(native).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
-    /// Changes the calling thread's schedule in the kernel, unless the thread has it already
-    /// (`now`) or was refused it before.
+    /// Changes the calling thread's priority in the kernel, unless the thread has it already (`now`) or the kernel
+    /// refused it before.
     pub(super) fn apply(
         &self,
         native: NativePriority,
@@ -109,7 +109,7 @@ impl Scheduling {
         }
     }
 
-    /// Changes the schedule to a given class.
+    /// Changes the calling thread's class and priority to those given.
     pub(super) fn apply_class(
         &self,
         class: Class,

@@ -24,7 +24,7 @@ fn priority(value: i16) -> Priority {
     Priority::new(value).unwrap()
 }
 
-/// Returns the kernel's schedule for a thread of the native priority `priority`.
+/// Returns the class and priority for a thread of the native priority `priority`.
 fn fifo(priority: i32) -> Schedule {
     Schedule { class: Class::Fifo, priority }
 }

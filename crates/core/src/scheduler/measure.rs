@@ -14,7 +14,7 @@ pub(crate) struct Measured {
     cpu: Histogram,
     /// Requests that used more processor time than declared.
     overruns: AtomicU64,
-    /// Requests completed after their deadline, or dropped because of it.
+    /// Number of requests completed after their deadline, or dropped because of it.
     missed: AtomicU64,
     /// Requests refused by admission, or because their queue was full.
     refused: AtomicU64,
@@ -31,11 +31,12 @@ pub struct Measurement {
     pub response: Distribution,
     /// Processor time of the thread that ran the request.
     pub cpu: Distribution,
-    /// Requests that used more processor time than the table declares.
+    /// Number of requests that used more processor time than the table declares.
     pub overruns: u64,
-    /// Requests completed after their deadline, or dropped because of it.
+    /// Number of requests completed after their deadline, or dropped because of it.
     pub missed: u64,
-    /// Requests refused because they would miss their deadline, or because their queue was full.
+    /// Number of requests refused because they would miss their deadline, or because their queue
+    /// was full.
     pub refused: u64,
 }
 

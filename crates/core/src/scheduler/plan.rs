@@ -35,7 +35,7 @@ pub struct RunTimeScheduler {
     /// in the thread that read them, at the priority of their operation. The reading thread must be more urgent than
     /// the modules, such as one of a lane.
     pub modules: Option<Modules>,
-    /// Whether response and processor time of every request are measured and compared with the table. Costs each
+    /// Whether response and processor time of every request are measured and compared with the table. It costs each
     /// request two system calls and four readings of a clock.
     pub measure: bool,
 }
@@ -44,17 +44,17 @@ pub struct RunTimeScheduler {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Modules {
-    /// Largest number of requests that wait in each; a further one is answered TRANSIENT (minor `REQUESTS_BUFFERED`).
+    /// Maximum number of requests that wait in each queue; a further one raises TRANSIENT (minor `REQUESTS_BUFFERED`).
     /// Default 64.
     pub capacity: usize,
     /// Data structure of the queues.
     pub storage: Storage,
-    /// Treatment of requests that can no longer meet their deadline; a dropped one is answered
-    /// TIMEOUT (minor `DISPATCHED_LATE`).
+    /// Treatment of requests that can no longer meet their deadline; a dropped one raises TIMEOUT (minor
+    /// `DISPATCHED_LATE`).
     pub missed: Missed,
-    /// Number of threads of each. Default 1.
+    /// Number of threads of each module. Default 1.
     pub threads: usize,
-    /// Processor of their threads; `None` for any.
+    /// Processor of the modules' threads; `None` for any.
     pub cpu: Option<usize>,
     /// Whether a request that would miss its deadline, by the worst-case times of the requests that wait and run in its
     /// queue and more urgent ones, is refused at once with TRANSIENT (minor `NOT_ADMITTED`).

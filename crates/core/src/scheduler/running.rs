@@ -38,7 +38,7 @@ impl Scheduled {
     /// Costs a comparison if the thread has the priority already, otherwise two system calls; allocates nothing.
     ///
     /// # Errors
-    /// DATA_CONVERSION: the priority of the row has no native one.
+    /// DATA_CONVERSION: the priority of the row has no native priority.
     pub fn begin(&self, upcall: &Upcall<'_>) -> Result<Option<Running>, SystemException> {
         match self.find(upcall.operation()) {
             Some(place) => Running::begin(self.enforcer(), place, upcall).map(Some),

@@ -42,7 +42,7 @@ pub(super) enum Work {
     Request(Detached),
 }
 
-/// Request taken off its connection. If dropped unserved, it is answered TRANSIENT.
+/// Request taken off its connection. If dropped unserved, it is rejected with TRANSIENT.
 pub(super) struct Detached {
     orb: Arc<dyn Keeper>,
     connection: Connection,
@@ -220,7 +220,7 @@ fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemExcepti
 impl Connection {
     /// Takes the request that was read ahead off its connection. `None` if it stays, for the next reader of the
     /// connection: the connection's requests run one after another, the limit of concurrent requests is reached, or it
-    /// is no request.
+    /// is not a request.
     pub(super) fn next_detached(&mut self, orb: &impl Host, home: &Home) -> Option<Detached> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.lines.status.kept() + 1 >= most {

@@ -12,7 +12,7 @@ use crate::within;
 /// Connection of a request: its client, and whether it is still open. For servants that keep resources for a client,
 /// and release them when the client has gone.
 ///
-/// Does not keep the connection open, and may be kept for long. Cheap to clone.
+/// Does not keep the connection open, so that it may be stored for any time. Cheap to clone.
 ///
 /// ```
 /// use oxorb_core::{ClientConnection, current_connection};
@@ -49,7 +49,7 @@ impl ClientConnection {
         self.status.upgrade().is_some_and(|status| status.is_served())
     }
 
-    /// Reports whether both are the same connection.
+    /// Reports whether both values stand for the same connection.
     pub fn is_same(&self, other: &ClientConnection) -> bool {
         Weak::ptr_eq(&self.status, &other.status)
     }

@@ -55,7 +55,7 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Serves a message that is no request.
+/// Serves a message that is not a request.
 #[cold]
 fn dispatch_other(
     orb: &Orb,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::lock::Mutex;
 use crate::sync::Condvar;
 
-/// Largest number of followers over all connections of an ORB or a lane.
+/// Maximum number of followers over all connections of an ORB or a lane.
 const MAX_FOLLOWERS: usize = 512;
 
 /// Time that a follower waits for a connection before it ends.

@@ -11,7 +11,7 @@
 //!
 //! The waiting thread yields. A computing thread then keeps the processor for as long as the system lets it, some
 //! milliseconds, by which the requests are delayed. By the measure above such a wait was not justified, and the next
-//! one needs the largest number of reads.
+//! one needs the maximum number of reads.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::sync::thread;
 /// Number of successive reads that must have brought only oneways.
 const STREAK: u32 = 8;
 
-/// Largest count of unjustified waits. Each doubles the reads before the next wait, up to 8,192.
+/// Maximum number of unjustified waits. Each doubles the reads before the next wait, up to 8,192.
 const MOST_WASTED: u32 = 10;
 
 /// Longest time between two successive reads of a stream.

@@ -17,17 +17,17 @@ use crate::policy::LargePayloads;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Options};
 
-/// Smallest number of octets of a message in each `stall_timeout`, so that a message that arrives octet by octet
-/// stalls.
+/// Minimum number of octets of a message that must arrive in each `stall_timeout`, so that a message that arrives octet
+/// by octet stalls.
 const PACE: usize = 1024;
 
 /// Account of a connection's incoming messages.
 pub(super) struct Intake {
     /// Pace of an incomplete message.
     pace: Option<Pace>,
-    /// Octets of the client's share that its messages take.
+    /// Part of the client's share that its messages take.
     pub(super) claim: Claim,
-    /// Octets of the client's share that the inbox's memory takes between messages.
+    /// Part of the client's share that the inbox's memory takes between messages.
     kept: Buffer,
     /// Whether the connection is not read until other messages of the client free memory.
     pub(super) throttled: bool,
@@ -36,7 +36,7 @@ pub(super) struct Intake {
 /// Pace of a message that arrives in pieces.
 struct Pace {
     since: Instant,
-    /// Octets received since then.
+    /// Number of octets received since then.
     octets: usize,
 }
 

@@ -11,8 +11,7 @@ use super::lane::Lane;
 use crate::Serving;
 use crate::main_thread::{Job, TakesJobs};
 
-/// Largest number of queued handlers, tasks and handed-on connections; beyond it a lane refuses
-/// further handlers.
+/// Maximum number of queued handlers, tasks and handed-on connections; beyond it a lane refuses further handlers.
 const MOST: usize = 65_536;
 
 impl TakesJobs for Lane {

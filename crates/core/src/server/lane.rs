@@ -69,7 +69,7 @@ pub(crate) struct Plan {
     pub(crate) lane: u32,
     /// CORBA priority of its threads; `None` for none.
     pub(crate) priority: Option<Priority>,
-    /// Schedule of its threads in the kernel.
+    /// Scheduling of its threads in the kernel.
     pub(crate) scheduling: LaneScheduling,
     /// Choice of the threads that serve.
     pub(crate) serving: Serving,
@@ -79,12 +79,11 @@ pub(crate) struct Plan {
     pub(crate) order: QueueOrder,
     /// Rules by which oneways may be dropped from the queue.
     pub(crate) drops: DropRules,
-    /// Largest numbers of queued requests and octets; `None` for a lane without a queue.
+    /// Maximum numbers of queued requests and of their octets; `None` for a lane without a queue.
     pub(crate) queue: Option<(usize, usize)>,
-    /// Threads that exist from the start; with a thread for each request, the largest number of
-    /// threads.
+    /// Number of threads that exist from the start; with a thread for each request, the maximum number of threads.
     pub(crate) static_threads: usize,
-    /// Largest number of further threads, which are started on demand.
+    /// Maximum number of further threads, which are started on demand.
     pub(crate) dynamic_threads: usize,
     /// Time that a dynamic thread is idle before it ends; `None` for no limit.
     pub(crate) dynamic_idle: Option<Duration>,
@@ -100,7 +99,7 @@ pub(crate) struct Plan {
     pub(crate) socket_priority: Option<u8>,
     /// Time for which reads of its connections poll the network device.
     pub(crate) busy_poll: Option<Duration>,
-    /// Largest send rate of each of its connections, in octets per second.
+    /// Maximum send rate of each of its connections, in octets per second.
     pub(crate) pacing: Option<u64>,
     /// Buffers allocated before connections are accepted.
     pub(crate) buffers: Option<MessageBuffers>,

@@ -15,7 +15,7 @@ use crate::lock::Mutex;
 /// Buffers that a lane of a threadpool allocates at its start ([`Threadpool::message_buffers`](crate::Threadpool)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageBuffers {
-    /// Number of connections, with two buffers each.
+    /// Number of connections for which buffers are allocated, two for each.
     pub connections: usize,
     /// Size of each buffer: messages up to this size are read, and replies written, without an allocation from the
     /// first one on. At most the option KeptCapacity.

@@ -125,8 +125,7 @@ impl Listeners {
         Ok(real)
     }
 
-    /// Makes the system select among all acceptors at an endpoint by the mark of a client's first
-    /// packet.
+    /// Makes the system select among all acceptors at an endpoint by the DSCP of a client's first packet.
     pub(super) fn steer_by_mark(
         &self,
         at: &Endpoint,

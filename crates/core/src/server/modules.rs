@@ -149,7 +149,7 @@ impl DispatchingModules {
         urgent.map(|work| work.load(Ordering::Relaxed)).sum()
     }
 
-    /// Queues a request in its module, or answers it with TRANSIENT.
+    /// Queues a request in its module, or rejects it with TRANSIENT.
     pub(super) fn dispatch(&self, shared: &Shared, request: Detached, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
         let job = Job { request, row: due.row, arrived: due.arrived };
@@ -166,7 +166,7 @@ impl DispatchingModules {
         }
     }
 
-    /// Ends the threads after their running requests; queued requests are answered TRANSIENT.
+    /// Ends the threads after their running requests; queued requests are rejected with TRANSIENT.
     pub(crate) fn stop(&self, until: Instant) {
         for module in &self.modules {
             drop(module.stop());
@@ -253,7 +253,7 @@ impl Job {
     }
 }
 
-/// Guard that removes a request from the backlog, also after a panic of its servant.
+/// Guard that removes a request from the backlog, even after a panic of its servant.
 struct Done<'w>(&'w Worker, u16);
 
 impl Drop for Done<'_> {

@@ -14,22 +14,22 @@ use super::large_replies::Change;
 use super::share::Limits;
 use crate::options::Options;
 
-/// Octets of replies being written at a time that justify a walk through the allocator's memory.
+/// Total size in octets of the replies being written at a time that justifies a walk through the allocator's memory.
 const WORTH_A_WALK: usize = 32 << 20;
 
-/// Octets freed since the last walk that justify one even if other replies are being written.
+/// Number of octets freed since the last walk that justifies one even if other replies are being written.
 const WORTH_ANOTHER: usize = 64 << 20;
 
-/// Octets freed at a time that justify a walk then: the allocator reuses smaller blocks soon.
+/// Number of octets freed at a time that justifies a walk then: the allocator reuses smaller blocks soon.
 const AT_ONCE: usize = 1500 << 10;
 
-/// Octets of large replies being written, over all ORBs of the process, which share the allocator.
+/// Total size in octets of the large replies being written, over all ORBs of the process, which share the allocator.
 static OCTETS: AtomicUsize = AtomicUsize::new(0);
 
 /// Maximum of `OCTETS` since the last release of memory.
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Octets freed since the last release of memory.
+/// Number of octets freed since the last release of memory.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
 /// Number of large replies being written or expected, and of operations known for large replies.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a dynamic thread is started, up to the limit | starting a thread |
 //! | a thread of a lower lane is *borrowed*: raised for one connection's turn, then restored | two system calls |
-//! | requests are *buffered*: read and queued up to a limit, then answered TRANSIENT | two system calls |
+//! | requests are *buffered*: read and queued up to a limit, then rejected with TRANSIENT | two system calls |
 //! | requests wait in the sockets | nothing |
 //! | a call goes out over a connection of the lane: a *takeover thread* reads that until it is answered | starting a thread |
 //!

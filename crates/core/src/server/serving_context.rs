@@ -26,7 +26,7 @@ use crate::budget::Desk;
 use crate::conn::{Turn, serve_beside};
 use crate::shared::Shared;
 
-/// Octets of a request kept for a later answer that are not counted.
+/// Size in octets up to which a request kept for a later answer is not counted.
 const HEAD: usize = 512;
 
 /// Serving context of a thread.

@@ -47,7 +47,7 @@ pub(crate) enum Next {
     Over(MessageType),
 }
 
-/// Answers octets that are no message of the protocol, if the protocol has a message for that.
+/// Answers octets that are not a message of the protocol, if the protocol has a message for that.
 pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
     if violation.answer() == Answer::MessageError
         && let Some(error) = wire.error()

@@ -9,7 +9,7 @@
 //!
 //! All kinds together stay within `MaxOctetsPerClient`. Messages may take [`MESSAGES`] of it, so that memory for values
 //! and replies is left; buffers [`BUFFERS`], so that they never obstruct the others. Items of up to [`SMALL`] octets
-//! are not counted: the steady path of small messages accesses no state that two connections share.
+//! are not counted: in steady state, small messages access no state that two connections share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ const OTHERS: (usize, usize) = (3, 4);
 /// Fraction of the share that kept buffers may take: a sixteenth.
 const BUFFERS: (usize, usize) = (1, 16);
 
-/// Largest number of a client's requests that run while another thread reads their connection.
+/// Maximum number of requests of one client that run while another thread reads their connection.
 const MAX_BESIDE: usize = 128;
 
 /// Longest time for which one large reply keeps the others of its client from being encoded.
 const ENCODING: Duration = Duration::from_secs(10);
 
-/// Octets used by one client, by kind.
+/// Memory in octets that one client uses, by kind.
 #[derive(Default)]
 pub(crate) struct Share {
     messages: AtomicUsize,
@@ -57,7 +57,7 @@ pub(crate) struct Share {
     encoded: Condvar,
 }
 
-/// Limits of the octets of one client.
+/// Limits on the memory of one client, in octets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     all: usize,
@@ -343,7 +343,7 @@ impl Drop for Values {
 #[derive(Debug)]
 pub(super) struct Buffer {
     client: Option<Arc<Client>>,
-    /// Octets of the client's share that the buffer takes.
+    /// Part of the client's share that the buffer takes, in octets.
     octets: usize,
     /// Capacity up to which a buffer may be kept without further accounting.
     covered: usize,

@@ -50,7 +50,7 @@ impl ServerSide {
         self.opening.lock()
     }
 
-    /// Classifies an address: whether this ORB, or a lane of it, listens there.
+    /// Classifies an address: whether this ORB, or a lane of it, listens at the address.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let published = self.published.get();

@@ -39,7 +39,7 @@ pub struct Sink {
     behind: Option<Arc<dyn Link>>,
     /// State of the connection, whose client the replies count against.
     status: Option<Arc<Status>>,
-    /// Octets of that client's share that `out` takes.
+    /// Part of that client's share that `out` takes.
     kept: Buffer,
     /// Reservation for the reply to the current request, if it is known to be large.
     expected: Option<Expected>,
@@ -120,8 +120,7 @@ impl Sink {
         Sink::to(Target::Memory(None), buffer)
     }
 
-    /// Returns a sink to memory, for a request received over a connection, so that code which asks
-    /// for its sender gets it.
+    /// Returns a sink to memory, for a request received over a connection, so that code can query its sender.
     pub(crate) fn kept_back(from: CameOver) -> Sink {
         let mut sink = Sink::to_memory(Vec::new());
         sink.behind = from.link;

@@ -2,7 +2,7 @@
 //!
 //! A thread that runs a request does not notice further input of its connection, and a check before each request would
 //! cost a system call. Therefore one thread periodically looks for connections that are still in the same request as at
-//! the last look, and watches those: input wakes this thread, and the connection is taken over at once. From then on
+//! its last check, and watches those: input wakes this thread, and the connection is taken over at once. From then on
 //! the connection counts as one that carries several requests at a time (`side_by_side.rs`). While all connections are
 //! idle, the thread sleeps.
 //!
@@ -104,14 +104,14 @@ impl Takeover {
         }
     }
 
-    /// Makes the thread look at once, and so detect the end of the ORB.
+    /// Makes the thread check at once, and so detect the end of the ORB.
     pub(crate) fn wake(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.wake();
         }
     }
 
-    /// Looks periodically, and hands connections on, until the ORB or the lane ends.
+    /// Checks connections periodically, and hands them on, until the ORB or the lane ends.
     fn watch(&self, orb: &impl Host, lane: Option<&Arc<Lane>>) {
         let Some(reactor) = self.reactor.get() else {
             return;
@@ -168,14 +168,14 @@ pub(crate) enum Next {
     Often,
     /// Later: some connections are busy.
     Seldom,
-    /// Later still: all busy connections have carried many requests since the last look.
+    /// Later still: all busy connections have carried many requests since the last check.
     Stream,
     /// Once a connection has input.
     Silence,
 }
 
-/// Looks once, at the connections of a lane with its own watching thread, or at all others. Returns the time of the
-/// next look.
+/// Checks the connections of a lane with its own watching thread, or all others, once. Returns the time of the next
+/// check.
 pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> Next {
     orb.registry().long_running(lane, found);
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);

@@ -29,7 +29,7 @@ use crate::conn::Beside;
 use crate::lock::Mutex;
 use crate::sync::attributed;
 
-/// Largest number of takeover threads in a process, and so the depth of nested callbacks over all connections before
+/// Maximum number of takeover threads in a process, and so the depth of nested callbacks over all connections before
 /// further requests wait for their time-out.
 const MAX_TAKEOVER_THREADS: usize = 256;
 

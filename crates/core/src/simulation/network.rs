@@ -32,7 +32,7 @@ pub(crate) struct Weather {
     pub(crate) window: usize,
     /// Result of connection attempts.
     pub(crate) connect: Connect,
-    /// Troubles of the next connections, in order; further connections have the last.
+    /// Faults to inject into the next connections, in order; the last one applies to all later connections.
     pub(crate) fates: VecDeque<Fate>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Connect {
     Silent,
 }
 
-/// Troubles of a connection, in each direction.
+/// Faults of a connection, in each direction.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Fate {
     pub(crate) to_server: Trouble,

@@ -17,7 +17,7 @@ const STEP: u64 = 1_000;
 /// Duration of a clock reading in ns, for the same reason.
 const LOOK: u64 = 20;
 
-/// Largest number of steps in one world: a longer run has a thread that polls without end.
+/// Maximum number of steps in one world: a longer run has a thread that polls without end.
 const MOST_STEPS: u64 = 20_000_000;
 
 /// Frequency with which a thread yields within a step: once in this number of times.
@@ -26,7 +26,7 @@ const GIVES_WAY: u64 = 4;
 /// Longest run on the clock of this machine: a thread may wait for something outside the world.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Largest number of threads that a failure names.
+/// Maximum number of threads that a failure names.
 const MOST_NAMED: usize = 40;
 
 /// Longest simulated time for which threads may run after the end of the test: a year, in ns.

@@ -337,7 +337,7 @@ impl<E> State<E> {
         self.stalled = false;
     }
 
-    /// Counts events of a failed delivery; returns the number of consecutive failures if it is too high.
+    /// Counts events of a failed delivery; returns the number of consecutive failures if it reaches the limit.
     pub(super) fn failed(&mut self, events: usize, cause: Cause) -> Option<u32> {
         self.end(events);
         self.counts.dropped[cause as usize] += events as u64;
@@ -482,7 +482,7 @@ impl<E> Hand<E> {
     }
 }
 
-/// Returns the most events that may be put back.
+/// Returns the maximum number of events that may be put back.
 fn spare(qos: &Qos) -> usize {
     qos.batch.min(qos.events) * qos.concurrency.min(HANDS)
 }

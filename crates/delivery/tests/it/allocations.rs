@@ -1,4 +1,4 @@
-//! The steady path allocates nothing: neither where an event is offered nor where it is delivered.
+//! Steady state without allocations, both where an event is offered and where it is delivered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,8 +49,8 @@ fn plans() -> [Plan; 4] {
     plans.map(without_spares)
 }
 
-/// Returns the plan without spare threads: a busy machine may stop a thread so long that its lane starts a spare one,
-/// which allocates.
+/// Returns the plan without spare threads: a busy machine may stop a thread for so long that its lane starts a spare
+/// thread, which allocates.
 fn without_spares(mut plan: Plan) -> Plan {
     plan.lanes.iter_mut().for_each(|lane| lane.spares = 0);
     plan

@@ -24,7 +24,7 @@ use shelf::Shelf;
 /// Choices of the assembler for the plan of a package.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembly {
-    /// Path of the root descriptor; `None`: the one to which no other refers.
+    /// Path of the root descriptor; `None`: the descriptor to which no other refers.
     pub package: Option<String>,
     /// Node of instances without an entry in `nodes`.
     pub node: Option<String>,
@@ -37,11 +37,11 @@ pub struct Assembly {
 /// Limits of plans made from packages, whose descriptors may be used any number of times. Each bounds time and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssemblyLimits {
-    /// Number of parts, properties, connections and their endpoints.
+    /// Maximum number of parts, properties, connections and their endpoints.
     pub elements: usize,
-    /// Octets of names and values.
+    /// Maximum size in octets of all names and values.
     pub octets: usize,
-    /// Nesting depth of packages.
+    /// Maximum nesting depth of packages.
     pub depth: usize,
 }
 

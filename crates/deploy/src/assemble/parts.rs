@@ -30,11 +30,11 @@ pub(super) enum Part<'a> {
 
 /// An assembly and its parts.
 pub(super) struct Whole<'a> {
-    /// Path of the parts that contain it; empty for the outermost assembly.
+    /// Path of the parts that contain the assembly; empty for the outermost assembly.
     pub(super) name: String,
     pub(super) assembly: Found<'a, ComponentAssemblyDescription>,
     pub(super) parts: HashMap<&'a str, Part<'a>>,
-    /// Connections by the external port of the assembly to which they lead.
+    /// Connections by the external port of the assembly at which they end.
     pub(super) outside: HashMap<&'a str, Vec<&'a AssemblyConnection>>,
 }
 
@@ -174,7 +174,7 @@ impl<'s, 'a> Making<'s, 'a> {
         }
     }
 
-    /// Resolves a part. `values` are those of the assembly that contains it.
+    /// Resolves a part. `values` are those of the assembly that contains the part.
     fn part(
         &mut self,
         name: String,

@@ -35,7 +35,7 @@ pub struct Assigned {
 
 /// Chooses priorities for all instances with work: by deadline, by rate, by criticality and then deadline, and,
 /// starting from the first of these orders, by raising late instances. The first order that meets every deadline is
-/// used; if none does, the one with the fewest misses, where one critical miss outweighs all others.
+/// used; if none does, the order with the fewest misses, where one critical miss outweighs all other misses.
 ///
 /// # Errors
 /// The errors that [`check`](super::check()) finds in works and connections.

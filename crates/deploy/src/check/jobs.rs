@@ -19,14 +19,14 @@ pub(super) struct Job<'p> {
     pub(super) name: String,
     pub(super) instance: &'p Instance,
     pub(super) node: usize,
-    /// Job that triggers it; `None`: released by time.
+    /// Job that triggers this one; `None`: released by time.
     pub(super) from: Option<usize>,
-    /// Job that it follows: the one that triggers it, or, if that one pushes to several consumers, the last job before
-    /// it.
+    /// Preceding job: the job that triggers this one, or, if that job pushes to several consumers, the last job before
+    /// this one.
     pub(super) parent: Option<usize>,
-    /// Whether its parent waits for it.
+    /// Whether the parent waits for this job.
     pub(super) is_call: bool,
-    /// Execution time, including calls that run as a part of it.
+    /// Execution time, including calls that run as a part of the job.
     pub(super) wcet: Nanos,
     /// Period of the time-released work.
     pub(super) period: Nanos,
@@ -36,7 +36,7 @@ pub(super) struct Job<'p> {
     pub(super) blocking: Nanos,
     /// CORBA priority; `None`: an ordinary thread, less urgent than all others.
     pub(super) priority: Option<i16>,
-    /// Delay of the message that triggers it.
+    /// Delay of the message that triggers the job.
     pub(super) delay: Nanos,
     pub(super) level: Level,
     pub(super) importance: Level,
@@ -57,11 +57,11 @@ type End<'p> = (usize, &'p str);
 /// Way in which a job triggers another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// The job waits for the other one, and then continues.
+    /// The triggering job waits for the triggered one, and then continues.
     Call,
-    /// The job waits for the other one after its own work.
+    /// The triggering job waits for the triggered one after its own work.
     Push,
-    /// The job does not wait.
+    /// The triggering job does not wait.
     HandOver,
 }
 
@@ -76,7 +76,7 @@ struct Origin {
 struct Maker<'p> {
     plan: &'p Plan,
     lookup: Lookup<'p>,
-    /// Connections by user, with the providers they lead to.
+    /// Connections by user, with their providers.
     leads: HashMap<End<'p>, Vec<(usize, End<'p>)>>,
     /// Connected sources and receptacles by instance, in the order of the plan.
     uses: Vec<Vec<(&'p str, PortKind)>>,

@@ -24,7 +24,7 @@ pub struct Lookup<'r> {
 pub(super) enum Accepts {
     /// The server's priority, regardless of the client's.
     Declared(i16),
-    /// The client's priority; with lanes, one of theirs.
+    /// The client's priority; with lanes, one of the priorities of the lanes.
     Propagated { default: i16, lanes: Option<Rc<BTreeSet<i16>>> },
     /// Absence of a priority: an ordinary server.
     Ordinary(Option<i16>),

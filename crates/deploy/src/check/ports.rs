@@ -15,7 +15,7 @@ pub struct Port {
     pub kind: PortKind,
     /// Type of a facet, required type of a receptacle, or event type, as a scoped name.
     pub type_name: String,
-    /// All types that this type conforms to, itself included.
+    /// All types to which this type conforms, including the type itself.
     pub is_also: BTreeSet<String>,
 }
 

@@ -4,11 +4,11 @@
 //! transaction. Consecutive steps of a chain on one node are analysed as one piece of work at the lowest of their
 //! priorities: before a step, all earlier ones have run, and any other work that runs meanwhile is at least as urgent.
 //! Other transactions interfere as often as their periods and jitter permit (Tindell and Clark); the rest of the same
-//! transaction interferes once, provided that all of it ends before its next release. A job that takes longer than its
-//! period has no bound here, and neither have the jobs of its own transaction that it may delay. Jobs of equal priority
-//! wait for each other. Events are sent at the end of the work that emits them. A direct push blocks its sender until
-//! the consumer is done, so that the next push follows the whole path of the previous one; a push through a channel
-//! does not block.
+//! transaction interferes once, provided that all of it ends before its next release. The analysis gives no bound for a
+//! job that takes longer than its period, nor for the jobs of the same transaction that this job may delay. Jobs of
+//! equal priority wait for each other. Events are sent at the end of the work that emits them. A direct push blocks its
+//! sender until the consumer is done, so that the next push follows the whole path of the previous one; a push through
+//! a channel does not block.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Reports whether the deadline is proved to be met.
+    /// Reports whether it is proved that the chain meets its deadline.
     pub fn meets(&self) -> bool {
         self.response.is_some_and(|response| response <= self.deadline)
     }
@@ -54,7 +54,7 @@ impl Chain {
 /// Response times of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// Chains, one for each work that ends it.
+    /// Chains, one for each work at which a chain ends.
     pub chains: Vec<Chain>,
     /// Nodes with the utilisation of one processor by their works.
     pub nodes: Vec<(String, f64)>,
@@ -70,7 +70,7 @@ impl Timing {
     /// Maximum number of consecutive connections that are followed.
     pub const MOST_DEPTH: usize = 256;
 
-    /// Reports whether every critical deadline is proved to be met.
+    /// Reports whether it is proved that all critical deadlines are met.
     pub fn is_safe(&self) -> bool {
         self.chains.iter().all(|chain| chain.meets() || !chain.is_critical)
     }
@@ -122,7 +122,7 @@ struct State {
     arrival: Option<Nanos>,
     /// Time from the release of its segment to its end.
     alone: Nanos,
-    /// Part of that time in which it waits for other nodes.
+    /// Part of that time in which the job waits for other nodes.
     suspended: Nanos,
     /// Latest end, relative to the release of its chain; `None`: unbounded.
     response: Option<Nanos>,

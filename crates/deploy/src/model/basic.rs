@@ -71,7 +71,7 @@ described! {
     Resource {
         /// Name.
         name: String = "name",
-        /// Resource types that it satisfies.
+        /// Resource types that the resource satisfies.
         resource_type: Vec<String> = "resourceType",
         /// Properties that the resource has.
         property: Vec<SatisfierProperty> = "property",
@@ -187,7 +187,7 @@ described! {
         supported_type: Vec<String> = "supportedType",
         /// IDL files of the interface.
         idl_file: Vec<String> = "idlFile",
-        /// Values of its properties.
+        /// Values of the properties.
         config_property: Vec<Property> = "configProperty",
         /// Ports.
         port: Vec<ComponentPortDescription> = "port",

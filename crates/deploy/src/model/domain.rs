@@ -64,9 +64,9 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Resource types that it satisfies.
+        /// Resource types that the resource satisfies.
         resource_type: Vec<String> = "resourceType",
-        /// Nodes that have it.
+        /// Nodes that have the resource.
         node: Vec<Ref> = "node",
         /// Properties that the resource has.
         property: Vec<SatisfierProperty> = "property",
@@ -94,8 +94,7 @@ described! {
 }
 
 impl Domain {
-    /// Checks that ids are unique and that all references lead to elements. Linear in the size of the
-    /// domain.
+    /// Checks that ids are unique and that all references refer to elements. Linear in the size of the domain.
     ///
     /// # Errors
     /// All errors, with their positions.

@@ -217,7 +217,7 @@ described! {
         name: String = "name",
         /// External name.
         external_name: String = "externalName",
-        /// Attributes that receive its value.
+        /// Attributes that receive the property's value.
         delegates_to: Vec<SubcomponentPropertyReference> = "delegatesTo",
     }
 }
@@ -255,7 +255,7 @@ described! {
     ComponentAssemblyDescription {
         /// Parts.
         instance: Vec<Subcomponent> = "instance",
-        /// Connections between them.
+        /// Connections between the parts.
         connection: Vec<AssemblyConnection> = "connection",
         /// External properties.
         external_property: Vec<AssemblyProperty> = "externalProperty",
@@ -327,7 +327,7 @@ described! {
         uuid: Option<String> = "UUID",
         /// Configured package.
         base_package: Vec<Link<ComponentPackageDescription>> = "basePackage",
-        /// Configuration that it refines.
+        /// Configuration that this one refines.
         specialized_config: Vec<Link<PackageConfiguration>> = "specializedConfig",
         /// Requirements on the implementation.
         select_requirement: Vec<Requirement> = "selectRequirement",

@@ -34,7 +34,7 @@ described! {
     InstanceResource {
         /// User of the resource.
         resource_usage: Option<ResourceUsageKind> = "resourceUsage",
-        /// Name of the requirement that it satisfies.
+        /// Name of the requirement that the resource satisfies.
         requirement_name: String = "requirementName",
         /// Name of the resource; an id of real-time resources in CIAO's plans.
         resource_name: String = "resourceName",
@@ -68,7 +68,7 @@ described! {
 }
 
 impl Instance {
-    /// Returns the property with a name; the last one if there are several.
+    /// Returns the property with a name; if several have this name, the last one.
     pub fn property(&self, name: &str) -> Option<&Property> {
         self.config_property.iter().rev().find(|property| property.name == name)
     }
@@ -122,7 +122,7 @@ described! {
     ConnectionResource {
         /// Link or bridge.
         target_name: Option<String> = "targetName",
-        /// Name of the requirement that it satisfies.
+        /// Name of the requirement that the resource satisfies.
         requirement_name: String = "requirementName",
         /// Name of the resource.
         resource_name: String = "resourceName",
@@ -172,7 +172,7 @@ described! {
         source: Vec<String> = "source",
         /// External name.
         external_name: String = "externalName",
-        /// Attributes that receive its value.
+        /// Attributes that receive the property's value.
         delegates_to: Vec<PropertyReference> = "delegatesTo",
     }
 }
@@ -180,7 +180,7 @@ described! {
 described! {
     /// A resource that an artifact uses (`Deployment::ResourceDeploymentDescription`).
     ArtifactResource {
-        /// Name of the requirement that it satisfies.
+        /// Name of the requirement that the resource satisfies.
         requirement_name: String = "requirementName",
         /// Name of the resource.
         resource_name: String = "resourceName",
@@ -309,7 +309,7 @@ impl Plan {
         nodes
     }
 
-    /// Checks identities and references: ids and names of instances are unique, and all references lead to elements.
+    /// Checks identities and references: ids and names of instances are unique, and all references refer to elements.
     /// Linear in the size of the plan.
     ///
     /// # Errors

@@ -147,7 +147,7 @@ described! {
     Threadpool {
         /// Id, as used in policy sets.
         id: Id = "id",
-        /// Octets of stack per thread; 0: the system's default.
+        /// Stack size per thread in octets; 0: the system's default.
         stacksize: u32 = "stacksize",
         /// Number of initial threads.
         static_threads: u32 = "static_threads",
@@ -159,7 +159,7 @@ described! {
         allow_request_buffering: bool = "allow_request_buffering",
         /// Maximum number of waiting requests.
         max_buffered_requests: u32 = "max_buffered_requests",
-        /// Maximum octets of waiting requests.
+        /// Maximum size in octets of the waiting requests.
         max_request_buffered_size: u32 = "max_request_buffered_size",
     }
 }
@@ -183,7 +183,7 @@ described! {
         id: Id = "id",
         /// Lanes.
         lane: Vec<Lane> = "threadpoolLane",
-        /// Octets of stack per thread; 0: the system's default.
+        /// Stack size per thread in octets; 0: the system's default.
         stacksize: u32 = "stacksize",
         /// Whether lanes lend threads to more urgent ones.
         allow_borrowing: bool = "allow_borrowing",
@@ -191,7 +191,7 @@ described! {
         allow_request_buffering: bool = "allow_request_buffering",
         /// Maximum number of waiting requests.
         max_buffered_requests: u32 = "max_buffered_requests",
-        /// Maximum octets of waiting requests.
+        /// Maximum size in octets of the waiting requests.
         max_request_buffered_size: u32 = "max_request_buffered_size",
     }
 }
@@ -275,9 +275,9 @@ described! {
 spelled! {
     /// Treatment of calls and events beyond the rate of a work.
     Beyond {
-        /// They are let through. The rate is an assumption of the analysis.
+        /// Calls and events beyond the rate are accepted. The rate is an assumption of the analysis.
         Allow = "allow",
-        /// The container refuses them.
+        /// The container refuses calls and events beyond the rate.
         Refuse = "refuse",
     }
 }
@@ -299,17 +299,17 @@ described! {
         jitter: Option<Time> = "jitter",
         /// Longest time for which less urgent work holds a resource that this work needs.
         blocking: Option<Time> = "blocking",
-        /// Sources to which it pushes, once for each time that they are listed. If empty: all, for the work of a sink
-        /// or without a port. `none`: no source.
+        /// Sources to which the work pushes, once for each time that a source is listed. If empty: all sources, for the
+        /// work of a sink or without a port. `none`: no source.
         emits: Vec<String> = "emits",
-        /// Receptacles that it calls, once for each time that they are listed. If empty: all, for the work of a sink or
-        /// without a port. `none`: no receptacle.
+        /// Receptacles that the work calls, once for each time that a receptacle is listed. If empty: all receptacles,
+        /// for the work of a sink or without a port. `none`: no receptacle.
         calls: Vec<String> = "calls",
         /// Minimum rate of calls.
         least_rate: Option<Period> = "leastRate",
         /// Maximum rate of calls.
         most_rate: Option<Period> = "mostRate",
-        /// Treatment of calls beyond `most_rate`, or of events beyond the period; none: they are let through.
+        /// Treatment of calls beyond `most_rate`, or of events beyond the period; none: they are accepted.
         beyond: Option<Beyond> = "beyond",
         /// Number of calls that may come at once at a port whose rate is enforced; none: 2.
         burst: Option<u32> = "burst",
@@ -331,17 +331,17 @@ described! {
     Attachment {
         /// Name of the instance in the plan.
         name: String = "name",
-        /// Policies of its container (`CIAO:InstancePolicy`).
+        /// Policies of the instance's container (`CIAO:InstancePolicy`).
         policy_set: Option<TextRef> = "policySet",
-        /// Policies of the references in its receptacles (`CIAO:ReceptaclePolicy`).
+        /// Policies of the references in the instance's receptacles (`CIAO:ReceptaclePolicy`).
         receptacle_policy: Option<TextRef> = "receptaclePolicy",
         /// Severity of a missed deadline.
         criticality: Option<Level> = "criticality",
         /// Tie-breaker between equals.
         importance: Option<Level> = "importance",
-        /// Processors on which it may run, in the notation of `cpuset`.
+        /// Processors on which the instance may run, in the notation of `cpuset`.
         cpus: Option<String> = "cpus",
-        /// Delivery of events from its sources; `None`: direct.
+        /// Delivery of events from the instance's sources; `None`: direct.
         events: Option<Events> = "events",
         /// Works of the instance, with their times.
         work: Vec<Work> = "work",

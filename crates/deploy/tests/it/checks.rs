@@ -432,7 +432,7 @@ fn calls_to_another_node_suspend_the_caller() {
     let report = checked(&two, Some(&rt(delays)));
     assert_eq!(told(&report), "");
     // 1, message 1, 2, message 1, 4; the call takes 1, 3 with at most 2 of refresh, and 1 again. The rate generator may
-    // run once more before the display, on the same node and at the same priority.
+    // run a second time before the display, on the same node and at the same priority.
     let found = response(&report, "navigation.update").unwrap();
     assert!((14_000_000..=18_000_000).contains(&found), "{found}");
     let report = checked(&two, Some(&rt("")));
@@ -635,7 +635,7 @@ fn pushed(slow: &str, events: &str) -> Report {
     let report = plain(&plan, &declared(&[10, 20, 30], &rest));
     assert!(report.is_good(), "{}", told(&report));
     let chains = &report.timing.as_ref().unwrap().chains;
-    // Regardless of what it follows, its chain starts at the source.
+    // The chain starts at the source, regardless of the preceding job.
     assert_eq!(chains[2].steps, ["rate", "alarm.update"]);
     report
 }

@@ -98,8 +98,8 @@ impl DynFixed<'_, '_> {
     /// `false` if it dropped any, otherwise `true`.
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if the text is no number, [`DynAnyError::InvalidValue`] if its
-    /// integer part has too many digits.
+    /// [`DynAnyError::TypeMismatch`] if the text is not a number, [`DynAnyError::InvalidValue`] if
+    /// its integer part has too many digits.
     pub fn set_value(&mut self, text: &str) -> Result<bool> {
         let no_number =
             |_| DynAnyError::TypeMismatch(format!("expected a fixed-point number, found {text:?}"));

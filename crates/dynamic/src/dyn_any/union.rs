@@ -41,8 +41,8 @@ impl DynUnion<'_, '_> {
         Ok(())
     }
 
-    /// Selects the default member (`set_to_default_member`), with a discriminant that is no label.
-    /// The discriminant becomes current.
+    /// Selects the default member (`set_to_default_member`), with a discriminant that is not a
+    /// label. The discriminant becomes current.
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if the union has no default case.

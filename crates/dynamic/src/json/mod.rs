@@ -79,7 +79,7 @@ impl Names for Plain {
     }
 }
 
-/// Reason why JSON is no value of a type, and the part that is invalid.
+/// Reason why JSON is not a value of a type, and the part that is invalid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonError {
     /// Path to the part, as in `route[3].name`; empty for the whole.

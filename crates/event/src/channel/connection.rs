@@ -41,7 +41,7 @@ impl ConsumerConnection {
         self.proxy.suspend(false);
     }
 
-    /// Reports whether the connection still exists: neither disconnected nor released.
+    /// Reports whether the connection still exists: it was neither ended by the consumer nor released by the channel.
     pub fn is_connected(&self) -> bool {
         self.proxy.is_connected()
     }
@@ -76,7 +76,7 @@ impl SupplierConnection {
     }
 
     /// Excludes one consumer from the events of this supplier, from the next push on, so that a gateway that is both
-    /// does not receive its own events. A later call replaces the excluded consumer.
+    /// supplier and consumer does not receive its own events. A later call replaces the excluded consumer.
     pub fn keep_from(&self, consumer: &ConsumerConnection) {
         self.proxy.keep_from(consumer.number());
     }

@@ -43,7 +43,7 @@ pub(super) struct Parts {
     pub(super) qos: ConsumerQos,
     pub(super) program: Program,
     pub(super) suspended: Arc<AtomicBool>,
-    /// Maximum octets that conjunctions may keep.
+    /// Maximum size in octets of the events that conjunctions may keep.
     pub(super) collected: usize,
     pub(super) queue: Option<ConsumerQueue>,
     /// Timers, in the order of the program.

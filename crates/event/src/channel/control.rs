@@ -1,4 +1,4 @@
-//! Threads with periodic work: they ping peers, or check for a new schedule.
+//! Threads with periodic work: pinging peers, and checking for a new schedule.
 
 use std::io;
 use std::sync::Arc;

@@ -33,13 +33,13 @@ use crate::rtec_event_comm::Event;
 pub struct ConsumerDispatch {
     /// Size and policy of the queue, its lane, and its order within the lane. `batch` counts as 1.
     pub queue: Qos,
-    /// Deadline of an event, relative to its arrival at the channel. Orders queues
-    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and lanes that dispatch by deadline or laxity; drops
-    /// nothing. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the earlier one applies.
-    /// Costs one clock reading per event.
+    /// Deadline of an event, relative to its arrival at the channel. Determines the order in queues
+    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and in lanes that dispatch by deadline or laxity; late
+    /// events are not dropped. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the
+    /// earlier one applies. Costs one clock reading per event.
     pub deadline: Option<Duration>,
-    /// Priorities of events by type and source, with 0 for any. The first matching entry applies; events without one
-    /// have the priority in the supplier's request, or 0. Orders queues
+    /// Priorities of events by type and source, with 0 for any. The first matching entry applies; events without a
+    /// matching entry have the priority in the supplier's request, or 0. Determines the order in queues
     /// ([`Order::Priority`](crate::delivery::Order::Priority)) and determines the event that a full queue drops.
     /// Default: empty; the priority in the request (RIOP) is then four times the importance, plus one for ISOCHRONOUS,
     /// minus one for BURST. Costs one comparison per entry and event.
@@ -163,5 +163,5 @@ fn nanoseconds(deadline: Option<Duration>) -> u64 {
     deadline.map_or(NO_DEADLINE, |after| u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE))
 }
 
-/// Octets of an event in a queue in addition to its payload.
+/// Size in octets of an event in a queue, without its payload.
 const OVERHEAD: usize = std::mem::size_of::<Event>();

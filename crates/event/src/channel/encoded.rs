@@ -13,7 +13,7 @@ use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer
 /// A set of events in the supplier's thread.
 pub(super) struct Outgoing<'e> {
     events: &'e [Event],
-    /// Octets of the set as received, if they can be sent unchanged.
+    /// Encoded set as received, if it can be sent unchanged.
     received: Option<&'e [u8]>,
     /// Time of arrival, if latencies are measured.
     arrived: Option<Instant>,
@@ -22,12 +22,12 @@ pub(super) struct Outgoing<'e> {
     set: OnceCell<Arc<Set>>,
 }
 
-/// Octets of a set, made when a remote consumer first needs them.
+/// Encoded form of a set, made when a remote consumer first needs it.
 #[derive(Default)]
 pub(super) struct Octets {
-    /// Octets in the [`USUAL`] code sets.
+    /// Encoding in the [`USUAL`] code sets.
     usual: OnceLock<CdrResult<Marshalled>>,
-    /// Octets in the code sets of the first peer that has others.
+    /// Encoding in the code sets of the first peer that has others.
     other: OnceLock<CdrResult<Marshalled>>,
 }
 
@@ -43,7 +43,7 @@ struct Marshalled {
 const USUAL: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 thread_local! {
-    /// Octets of the last set of this thread, for reuse.
+    /// Buffer of the last set that this thread encoded, for reuse.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -83,7 +83,7 @@ impl<'e> Outgoing<'e> {
         &self.octets
     }
 
-    /// Returns the set as queues keep it: one copy for all. Octets for a remote consumer are made here, in the
+    /// Returns the set as queues keep it: one copy for all. For remote consumers the set is encoded here, in the
     /// supplier's thread; dispatching threads would wait for each other.
     pub(super) fn set(&self, with_octets: bool) -> &Arc<Set> {
         let set = self.set.get_or_init(|| sets::copy(self.events, self.arrived));
@@ -207,8 +207,8 @@ fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     buffer
 }
 
-/// Reports whether the `any` of an event is empty. The octets of another one may depend on code sets, and on the ORB
-/// that reads them.
+/// Reports whether the `any` of an event is empty. The octets of an `any` with a value may depend on code sets, and on
+/// the ORB that reads them.
 pub(crate) fn is_textless(event: &Event) -> bool {
     event.data.any_value.type_code().kind() == TcKind::Null
 }

@@ -97,8 +97,8 @@ impl EventChannel {
 
     /// Creates a channel that delivers from queues: one per consumer, emptied by the threads of a plan. A slow, stopped
     /// or dead consumer then affects only its own queue, never another consumer or a supplier. `queue` is the size and
-    /// policy of each, unless [`dispatch_by`](Self::dispatch_by) or
-    /// [`connect_consumer_with`](Self::connect_consumer_with) chooses another; `batch` is 1.
+    /// policy of each queue, unless [`dispatch_by`](Self::dispatch_by) or
+    /// [`connect_consumer_with`](Self::connect_consumer_with) chooses another one; its `batch` counts as 1.
     ///
     /// ```
     /// use oxorb_event::delivery::{Plan, Qos, WhenFull};
@@ -134,9 +134,9 @@ impl EventChannel {
         &self.core.options
     }
 
-    /// Connects a local consumer: it receives events in the thread that pushes them, without a copy or a message.
+    /// Connects a local consumer, which receives events in the thread that pushes them, without a copy or a message.
     ///
-    /// It may push and connect during a call, and should return soon. A panic counts as a failure.
+    /// During a call the consumer may push and connect; it should return soon. A panic counts as a failure.
     ///
     /// # Errors
     /// [`ConnectError`]: the filter is invalid, there are too many consumers, or the channel was destroyed.
@@ -217,8 +217,8 @@ impl EventChannel {
         Ok(SupplierConnection::new(proxy))
     }
 
-    /// Adds a local observer: it is notified at once, and after each change, of the subscriptions of consumers and the
-    /// publications of suppliers, without those of gateways. Returns its handle.
+    /// Adds a local observer, and returns its handle. The observer is notified at once, and after each change, of the
+    /// subscriptions of consumers and the publications of suppliers, without those of gateways.
     ///
     /// # Errors
     /// [`ConnectError::Limit`], [`ConnectError::Destroyed`].
@@ -231,22 +231,23 @@ impl EventChannel {
         self.core.remove_observer(handle)
     }
 
-    /// Installs a log function. It receives what peers see only as an exception without details, or not at all: refused
-    /// filters, released peers, and a channel destroyed by a peer. Once per channel; later calls have no effect. Must
-    /// be short.
+    /// Installs a log function. It receives incidents that peers see only as an exception without details, or not at
+    /// all: refused filters, released peers, and a channel destroyed by a peer. The function must be short. It can be
+    /// installed once per channel; later calls have no effect.
     pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
         self.core.set_log(Box::new(log));
     }
 
     /// Reports each peer that connects from now on with an `rt_info` to a scheduling service. For each operation of a
-    /// consumer the channel has one of its own, named `ENTRY#rep`; it depends on the operations of the suppliers whose
-    /// events concern the consumer, and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get
-    /// the lane of their operation once it is scheduled, and move to another lane when the schedule changes
-    /// ([`reschedule`](ChannelOptions::reschedule)), with their waiting events in order. The number of lanes and the
-    /// priorities of their threads remain those of the plan. Call it once per channel, before any peer connects.
+    /// consumer, the channel declares an operation of its own, named `ENTRY#rep`, which depends on the operations of
+    /// the suppliers whose events concern the consumer, and on one operation for each timeout. Consumers of a
+    /// [`queued`](Self::queued) channel get the lane of their operation once it is scheduled, and move to another lane
+    /// when the schedule changes ([`reschedule`](ChannelOptions::reschedule)), with their waiting events in order. The
+    /// number of lanes and the priorities of their threads remain those of the plan. Call it once per channel, before
+    /// any peer connects.
     ///
-    /// Costs two to four calls per consumer and one per pair of supplier and consumer, when they connect; none takes
-    /// longer than [`call_timeout`](ChannelOptions::call_timeout).
+    /// When peers connect, the channel makes two to four calls to the service per consumer, and one per pair of
+    /// supplier and consumer; no call takes longer than [`call_timeout`](ChannelOptions::call_timeout).
     pub fn schedule_with(&self, scheduler: SchedulerRef) {
         let scheduler = self.core.timed(&scheduler);
         self.core.set_scheduling(Scheduling::new(scheduler));
@@ -255,8 +256,8 @@ impl EventChannel {
     /// Calls `choose` for each local or remote consumer that connects from now on to a [`queued`](Self::queued)
     /// channel, and uses the dispatch that it returns. The second argument is the default: the queue of the channel, in
     /// the lane of the consumer's operation if a [schedule](Self::schedule_with) has one. Event types, sources and
-    /// `rt_info` of a consumer are in its dependencies. A consumer is refused if its lane does not exist. Once per
-    /// channel; later calls have no effect.
+    /// `rt_info` of a consumer are in its dependencies. A consumer is refused if its lane does not exist. The function
+    /// can be set once per channel; later calls have no effect.
     pub fn dispatch_by(
         &self,
         choose: impl Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync + 'static,
@@ -266,8 +267,8 @@ impl EventChannel {
 
     /// Calls `choose` for each local or remote supplier that connects from now on, and enforces the rate that it
     /// returns: events beyond it are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes.
-    /// Types, sources and `rt_info` of a supplier are in its publications. Once per channel; later calls have no
-    /// effect. Suppliers with a rate cost one clock reading per event.
+    /// Types, sources and `rt_info` of a supplier are in its publications. The function can be set once per channel;
+    /// later calls have no effect. Enforcement costs one clock reading per event of a supplier with a rate.
     ///
     /// ```
     /// use std::time::Duration;
@@ -292,15 +293,16 @@ impl EventChannel {
     /// [scheduling service](Self::schedule_with) when they connect; `beyond` is the treatment of further events. Rates
     /// of several operations add up, and a burst may have as many events as operations. A rate chosen by
     /// [`rates_by`](Self::rates_by) takes precedence. Operations without a period have no rate. If the service does not
-    /// answer when a supplier connects, that supplier is not limited until it connects again. Once per channel.
+    /// answer when a supplier connects, that supplier is not limited until it connects again. Takes effect once per
+    /// channel.
     pub fn enforce_declared_rates(&self, beyond: Beyond) {
         self.core.enforce_declared(beyond);
     }
 
     /// Ends the channel: calls the `disconnect_...` operation of each consumer and supplier, several concurrently, and
     /// withdraws its dependencies from the scheduling service. A call to a peer that does not answer takes up to
-    /// `call_timeout`, all calls together ten times that; peers not reached by then are not notified. Later connects
-    /// and pushes are refused.
+    /// `call_timeout`, and all calls together take up to ten times that; peers not reached by then are not notified.
+    /// Later connects and pushes are refused.
     pub fn destroy(&self) {
         self.core.destroy();
     }

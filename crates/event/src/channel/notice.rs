@@ -14,11 +14,11 @@ pub enum Notice {
     FilterRefused(u64, FilterError),
     /// The scheduling service rejected a report about a connection; the peer is connected all the same.
     NotScheduled(u64, SchedulingError),
-    /// The system refused the thread of this name, for this reason: its periodic work is not done, unless a later
-    /// connection starts it.
+    /// The system could not start the thread of this name, for this reason: its periodic work is not done, unless a
+    /// later connection starts the thread.
     NoThread(&'static str, String),
-    /// A peer destroyed the channel through its interface: all members are disconnected, and its objects are gone.
-    /// Logged once, and not for [`EventChannel::destroy`](crate::EventChannel::destroy) and
+    /// A peer destroyed the channel through the channel's interface: all members are disconnected, and the channel's
+    /// objects no longer exist. Logged once, and not for [`EventChannel::destroy`](crate::EventChannel::destroy) and
     /// [`Served::destroy`](crate::Served::destroy).
     Destroyed,
     /// The observer with this handle was released, for this reason: its object no longer exists, or

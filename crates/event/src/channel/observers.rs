@@ -72,7 +72,7 @@ pub(super) enum Change {
 
 impl Observers {
     /// Adds an observer and returns its handle. A local observer has been notified of the present state by then, unless
-    /// another thread is notifying observers: that thread then notifies this one too, perhaps later.
+    /// another thread is notifying observers: that thread then also notifies the new observer, perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,

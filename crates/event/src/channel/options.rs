@@ -21,13 +21,14 @@ pub struct ChannelOptions {
     /// Syntax of lists of dependencies. Default: detected from the list.
     pub syntax: Syntax,
     /// Whether a supplier reaches only consumers that one of its publications can match (TAO: `-ECSupplierFiltering
-    /// per-supplier`). Default on. Off: every event is matched against all consumers, regardless of publications.
+    /// per-supplier`). Default on. Off: every event is matched against the filters of all consumers, regardless of
+    /// publications.
     pub supplier_filtering: bool,
-    /// Whether a consumer that connects again replaces the earlier connection (`ConsumerReconnect`). Default off: it
-    /// gets `AlreadyConnected`.
+    /// Whether a consumer that connects again replaces the earlier connection (`ConsumerReconnect`). Default off: the
+    /// call raises `AlreadyConnected`.
     pub consumer_reconnect: bool,
-    /// Whether a supplier that connects again replaces the earlier connection (`SupplierReconnect`). Default off: it
-    /// gets `AlreadyConnected`.
+    /// Whether a supplier that connects again replaces the earlier connection (`SupplierReconnect`). Default off: the
+    /// call raises `AlreadyConnected`.
     pub supplier_reconnect: bool,
     /// Whether a peer that disconnects is called back with its own `disconnect_...` (`DisconnectCallbacks`). Default
     /// off.
@@ -47,7 +48,7 @@ pub struct ChannelOptions {
     /// Time without a push after which a remote supplier that connected with nil is released, since such a supplier
     /// cannot be pinged. Default `None`: the supplier keeps its proxy until it disconnects, and [`Limits::suppliers`]
     /// bounds their number. A released supplier gets OBJECT_NOT_EXIST for a two-way request; its oneways are lost. The
-    /// release may come later by up to half of that time: two checks, a quarter apart.
+    /// release may come later by up to half of that time: suppliers are checked at intervals of a quarter of it.
     pub supplier_idle: Option<Duration>,
     /// Time for which a proxy that was never connected is kept after the end of the connection over which a client
     /// obtained it. Default 30 s.
@@ -102,39 +103,39 @@ impl Default for Control {
     }
 }
 
-/// Limits of a channel. Requests beyond them are refused or counted as dropped, and the answer names the limit.
+/// Limits of a channel. Requests beyond them are refused or counted as dropped; the exception identifies the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Proxies for consumers, connected or not. Default 10,000, at about 1 KiB each.
-    /// Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
-    pub consumers: usize,
-    /// Proxies for suppliers, connected or not. Default 10,000, at about 1 KiB each, plus an index of the consumers
-    /// that match the supplier's publications. Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
-    pub suppliers: usize,
-    /// Observers. Default 64. Answer: `CANT_APPEND_OBSERVER`.
-    pub observers: usize,
-    /// Timeouts in the filters of all consumers together. Default 10,000, at about 100 octets each. Answer: IMP_LIMIT,
+    /// Maximum number of consumer proxies, connected or not. Default 10,000, at about 1 KiB each. Beyond it: IMP_LIMIT,
     /// minor `EVENT_PROXIES`.
+    pub consumers: usize,
+    /// Maximum number of supplier proxies, connected or not. Default 10,000, at about 1 KiB each, plus an index of the
+    /// consumers that match the supplier's publications. Beyond it: IMP_LIMIT, minor `EVENT_PROXIES`.
+    pub suppliers: usize,
+    /// Maximum number of observers. Default 64. Beyond it: `CANT_APPEND_OBSERVER`.
+    pub observers: usize,
+    /// Maximum number of timeouts in the filters of all consumers together. Default 10,000, at about 100 octets each.
+    /// Beyond it: IMP_LIMIT, minor `EVENT_PROXIES`.
     pub timers: usize,
-    /// Publications of one supplier. Default 1,024. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
+    /// Maximum number of publications of one supplier. Default 1,024. Beyond it: IMP_LIMIT, minor `EVENT_TYPES`.
     pub publications: usize,
-    /// Events per push. Default 1,024. A larger set is dropped and counted as refused.
+    /// Maximum number of events per push. Default 1,024. A larger set is dropped and counted as refused.
     pub events: usize,
-    /// Octets of payloads and of received values per push. Default 1 MiB. A larger set is dropped and counted as
-    /// refused.
+    /// Maximum size in octets of the payloads and received values of one push. Default 1 MiB. A larger set is dropped
+    /// and counted as refused.
     pub octets: usize,
-    /// Shortest period of a periodic timeout. Default 1 ms. Answer: `TypeError`.
+    /// Shortest period of a periodic timeout. Default 1 ms. Below it: `TypeError`.
     pub period: Duration,
-    /// Octets of payloads and of received values that the conjunctions of one consumer may collect. Default 16 MiB.
-    /// Beyond it, all collected events are dropped and counted
+    /// Maximum size in octets of the payloads and received values that the conjunctions of one consumer collect.
+    /// Default 16 MiB. Beyond it, all collected events are dropped and counted
     /// ([`ConsumerStatistics::uncollected`](crate::ConsumerStatistics::uncollected)).
     pub collected: usize,
-    /// Filters of one consumer.
+    /// Limits of the filter of one consumer.
     pub filter: FilterLimits,
-    /// Percentage of [`consumers`](Self::consumers), [`suppliers`](Self::suppliers) and [`observers`](Self::observers)
-    /// that one client may use, and at least one of each. Default 25; 100: no share. A client is identified by network
-    /// address, user, or certificate; this process is not a client. Answer: IMP_LIMIT, minor `EVENT_SHARE`, or
-    /// `CANT_APPEND_OBSERVER`.
+    /// Maximum percentage of [`consumers`](Self::consumers), [`suppliers`](Self::suppliers) and
+    /// [`observers`](Self::observers) that one client may use; at least one of each. Default 25; 100: no limit. A
+    /// client is identified by network address, user, or certificate; this process is not a client. Beyond it:
+    /// IMP_LIMIT, minor `EVENT_SHARE`, or `CANT_APPEND_OBSERVER`.
     pub client_share: u8,
 }
 

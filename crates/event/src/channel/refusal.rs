@@ -17,10 +17,11 @@ pub enum ConnectError {
     /// Limit of the channel that was reached: field of [`Limits`](crate::Limits), and its value.
     #[error("the channel takes at most {1} {0} (Limits::{0})")]
     Limit(&'static str, usize),
-    /// The client has used up its share of the channel ([`Limits::client_share`](crate::Limits)), which is this number.
+    /// The client has used up its share of the channel ([`Limits::client_share`](crate::Limits)); the value is the
+    /// share.
     #[error("one client gets at most {0} of them (Limits::client_share)")]
     Share(usize),
-    /// The dispatcher refuses another queue.
+    /// The dispatcher refused another queue.
     #[error("the consumer gets no queue: {0}")]
     Queue(oxorb_delivery::ConnectError),
     /// A queue was requested, but the channel delivers in the supplier's thread.
@@ -28,7 +29,7 @@ pub enum ConnectError {
         "the channel delivers in the supplier's thread and has no queues: make it with EventChannel::queued"
     )]
     NoQueues,
-    /// The system refuses the thread for timers.
+    /// The system cannot start the thread for timers.
     #[error("the system gives no thread for timers")]
     Thread,
     /// The channel was destroyed, or the proxy disconnected.
@@ -49,10 +50,10 @@ pub enum PushError {
     /// The connection has ended: disconnected, released, or the channel was destroyed.
     #[error("the supplier is not connected any more")]
     NotConnected,
-    /// More events in one push than `Limits::events`.
+    /// The number of events in one push exceeds `Limits::events`; the value is the limit.
     #[error("more than {0} events in one push (Limits::events)")]
     Events(usize),
-    /// More octets of payload in one push than `Limits::octets`.
+    /// The payloads of one push are larger than `Limits::octets`; the value is the limit.
     #[error("more than {0} octets of payload in one push (Limits::octets)")]
     Octets(usize),
     /// Number of events beyond the rate of the supplier; the others were delivered.
@@ -61,7 +62,8 @@ pub enum PushError {
         these = if *.0 == 1 { "event is" } else { "events are" }
     )]
     Rate(u64),
-    /// The event goes in a circle: number of nested pushes of this thread, each made by a consumer of the one before.
+    /// The event is passed on in a circle; the value is the number of nested pushes of this thread, each made by a
+    /// consumer of the previous push.
     #[error(
         "the event goes in a circle: {0} pushes of this thread are each made by a consumer of the one before"
     )]

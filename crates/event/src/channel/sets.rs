@@ -23,10 +23,10 @@ pub(super) struct Set {
 /// Maximum number of sets that a supplier's thread keeps for reuse.
 const KEPT: usize = 256;
 
-/// Maximum octets of payload of a kept set.
+/// Maximum size in octets of the payloads of a kept set.
 const KEPT_OCTETS: usize = 64 << 10;
 
-/// Number of kept sets that are checked for one that no queue holds any more.
+/// Number of kept sets that are checked, in search of a set that no queue holds any more.
 const LOOKS: usize = 4;
 
 thread_local! {

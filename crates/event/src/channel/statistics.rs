@@ -30,18 +30,18 @@ pub struct ConsumerStatistics {
     pub is_gateway: bool,
     /// Whether delivery is suspended.
     pub is_suspended: bool,
-    /// Events that the filter accepted.
+    /// Number of events that the filter accepted.
     pub matched: u64,
-    /// Events that the consumer, or its connection, accepted.
+    /// Number of events that the consumer, or its connection, accepted.
     pub delivered: u64,
-    /// Events dropped because it was suspended.
+    /// Number of events dropped because the consumer was suspended.
     pub suspended: u64,
-    /// Events dropped because the call failed.
+    /// Number of events dropped because the call failed.
     pub failed: u64,
-    /// Events dropped by the queue; a set that a conjunction collected counts once.
+    /// Number of events dropped by the queue; a set that a conjunction collected counts once.
     pub dropped: u64,
-    /// Events that conjunctions dropped before they were complete, beyond
-    /// [`Limits::collected`](crate::Limits::collected). Not included in `matched`.
+    /// Number of events dropped from incomplete conjunctions, beyond [`Limits::collected`](crate::Limits::collected).
+    /// Not included in `matched`.
     pub uncollected: u64,
     /// Times from the arrival of an event to the end of its delivery: for a remote consumer, until it is sent. `None`
     /// unless [`ChannelOptions::latency`](crate::ChannelOptions::latency) is on.
@@ -60,13 +60,14 @@ pub struct SupplierStatistics {
     pub reference: Option<Ior>,
     /// Whether the supplier is a gateway of another channel.
     pub is_gateway: bool,
-    /// Events pushed.
+    /// Number of events pushed.
     pub events: u64,
-    /// Events of sets beyond a limit, and events refused because of the supplier's rate.
+    /// Number of events of sets beyond a limit, and events refused because of the supplier's rate.
     pub refused: u64,
-    /// Events beyond the supplier's rate, whether refused or not. 0 without a rate.
+    /// Number of events beyond the supplier's rate, whether refused or not. 0 without a rate.
     pub beyond_rate: u64,
-    /// Number of filters applied to its events: grows with the consumers that match, not with all.
+    /// Number of filters applied to the supplier's events: grows with the number of consumers that match, not with that
+    /// of all consumers.
     pub asked: u64,
 }
 

@@ -148,7 +148,7 @@ impl SupplierCounts {
     }
 }
 
-/// Maximum depth of nested pushes of a thread, each made by a consumer of the one before: chains of channels are
+/// Maximum depth of nested pushes of a thread, each made by a consumer of the previous push: chains of channels are
 /// shorter, circles are infinite.
 const MOST_WITHIN: u32 = 16;
 

@@ -15,7 +15,7 @@ pub struct FilterError {
 pub enum FilterErrorKind {
     /// The list ends within a group, or before the operand of a designator.
     Ends,
-    /// Dependencies follow that belong to no group. TAO ignores them.
+    /// The list ends with dependencies that belong to no group. TAO ignores such dependencies.
     Trails,
     /// A group declares more members than the list has dependencies, or a negative number.
     Members(i32),
@@ -37,7 +37,7 @@ pub enum FilterErrorKind {
         /// Maximum number.
         limit: usize,
     },
-    /// Groups nested more deeply than [`FilterLimits`](crate::FilterLimits) allow, which is this depth.
+    /// Groups are nested more deeply than [`FilterLimits`](crate::FilterLimits) allow; the value is the limit.
     Depth(usize),
 }
 

@@ -1,8 +1,8 @@
 //! Filters of consumers: trees of conditions on type and source of events.
 //!
 //! Pure code: no ORB, clock, thread or lock. A list of dependencies is parsed into a [`Filter`] (`syntax.rs`), which is
-//! compiled into a [`Program`] (`program.rs`), which is applied to one event after the other; `interest.rs` determines
-//! the events to which it need not be applied.
+//! compiled into a [`Program`] (`program.rs`) that is applied to one event after the other; `interest.rs` determines
+//! the events to which a filter must be applied.
 
 mod error;
 mod interest;
@@ -38,23 +38,23 @@ pub enum Filter {
         /// `header.source`.
         source: i32,
     },
-    /// An event that meets one of the members.
+    /// An event that matches one of the members.
     Disjunction(Vec<Filter>),
-    /// An event for each of the members, regardless of events in between; the consumer gets all of them as one set, in
-    /// the order of arrival. An event counts for the first member that it meets; a second one for the same member is
-    /// not kept.
+    /// An event for each of the members, regardless of events in between; the consumer gets all of these events as one
+    /// set, in the order of arrival. An event counts for the first member that it matches; a second event for the same
+    /// member is not kept.
     Conjunction(Vec<Filter>),
-    /// An event that meets all of the members.
+    /// An event that matches all of the members.
     LogicalAnd(Vec<Filter>),
-    /// An event that does not meet the member.
+    /// An event that does not match the member.
     Negation(Box<Filter>),
-    /// An event whose type and source each have a bit in common with the masks, and that meets the member.
+    /// An event whose type and source each have a bit in common with the masks, and that matches the member.
     Bitmask {
         /// Mask of the type.
         type_mask: i32,
         /// Mask of the source.
         source_mask: i32,
-        /// Filter that the event must also meet.
+        /// Filter that the event must also match.
         then: Box<Filter>,
     },
     /// An event whose type and source equal these values in the bits of the masks.
@@ -105,9 +105,10 @@ impl TimeoutKind {
 /// Limits of a consumer's filter. A larger filter is refused with `TypeError`, and the channel's log names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLimits {
-    /// Dependencies in the list. Default 1,024. Each takes about 50 octets; one of a type also an entry in the index.
+    /// Maximum number of dependencies in the list. Default 1,024. Each takes about 50 octets; a dependency on a type
+    /// also takes an entry in the index.
     pub dependencies: usize,
-    /// Nesting depth of groups. Default 32.
+    /// Maximum nesting depth of groups. Default 32.
     pub depth: usize,
 }
 

@@ -46,7 +46,7 @@ pub enum Matched {
 #[derive(Clone, Debug)]
 pub struct Progress {
     conjunctions: Vec<Collected>,
-    /// Octets of all payloads and received values in them.
+    /// Size in octets of all payloads and received values in the collected events.
     octets: usize,
     /// Maximum of `octets`.
     limit: usize,
@@ -73,7 +73,7 @@ enum Node {
     Timeout(usize),
 }
 
-/// Result of a node for an event: whether it accepts the event, and what it passes to its parent.
+/// Result of a node for an event: whether the node accepts the event, and the events that it passes to its parent.
 #[derive(Clone, Copy)]
 struct Step {
     accepted: bool,
@@ -116,7 +116,7 @@ impl Program {
         &self.timers
     }
 
-    /// Reports whether the result depends on earlier events; then [`accepts`](Self::accepts) must not be called.
+    /// Reports whether the result depends on earlier events; if so, [`accepts`](Self::accepts) must not be called.
     pub fn remembers(&self) -> bool {
         self.remembers
     }
@@ -137,7 +137,7 @@ impl Program {
         Progress { conjunctions: conjunctions.collect(), ..Progress::default() }
     }
 
-    /// Returns what the consumer gets. If that is anything, all conjunctions restart, incomplete ones too, as in TAO.
+    /// Returns the events for the consumer. After a match, all conjunctions restart, even incomplete ones, as in TAO.
     pub fn advance(&self, trigger: Trigger<'_>, progress: &mut Progress) -> Matched {
         let matched = match step(&self.root, trigger, progress).pushed {
             Pushed::Nothing => return Matched::No,
@@ -156,8 +156,8 @@ impl Program {
 }
 
 impl Progress {
-    /// Limits the octets of payloads and received values in conjunctions. An event beyond the limit is dropped together
-    /// with all collected events, and counted.
+    /// Limits the size in octets of the payloads and received values in conjunctions. An event beyond the limit is
+    /// dropped together with all collected events, and counted.
     pub fn limited(self, octets: usize) -> Progress {
         Progress { limit: octets, ..self }
     }

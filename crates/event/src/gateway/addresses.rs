@@ -110,7 +110,7 @@ impl AskedAddresses {
     }
 }
 
-/// Reports whether a call failed without an answer, so that the next one would wait as long.
+/// Reports whether a call failed without an answer, so that the next call would wait for the same time.
 fn is_silence(kind: SystemExceptionKind) -> bool {
     use SystemExceptionKind::{CommFailure, NoResponse, Timeout, Transient};
     matches!(kind, CommFailure | NoResponse | Timeout | Transient)

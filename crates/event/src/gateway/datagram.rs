@@ -11,16 +11,16 @@ use std::fmt;
 
 use oxorb::ByteOrder;
 
-/// Octets of a header.
+/// Size of a header in octets.
 pub const HEADER: usize = 32;
 
-/// Minimum octets of a datagram with its header (TAO's limit).
+/// Minimum size in octets of a datagram with its header (TAO's limit).
 pub const LEAST_MTU: usize = 40;
 
-/// Maximum octets of a datagram with its header: the limit of UDP over IPv4.
+/// Maximum size in octets of a datagram with its header: the limit of UDP over IPv4.
 pub const MOST_MTU: usize = 65_507;
 
-/// Minimum octets of a fragment that is not the last.
+/// Minimum size in octets of a fragment that is not the last.
 const LEAST_FRAGMENT: u32 = (LEAST_MTU - HEADER) as u32;
 
 /// Offset of the checksum.

@@ -89,8 +89,8 @@ impl Destinations {
         Self { source: Source::Table(table) }
     }
 
-    /// Returns the address for an event; `None`: there is none, or the address server does not answer. A call to an
-    /// address server is made in the caller's thread.
+    /// Returns the address for an event; `None` if the event has no address, or the address server does not answer. A
+    /// call to an address server is made in the caller's thread.
     pub fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
         let table = match &self.source {
             Source::Table(table) => table,

@@ -27,7 +27,7 @@ pub enum GatewayError {
     /// A channel refuses the gateway, or cannot be reached.
     #[error("event gateway: the channel does not take it: {0}")]
     Call(#[source] oxorb::SystemException),
-    /// The two channels are the same one, which would get each event again until its `ttl` ends.
+    /// The two channels are the same channel, which would receive each event again until the event's `ttl` is used up.
     #[error(
         "event gateway: events come from and go to the same channel, which would get each of them again until its ttl ends; \
          name two channels"

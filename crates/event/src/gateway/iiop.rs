@@ -24,8 +24,8 @@ pub(super) use links::keys as asked_for;
 /// Settings of an [`IiopGateway`].
 #[derive(Clone, Copy, Debug)]
 pub struct IiopOptions {
-    /// Whether the gateway decrements an event's `ttl`, and does not pass an event with 0. Default on. If off, only
-    /// their being gateways keeps two gateways from sending an event back and forth.
+    /// Whether the gateway decrements the `ttl` of each event, and does not pass on events whose `ttl` is 0. Default
+    /// on. If off, two gateways are kept from sending an event back and forth only because they connect as gateways.
     pub use_ttl: bool,
     /// Whether the events of each subscribed source enter the channel through a separate proxy, so that the channel
     /// filters by supplier. Default on.
@@ -50,19 +50,19 @@ impl Default for IiopOptions {
 /// Statistics of an [`IiopGateway`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IiopStatistics {
-    /// Events passed on.
+    /// Number of events passed on.
     pub events: u64,
-    /// Events whose `ttl` was 0 or less, which were not passed on.
+    /// Number of events whose `ttl` was 0 or less, which were not passed on.
     pub ended: u64,
-    /// Events that could not be passed on.
+    /// Number of events that could not be passed on.
     pub failed: u64,
-    /// Number of times that it connected, the first one included: after each change of subscriptions, and after a loss.
+    /// Number of times that the gateway connected: at first, after each change of subscriptions, and after a loss.
     pub connected: u64,
     /// Number of times that a channel was lost.
     pub lost: u64,
-    /// Whether it is connected, so that it passes events on.
+    /// Whether the gateway is connected, so that it passes events on.
     pub is_connected: bool,
-    /// State of its channels at the last check.
+    /// State of the gateway's channels at the last check.
     pub state: GatewayState,
 }
 
@@ -80,17 +80,17 @@ pub enum GatewayState {
     Connected,
     /// A channel does not answer or refuses the gateway, which tries again after each [`period`](IiopOptions::period).
     Unreachable,
-    /// The references lead to the same channel, as its answers show. The gateway passes nothing on, and checks again
-    /// after each [`period`](IiopOptions::period).
+    /// The two references refer to the same channel, as its answers show. The gateway passes nothing on, and checks
+    /// again after each [`period`](IiopOptions::period).
     SameChannel,
 }
 
 /// Gateway that passes events from one channel to another according to the latter's subscriptions, as TAO's
 /// `EC_Gateway_IIOP`. Each channel may belong to any ORB. Dropping it disconnects.
 ///
-/// It observes the destination channel; whenever the subscriptions there change, it reconnects to the source channel,
-/// in a dedicated thread. Events pushed during that are not passed on. After the loss of a channel it tries to
-/// reconnect after each [`period`](IiopOptions::period).
+/// The gateway observes the destination channel; whenever the subscriptions there change, it reconnects to the source
+/// channel, in a dedicated thread. Events pushed during the reconnection are not passed on. After the loss of a channel
+/// the gateway tries to reconnect after each [`period`](IiopOptions::period).
 ///
 /// Events of a source keep their order if the ORBs of the gateway and of both channels do
 /// ([`in_order`](crate::in_order)). An event is copied once, to change its `ttl`.
@@ -145,11 +145,11 @@ impl IiopGateway {
     /// Passes events from `from` to `to`, according to the subscriptions in `to`. The gateway's objects are in the root
     /// POA of `orb`, which must listen where both channels can reach it.
     ///
-    /// Returns before it is connected: the channels need not exist yet.
+    /// Returns before the gateway is connected: the channels need not exist yet.
     ///
     /// # Errors
     /// [`GatewayError::SameChannel`] for equivalent references; other references to the same channel are detected when
-    /// it answers ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
+    /// the channel answers ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
     pub fn start(
         orb: &Orb,
         from: &EventChannelRef,
@@ -323,8 +323,8 @@ impl Inner {
         }
     }
 
-    /// Reports whether both references lead to the same channel, under any names: both return the same admin. A gateway
-    /// works with these answers, so it cannot distinguish two channels that return the same admin.
+    /// Reports whether both references refer to the same channel, under any names: calls through both return the same
+    /// admin. The gateway works with these admins, so it cannot distinguish two channels that return the same admin.
     fn is_one_channel(&self) -> bool {
         let admin = |channel: &EventChannelRef| channel.for_suppliers().ok().flatten();
         let (Some(to), Some(from)) = (admin(&self.to), admin(&self.from)) else {
@@ -346,7 +346,8 @@ impl Inner {
         }
     }
 
-    /// Removes the observer and the proxy at the destination channel, and ignores failures of a channel that is gone.
+    /// Removes the observer and the proxy at the destination channel, and ignores failures of a channel that no longer
+    /// exists.
     fn stop_observing(&self, watch: Watch) {
         let _ = self.to.remove_observer(watch.handle);
         let _ = watch.presence.disconnect_push_consumer();

@@ -1,7 +1,7 @@
 //! Launch times of datagrams (SO_TXTIME).
 //!
-//! The queueing discipline `fq` holds a datagram until its launch time, by the monotonic clock; a device without it
-//! sends at once. Needs no privilege.
+//! The queueing discipline `fq` holds a datagram until its launch time, by the monotonic clock; a device without this
+//! discipline sends the datagram at once. Needs no privilege.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;

@@ -5,9 +5,9 @@
 //! channel --UdpSender--> datagrams, to a host or a multicast group --UdpReceiver--> channel, and more of them
 //! ```
 //!
-//! Each decrements an event's `ttl` and does not pass an event with 0, so that events in a circle of gateways end. Both
-//! connect as gateways, whose subscriptions and publications are not reported to observers; this keeps two gateways
-//! from feeding on each other's subscriptions.
+//! Each gateway decrements the `ttl` of an event and does not pass on events whose `ttl` is 0, so that events in a
+//! circle of gateways end. Gateways connect to channels as such: their subscriptions and publications are not reported
+//! to observers, so that two gateways do not subscribe to each other's subscriptions.
 //!
 //! Datagrams have the format of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
 

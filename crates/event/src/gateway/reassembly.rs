@@ -16,13 +16,14 @@ use super::datagram::Header;
 pub struct ReassemblyLimits {
     /// Maximum number of remembered senders. Default 64, at about 100 octets each. A new sender replaces one that was
     /// silent for [`silence`](Self::silence), or else the one with the fewest useful datagrams: an attacker with forged
-    /// addresses displaces earlier forged ones, not those in use.
+    /// addresses displaces earlier forged senders, not senders in use.
     pub sources: usize,
-    /// Message numbers that are remembered per sender. Default 64. Older messages are duplicates, or too late.
+    /// Number of message numbers that are remembered per sender. Default 64. Older messages count as duplicates or as
+    /// too late.
     pub window: u32,
-    /// Maximum octets of one message. Default 1 MiB. A larger one is dropped.
+    /// Maximum size in octets of one message. Default 1 MiB. A larger message is dropped.
     pub message: usize,
-    /// Maximum octets of all incomplete messages. Default 4 MiB. Beyond it, the oldest are dropped.
+    /// Maximum size in octets of all incomplete messages. Default 4 MiB. Beyond it, the oldest are dropped.
     pub octets: usize,
     /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
@@ -63,10 +64,10 @@ pub enum Dropped {
 pub struct ReassemblyCounts {
     /// Complete messages.
     pub complete: u64,
-    /// Messages with fragments still missing after [`ReassemblyLimits::age`], or when their sender was forgotten or its
-    /// window moved on.
+    /// Number of messages with fragments still missing after [`ReassemblyLimits::age`], or when their sender was
+    /// forgotten or its window moved on.
     pub incomplete: u64,
-    /// Messages that were dropped to make space for others.
+    /// Number of messages that were dropped to make space for others.
     pub evicted: u64,
 }
 
@@ -78,7 +79,7 @@ pub struct Reassembly {
     /// Incomplete messages by age, the oldest first.
     ages: BTreeMap<u64, (SocketAddr, u32)>,
     next_age: u64,
-    /// Octets of incomplete messages.
+    /// Size in octets of the incomplete messages.
     held: usize,
     counts: ReassemblyCounts,
 }
@@ -104,7 +105,7 @@ enum Entry {
 struct Partial {
     order: ByteOrder,
     octets: Vec<u8>,
-    /// Octets received.
+    /// Number of octets received.
     filled: usize,
     /// Bit set of received fragments.
     came: Vec<u64>,
@@ -132,16 +133,16 @@ impl Reassembly {
         self.counts
     }
 
-    /// Returns the octets that are held for incomplete messages.
+    /// Returns the size in octets of the memory held for incomplete messages.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Accepts a fragment; returns its message if it is complete now. A message of a single fragment is lent, not
-    /// copied.
+    /// Accepts a fragment; returns its message if the message is complete now. A message of a single fragment is lent,
+    /// not copied.
     ///
     /// # Errors
-    /// [`Dropped`], if the fragment is of no use.
+    /// [`Dropped`]: the reason why the fragment is not used.
     pub fn take<'d>(
         &mut self,
         from: SocketAddr,
@@ -201,7 +202,8 @@ impl Reassembly {
         }
     }
 
-    /// Creates an entry for a sender that is new, or so long silent that it may have restarted; moves its window.
+    /// Creates an entry for a sender that is new, or was silent for so long that it may have restarted; moves the
+    /// sender's window.
     fn meet(&mut self, from: SocketAddr, message: u32, now: Instant) -> Result<(), Dropped> {
         let silence = self.limits.silence;
         let stale = |source: &Source| now.saturating_duration_since(source.heard) > silence;

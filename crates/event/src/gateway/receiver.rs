@@ -28,8 +28,8 @@ pub struct ReceiverOptions {
     pub interface: Interface,
     /// Whether each datagram must have a correct CRC-32. Default off; senders must agree.
     pub checksum: bool,
-    /// Sender to ignore, that of the same gateway, so that a channel does not receive its own events. With the
-    /// unspecified address, any sender with this port.
+    /// Address of the sender of the same gateway, whose datagrams are ignored, so that a channel does not receive its
+    /// own events. An unspecified IP address stands for any sender with this port.
     pub ignore: Option<SocketAddr>,
     /// Types and sources that are published; other events are not delivered. Default: all (0, 0).
     pub publications: Vec<Key>,
@@ -54,19 +54,19 @@ impl ReceiverOptions {
 /// Statistics of a [`UdpReceiver`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// Datagrams received, except those ignored.
+    /// Number of datagrams received, except those ignored.
     pub datagrams: u64,
-    /// Datagrams of the sender to ignore.
+    /// Number of datagrams of the sender to ignore.
     pub ignored: u64,
-    /// Datagrams that are not from a gateway, or damaged.
+    /// Number of datagrams that are not from a gateway, or damaged.
     pub malformed: u64,
-    /// Fragments that are duplicates, too late, or contradict others.
+    /// Number of fragments that are duplicates, too late, or contradict others.
     pub dropped: u64,
-    /// Messages that are not sets of events.
+    /// Number of messages that are not sets of events.
     pub undecodable: u64,
-    /// Events pushed to the channel.
+    /// Number of events pushed to the channel.
     pub events: u64,
-    /// Events that the channel refused.
+    /// Number of events that the channel refused.
     pub refused: u64,
     /// Counters of messages, by result.
     pub messages: ReassemblyCounts,
@@ -90,11 +90,11 @@ impl AddAssign for ReceiverStatistics {
     }
 }
 
-/// Supplier of a channel that receives events as datagrams, also of TAO's gateways. Dropping it disconnects, and waits
-/// for its thread.
+/// Supplier of a channel that receives events as datagrams, including those of TAO's gateways. Dropping it disconnects,
+/// and waits for its thread.
 ///
 /// A dedicated thread reads and pushes. Events of one sender are pushed in the order in which their datagrams are
-/// complete; lost ones are not requested again.
+/// complete; lost datagrams are not requested again.
 #[derive(Debug)]
 pub struct UdpReceiver {
     receiving: Arc<Receiving>,

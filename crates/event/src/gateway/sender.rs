@@ -25,8 +25,8 @@ pub struct SenderOptions {
     pub local: SocketAddr,
     /// Interface for datagrams to a multicast group. Default: that of `local`, otherwise chosen by the system.
     pub interface: Interface,
-    /// Octets of a datagram with its header, from 40 to 65,507. Default 1,024. A datagram larger than a network frame
-    /// is fragmented by IP, and lost as a whole if one fragment is.
+    /// Maximum size in octets of a datagram with its header, from 40 to 65,507. Default 1,024. A datagram larger than a
+    /// network frame is fragmented by IP, and is lost if one of its fragments is lost.
     pub mtu: usize,
     /// Whether each datagram has a CRC-32. Default off; receivers must agree.
     pub checksum: bool,
@@ -37,7 +37,7 @@ pub struct SenderOptions {
     /// DSCP of the datagrams, 0 to 63. Default: the system's.
     pub dscp: Option<u8>,
     /// Time from the push of an event to the launch of its datagrams (SO_TXTIME), if the network device has the
-    /// queueing discipline `fq`; others send at once. Default: at once.
+    /// queueing discipline `fq`; other devices send the datagrams at once. Default: at once.
     pub launch_after: Option<Duration>,
 }
 
@@ -61,15 +61,15 @@ impl SenderOptions {
 /// Statistics of a [`UdpSender`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderStatistics {
-    /// Events sent.
+    /// Number of events sent.
     pub events: u64,
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub datagrams: u64,
-    /// Events whose `ttl` was 0 or less, which were not sent.
+    /// Number of events whose `ttl` was 0 or less, which were not sent.
     pub ended: u64,
-    /// Events without a destination.
+    /// Number of events without a destination.
     pub nowhere: u64,
-    /// Events that could not be sent, or not completely: the socket's queue was full, or there was no route.
+    /// Number of events that could not be sent, or not completely: the socket's queue was full, or there was no route.
     pub failed: u64,
 }
 

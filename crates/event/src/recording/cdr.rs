@@ -5,7 +5,7 @@ use crate::recording::RecordingError;
 /// Encoding of messages that are CDR with a header.
 pub const CDR: &str = "cdr";
 
-/// Octets of the header. Alignment is counted from its end.
+/// Size of the header in octets. Alignment is counted from the end of the header.
 const HEADER: usize = 4;
 
 /// Returns the header of plain CDR in little or big endian.

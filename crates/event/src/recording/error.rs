@@ -18,7 +18,7 @@ pub enum RecordingError {
     /// A record is larger than [`PlaybackLimits::record`](crate::recording::PlaybackLimits::record) allows.
     #[error("a record of {octets} octets is larger than the limit of {limit}")]
     RecordTooLarge {
-        /// Octets of the record.
+        /// Size of the record in octets.
         octets: u64,
         /// The limit.
         limit: usize,
@@ -61,7 +61,7 @@ pub enum RecordingError {
     /// Reading or writing the file failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A limit of the format is reached: too many topics or schemas.
+    /// The recording has more topics or schemas than the format allows.
     #[error("the format of recordings does not allow it: {0}")]
     Format(#[source] mcap::McapError),
 }

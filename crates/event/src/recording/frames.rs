@@ -31,7 +31,7 @@ pub(crate) struct Frames<R> {
 struct Chunk {
     /// Remaining octets of records.
     records: u64,
-    /// Octets of the chunk's record after its records.
+    /// Number of octets that follow the records in the chunk's own record.
     padding: u64,
     /// Checksum of the chunk; 0: none.
     crc: u32,
@@ -56,11 +56,11 @@ impl From<RecordingError> for Stop {
     }
 }
 
-/// Octets of a record's kind and length.
+/// Size in octets of a record's kind and length.
 const HEADER: u64 = 9;
-/// Octets of a chunk's header up to the name of its compression: times, size, checksum, length of the name.
+/// Size in octets of a chunk's header up to the name of its compression: times, size, checksum, length of the name.
 const CHUNK_HEADER: u64 = 32;
-/// Maximum octets of the name of a compression.
+/// Maximum length in octets of the name of a compression.
 const METHOD: u64 = 64;
 
 impl<R: Read> Frames<R> {

@@ -10,12 +10,12 @@ use crate::recording::frames::{Frames, Step};
 use crate::recording::records::{Body, Channel, MessageHeader, kind};
 use crate::recording::{RecordingError, Schema, Topic};
 
-/// Limits of the resources that a file can demand from its reader.
+/// Limits on the resources that a file can demand from its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaybackLimits {
-    /// Octets of a record: a message, a schema, or an attachment. At most twice this memory is used.
+    /// Maximum size in octets of a record: a message, a schema, or an attachment. At most twice this memory is used.
     pub record: usize,
-    /// Octets of the names, schemas and metadata of all topics together, which are kept until the end.
+    /// Maximum size in octets of the names, schemas and metadata of all topics together, which are kept until the end.
     pub descriptions: usize,
 }
 
@@ -26,7 +26,7 @@ impl Default for PlaybackLimits {
     }
 }
 
-/// A message of a recording. Borrows from the [`Playback`] until the next one is read.
+/// A message of a recording. Borrows from the [`Playback`] until the next message is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'p> {
     /// Topic of the message.
@@ -37,7 +37,7 @@ pub struct Message<'p> {
     pub log_time: u64,
     /// Time of sending, in the unit of `log_time`.
     pub publish_time: u64,
-    /// Octets in the encoding of the topic.
+    /// Message, in the encoding of the topic.
     pub data: &'p [u8],
 }
 
@@ -52,16 +52,16 @@ pub enum Ending {
 
 /// Reader of a recording, which returns its messages in the order of the file.
 ///
-/// Each step reads only what the next record needs, and topics and schemas are kept: memory is bounded by [`PlaybackLimits`],
-/// time by the length of the file. Checksums of chunks are compared at the end of each chunk.
+/// Each step reads only the octets of the next record, and topics and schemas are kept: memory is bounded by
+/// [`PlaybackLimits`], time by the length of the file. Checksums of chunks are compared at the end of each chunk.
 pub struct Playback<R: Read> {
     frames: Frames<R>,
     limits: PlaybackLimits,
     schemas: HashMap<u16, Arc<Schema>>,
     topics: HashMap<u16, Arc<Topic>>,
-    /// Octets of `schemas` and `topics`.
+    /// Size in octets of `schemas` and `topics`.
     described: usize,
-    /// Octets of the latest message.
+    /// Latest message.
     data: Vec<u8>,
     ending: Option<Ending>,
 }
@@ -70,7 +70,7 @@ impl<R: Read> Playback<R> {
     /// Opens a recording with default limits.
     ///
     /// # Errors
-    /// [`RecordingError::NotMcap`], also for a file shorter than its magic octets; [`RecordingError::Io`].
+    /// [`RecordingError::NotMcap`], including for a file shorter than its magic octets; [`RecordingError::Io`].
     pub fn new(file: R) -> Result<Self, RecordingError> {
         Self::with_limits(file, PlaybackLimits::default())
     }
@@ -216,7 +216,7 @@ impl<R: Read> fmt::Debug for Playback<R> {
     }
 }
 
-/// Octets of memory that an entry of metadata is counted for, in addition to its text.
+/// Memory in octets that is charged for an entry of metadata, in addition to its text.
 pub(crate) const ENTRY: usize = 64;
 
 fn charge(

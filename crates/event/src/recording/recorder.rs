@@ -23,7 +23,7 @@ pub struct Recorder<W: Write + Seek> {
     sequences: Vec<u32>,
     /// Highest number of a schema so far.
     schemas: u16,
-    /// Octets of all topics and schemas, as counted by a reader.
+    /// Size in octets of all topics and schemas, as counted by a reader.
     described: usize,
     message: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! The object to which a remote supplier pushes, which reads events into the memory of earlier ones.
+//! The object to which a remote supplier pushes, which reads events into the memory of earlier events.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ thread_local! {
     static EVENTS: Cell<Vec<Event>> = const { Cell::new(Vec::new()) };
 }
 
-/// Maximum octets of payload of kept events.
+/// Maximum size in octets of the payloads of kept events.
 const KEPT_OCTETS: usize = 128 << 10;
 
 /// Maximum number of kept events.

@@ -42,13 +42,13 @@ pub struct RemoteChannel {
 }
 
 impl RemoteChannel {
-    /// Returns the channel that a reference leads to.
+    /// Returns the channel that a reference refers to.
     pub fn new(orb: &Orb, channel: EventChannelRef) -> RemoteChannel {
         RemoteChannel { orb: orb.clone(), channel, names: Arc::default() }
     }
 
-    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` leads to. Checks its type, by a call
-    /// if necessary.
+    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` URL refers to. Checks the object's
+    /// type, by a call if necessary.
     ///
     /// # Errors
     /// The object is not a channel, or cannot be reached.

@@ -24,7 +24,7 @@ pub struct Sample<T> {
     pub value: T,
 }
 
-/// A consumer of values of an IDL type, with a bounded queue of them.
+/// A consumer of values of an IDL type, with a bounded queue of values.
 ///
 /// Returns values one by one, as a blocking iterator, or as a `futures::Stream`; dropping it disconnects. Payloads are
 /// decoded in place, in the thread that pushes; a payload that is not a `T` is counted and skipped.
@@ -62,7 +62,7 @@ impl Default for SubscriberOptions {
     }
 }
 
-/// Value that a subscriber with a full queue drops. The channel never waits.
+/// Value to be dropped when the queue of a subscriber is full. The channel never waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// The value that has waited longest.
@@ -104,12 +104,12 @@ where
 }
 
 impl<T> Subscriber<T> {
-    /// Returns the next value, if one waits.
+    /// Returns the next waiting value, if any.
     pub fn try_recv(&self) -> Option<Sample<T>> {
         self.queue.lock().waiting.pop_front()
     }
 
-    /// Returns the next value; `None`: none arrived in time, or none can arrive.
+    /// Returns the next value; `None` if no value arrived in time, or none can arrive any more.
     pub fn recv_timeout(&self, limit: Duration) -> Option<Sample<T>> {
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
         let (mut state, _) = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);

@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// Octets of the last record and the magic octets.
+/// Size in octets of the last record and the magic octets.
 const FOOTER: usize = 9 + 20 + 8;
 
 const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";

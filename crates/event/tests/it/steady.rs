@@ -49,7 +49,7 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     if !alone(a_queued_event_costs_no_allocation_once_warm) {
         return;
     }
-    // Without spare threads: a busy machine may stop a thread so long that its lane starts another one, which
+    // Without spare threads: a busy machine may stop a thread for so long that its lane starts another one, which
     // allocates.
     let lane = |name: &str, dispatching| LanePlan { spares: 0, dispatching, ..LanePlan::new(name) };
     let lanes = |dispatching| Plan::lanes([lane("low", dispatching), lane("high", dispatching)]);

@@ -24,7 +24,7 @@ const NOTES: usize = 64;
 pub(super) struct Copied {
     /// Notes by the hash of a request; `None` while no payload was copied.
     notes: Option<Box<[Note; NOTES]>>,
-    /// Number of octets of the message at the last decision, and whether its payload is read.
+    /// Size in octets of the message at the last decision, and whether its payload is read.
     decided: Cell<Option<(usize, bool)>>,
     /// Whether every payload is lent where possible.
     never: bool,
@@ -107,7 +107,7 @@ impl Inbox {
     }
 
     /// Returns a hash of a request's object, operation, and payload offset, where the payload
-    /// begins after these octets; `None` if this is no request, or has no key.
+    /// begins after these octets; `None` if this is not a request, or has no key.
     fn sum(&self, header: Header, bytes: &[u8]) -> Option<NonZero<u32>> {
         let start = Frame {
             header,

@@ -60,7 +60,7 @@ impl Inbox {
         self.awaited <= at
     }
 
-    /// Returns the number of octets of a message with a gap that are in the buffer.
+    /// Returns the number of octets in the buffer that belong to a message with a gap.
     pub(super) fn held(&self, header: Header) -> usize {
         header.total() - self.gap.as_ref().map_or(0, |gap| gap.octets())
     }

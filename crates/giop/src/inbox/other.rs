@@ -74,7 +74,7 @@ struct Usual {
     kind: u8,
     /// Position of the lowest bit of the size.
     size: u8,
-    /// Smallest size.
+    /// Minimum size.
     least: u8,
     /// Header of a Request without octets.
     header: Header,

@@ -14,8 +14,8 @@ use crate::prelude::*;
 use oxorb_cdr::copies;
 
 impl Inbox {
-    /// Octets of a buffer in addition to those for messages. The first message begins at this
-    /// offset if it would be copied slowly at the start of the buffer; its alignment does not
+    /// Size in octets of a buffer in addition to that for messages. The first message begins at
+    /// this offset if it would be copied slowly at the start of the buffer; its alignment does not
     /// change.
     pub const MARGIN: usize = 48;
 

@@ -1,6 +1,6 @@
 //! "Did you mean": the known word closest to an unknown one.
 
-/// Returns the closest of `known` to `word`, if it is close enough to be meant: for "did you mean".
+/// Returns the known word closest to `word`, if it is close enough for a suggestion ("did you mean").
 pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // A quarter of a word may be wrong, and one letter of a short word.
     let allowed = (word.chars().count() / 4).max(1);

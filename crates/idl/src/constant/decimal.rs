@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Most digits of a `fixed`.
+/// Maximum number of digits of a `fixed`.
 const MAX_DIGITS: usize = 31;
 
 /// Sign, at least one digit, and the number of digits after the point.

@@ -1,4 +1,4 @@
-//! Diagnostics of the front end about a source, as values; text is made last.
+//! Diagnostics of the front end about a source, as values that are rendered as text at the end.
 //!
 //! Each kind of problem is a separate type, next to the code that finds it (families share an enum), and implements
 //! [`Problem`]. A run collects all problems in [`Diagnostics`] and does not stop at the first one.
@@ -77,8 +77,8 @@ pub struct Diagnostic {
     pub problem: Box<dyn Problem>,
 }
 
-/// Diagnostics of one run: in order of discovery during the run, in reading order once [`compile`](crate::compile) has
-/// returned.
+/// Diagnostics of one run: in order of discovery during the run, and in reading order after [`compile`](crate::compile)
+/// has returned.
 #[derive(Debug)]
 pub struct Diagnostics {
     all: Vec<Diagnostic>,

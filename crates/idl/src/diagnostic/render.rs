@@ -144,7 +144,7 @@ fn range(span: Span, start: u32, text: &str) -> Range<usize> {
     offset(span.start)..offset(span.end)
 }
 
-/// Octets to show after a labelled range: more than any terminal is wide.
+/// Maximum number of octets to show after a labelled range: more than the width of any terminal.
 const BEHIND: usize = 4096;
 
 /// Returns the part of a text that contains the lines of these ranges. The renderer scans its whole text for each

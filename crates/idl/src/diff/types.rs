@@ -181,7 +181,7 @@ impl Diff<'_> {
 }
 
 /// Returns a predicate on the old and new name at one place: whether either is, or was, the name at another place. If
-/// so, it is no mere renaming, and peers mistake one item for another.
+/// so, the change is not only a renaming, and peers mistake one item for another.
 pub(super) fn moved<'n>(
     was: impl Iterator<Item = &'n str>,
     now: impl Iterator<Item = &'n str>,

@@ -1,4 +1,4 @@
-//! Groups of lines opened by `#if` and its family, as far as the formatter needs to know them.
+//! Groups of lines opened by `#if` and related directives, as far as the formatter needs them.
 //!
 //! Text that the preprocessor skips need not consist of tokens, so it is kept as it is. Without macros, only `#if 0`
 //! and its like are known to be skipped, and groups that cannot be split into tokens: a file with such a group compiles
@@ -15,9 +15,9 @@ pub(super) struct Groups(Vec<Group>);
 /// Group being read.
 #[derive(Debug)]
 struct Group {
-    /// Whether this group or an earlier one of the same conditional is taken whatever the macros.
+    /// Whether this group or an earlier one of the same conditional is taken, regardless of macros.
     taken: bool,
-    /// Whether the group is skipped whatever the macros.
+    /// Whether the group is skipped regardless of macros.
     skipped: bool,
     /// First reason why the group cannot be split into tokens.
     wrong: Option<Error>,

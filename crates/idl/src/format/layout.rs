@@ -6,7 +6,7 @@ use super::{Error, FormatOptions};
 use crate::lex::scan::BLANKS;
 use std::rc::Rc;
 
-/// Most levels of nested braces: each level adds indentation.
+/// Maximum number of levels of nested braces: each level adds indentation.
 const MAX_DEPTH: usize = crate::parse::MAX_DEPTH as usize;
 
 pub(super) fn layout(pieces: &[Piece<'_>], options: &FormatOptions) -> Result<String, Error> {

@@ -24,9 +24,9 @@ pub struct Token {
     pub kind: TokenKind,
     /// Place of the token; for a token from a macro, the use of the outermost macro.
     pub span: Span,
-    /// Comment directly before it, without comment marks: a `/* */` block or `//` lines with no blank line between
-    /// comment and token. A comment that shares its first line with an earlier token documents that one, and is
-    /// dropped.
+    /// Comment directly before the token, without comment marks: a `/* */` block or `//` lines with no blank line
+    /// between comment and token. A comment that shares its first line with an earlier token documents that token, and
+    /// is dropped.
     pub doc: Option<Box<str>>,
 }
 
@@ -95,7 +95,7 @@ pub enum Pragma {
 /// Scoped name in a pragma.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PragmaName {
-    /// Whether it starts with `::`.
+    /// Whether the name starts with `::`.
     pub absolute: bool,
     /// Parts, at least one, without escapes.
     pub parts: Vec<Box<str>>,
@@ -112,7 +112,7 @@ macro_rules! puncts {
         }
 
         impl Punct {
-            /// Returns the mark as written.
+            /// Returns the punctuation as written.
             pub fn as_str(self) -> &'static str {
                 match self { $(Punct::$name => $text,)+ }
             }

@@ -14,7 +14,7 @@ pub(crate) struct Raw {
     pub(crate) spaced: bool,
     /// Whether it is the first on its line; only such a `#` starts a directive.
     pub(crate) first: bool,
-    /// Whether it came from the macro of its own name, and so is never expanded again.
+    /// Whether the token came from the macro of its own name, and so is never expanded again.
     pub(crate) frozen: bool,
     pub(crate) doc: Option<Box<str>>,
 }
@@ -32,7 +32,7 @@ pub(crate) enum RawKind {
     Str,
     /// Quote without a closing quote on the same line, and the rest of the line.
     Unterminated,
-    /// Mark of [`PUNCTUATION`](super::scan::PUNCTUATION).
+    /// Token of [`PUNCTUATION`](super::scan::PUNCTUATION).
     Punct,
     /// Character that IDL does not use.
     Other,

@@ -20,7 +20,7 @@ pub struct Flag {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
@@ -31,7 +31,7 @@ pub struct Flag {
 /// `bitset`: small numbers in one integer, the first in the low bits.
 #[derive(Debug, Clone, Default)]
 pub struct BitSet {
-    /// Base, whose fields come before.
+    /// Base, whose fields precede the own fields.
     pub base: Option<DefId>,
     /// Own fields, in order.
     pub fields: Vec<BitField>,
@@ -44,13 +44,13 @@ pub struct BitField {
     pub name: Option<String>,
     /// Span of the name, or of the word `bitfield`.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Number of bits: 1 to 64.
     pub bits: u16,
-    /// Type of its value: as declared, or `boolean` for one bit, else the smallest of `octet`, `unsigned short`,
-    /// `unsigned long` and `unsigned long long` that holds it.
+    /// Type of the field's value: as declared, or `boolean` for one bit, otherwise the smallest of `octet`, `unsigned
+    /// short`, `unsigned long` and `unsigned long long` that holds it.
     pub ty: Basic,
 }

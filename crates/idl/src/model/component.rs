@@ -37,7 +37,7 @@ pub struct Port {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
@@ -63,11 +63,11 @@ pub enum PortKind {
     Publishes(DefId),
     /// Event sink.
     Consumes(DefId),
-    /// All ports of a port type, each name prefixed with this one's and `_`.
+    /// All ports of a port type, each name prefixed with the name of this port and `_`.
     Extended {
         /// Port type.
         port_type: DefId,
-        /// Whether it is a `mirrorport`, which uses what the port type provides, and vice versa.
+        /// Whether the port is a `mirrorport`, which uses the ports that the port type provides, and vice versa.
         mirror: bool,
     },
 }
@@ -79,9 +79,9 @@ pub struct Home {
     pub base: Option<DefId>,
     /// Supported interfaces.
     pub supports: Vec<DefId>,
-    /// Component that it manages.
+    /// Component that the home manages.
     pub manages: DefId,
-    /// Valuetype that identifies its components.
+    /// Valuetype that identifies the home's components.
     pub primary_key: Option<DefId>,
     /// Types, constants and exceptions declared inside, in order.
     pub members: Vec<DefId>,

@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// Marks the operation of a valuetype with this scoped name, such as `bank::Purse::spend`, as `@mutating`. Returns
-    /// `false` if there is none.
+    /// `false` if no such operation exists.
     pub fn mark_mutating(&mut self, operation: &str) -> bool {
         let Some((owner, name)) = operation.rsplit_once("::") else {
             return false;
@@ -200,9 +200,9 @@ pub struct Def {
     pub repository_id: String,
     /// Span of the name.
     pub span: Span,
-    /// Whether it is in a main file, not in an included one.
+    /// Whether the definition is in a main file, not in an included one.
     pub in_main_file: bool,
-    /// Comment directly before it, without comment marks; empty if there is none.
+    /// Comment directly before the definition, without comment marks; empty without a comment.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
@@ -258,7 +258,7 @@ pub enum DefKind {
 pub struct Module {
     /// Definitions in order of appearance.
     pub members: Vec<DefId>,
-    /// Template module that it instantiates.
+    /// Template module that the module instantiates.
     pub template: Option<DefId>,
 }
 
@@ -303,13 +303,13 @@ pub struct Operation {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Whether it is `oneway`.
+    /// Whether the operation is `oneway`.
     pub oneway: bool,
-    /// Whether it is `@mutating`: an operation of a valuetype that changes the state.
+    /// Whether the operation is `@mutating`: an operation of a valuetype that changes the state.
     pub mutating: bool,
     /// Type of the result; `None` is `void`.
     pub returns: Option<Type>,
@@ -354,11 +354,11 @@ pub struct Attribute {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
-    /// Whether it is `readonly`, without a `_set_` operation.
+    /// Whether the attribute is `readonly`, without a `_set_` operation.
     pub readonly: bool,
     /// Type of the attribute.
     pub ty: Type,
@@ -386,15 +386,15 @@ pub struct Field {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it; shared by all names of one declaration.
+    /// Comment before the member; shared by all names of one declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Type of the member; array declarators are already [`Type::Array`]s.
     pub ty: Type,
-    /// Whether it is `@optional`: a boolean on the wire precedes it and states whether it is present.
+    /// Whether the member is `@optional`: on the wire, a boolean that states whether the member is present precedes it.
     pub optional: bool,
-    /// Whether it is `@key`: part of the identity of instances.
+    /// Whether the member is `@key`: part of the identity of instances.
     pub key: bool,
     /// Value of `@default(value)`.
     pub default: Option<Value>,
@@ -441,7 +441,7 @@ pub struct Enumerator {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
@@ -453,7 +453,7 @@ pub struct Enumerator {
 /// New name for a type.
 #[derive(Debug, Clone)]
 pub struct Typedef {
-    /// Type that it names.
+    /// Type that the typedef names.
     pub ty: Type,
 }
 

@@ -8,7 +8,7 @@ use crate::source::Span;
 pub struct ValueType {
     /// Plain, custom or abstract.
     pub kind: ValueKind,
-    /// Whether it is an `eventtype`.
+    /// Whether the type is an `eventtype`.
     pub event: bool,
     /// Whether the concrete base is `truncatable`: a receiver that does not know this type may treat it as the base.
     pub truncatable: bool,
@@ -41,7 +41,7 @@ pub enum ValueKind {
 /// State member.
 #[derive(Debug, Clone)]
 pub struct StateMember {
-    /// Whether it is `public`, not `private`.
+    /// Whether the member is `public`, not `private`.
     pub public: bool,
     /// Name and type.
     pub field: Field,
@@ -54,7 +54,7 @@ pub struct Factory {
     pub name: String,
     /// Span of the name.
     pub span: Span,
-    /// Comment before it.
+    /// Comment before the declaration.
     pub doc: String,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,

@@ -6,7 +6,7 @@ use crate::ast::{Constructed, Declarator, Definition, DefinitionKind, Ident, Ite
 use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 
-/// Context of a declaration, which decides what is allowed.
+/// Context of a declaration, which determines the permitted declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// File or module.

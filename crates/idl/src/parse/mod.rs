@@ -22,7 +22,7 @@ use crate::diagnostic::Diagnostics;
 use crate::lex::Token;
 use cursor::Cursor;
 
-/// Most levels of nested modules, types and parentheses.
+/// Maximum number of levels of nested modules, types and parentheses.
 pub(crate) const MAX_DEPTH: u32 = 100;
 
 /// Parses a preprocessed token stream; errors are added to `diagnostics`.

@@ -1,4 +1,4 @@
-//! `#if` and its family.
+//! `#if` and related directives.
 
 use super::Preprocessor;
 use super::expression::evaluate;

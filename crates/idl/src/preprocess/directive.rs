@@ -140,7 +140,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Most parameters: twice the number that C requires; each is compared with each token of the body.
+/// Maximum number of parameters: twice the number that C requires; each is compared with each token of the body.
 const MAX_PARAMETERS: usize = 250;
 
 /// Parses `(a, b)` or `(a, ...)`.

@@ -16,7 +16,7 @@ pub(crate) fn evaluate(tokens: &[Raw]) -> Result<bool, Failed> {
     }
 }
 
-/// Most levels of nested parentheses, signs and `?:`.
+/// Maximum number of levels of nested parentheses, signs and `?:`.
 const MAX_DEPTH: usize = 200;
 
 /// Value of type `intmax_t` or `uintmax_t`.

@@ -32,7 +32,7 @@ pub(crate) enum MacroKind {
     Line,
 }
 
-/// Most levels of macros in arguments of macros.
+/// Maximum number of levels of macros in arguments of macros.
 const MAX_DEPTH: usize = 100;
 
 /// Cost of a produced token in addition to its text: about its memory, in octets.

@@ -90,7 +90,7 @@ pub(crate) struct Preprocessor<'a> {
     read: Vec<FileId>,
     includes: usize,
     octets: usize,
-    /// Octets produced by macros so far, see [`Limits::macro_octets`](crate::Limits).
+    /// Number of octets produced by macros so far, see [`Limits::macro_octets`](crate::Limits).
     produced: usize,
     /// Level of nested macro arguments.
     depth: usize,

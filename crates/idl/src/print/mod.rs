@@ -1,6 +1,6 @@
 //! Printing of a model as IDL text.
 //!
-//! The text has the meaning of the model, and nothing else is promised: comments are lost, constants are values, needed
+//! The text is guaranteed only to have the meaning of the model: comments are lost, constants are values, needed
 //! definitions of included files are repeated, and instances of templates are ordinary modules.
 
 mod body;
@@ -14,7 +14,7 @@ use crate::model::{Def, DefId, DefKind, Model};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Prints the definitions of the main files, and all that they refer to, as IDL.
+/// Prints the definitions of the main files, and all definitions that they refer to, as IDL.
 ///
 /// Definitions of `CORBA` and `Components` are included, not repeated.
 ///
@@ -118,7 +118,8 @@ impl<'m> Printer<'m> {
             && self.library(id).is_none()
     }
 
-    /// Returns the include file of definitions that every ORB provides.
+    /// Returns the standard IDL file that declares `id` (`orb.idl`, `Components.idl`); `None` if the definition is not
+    /// a standard one.
     fn library(&self, id: DefId) -> Option<&'static str> {
         let def = self.model.def(id);
         if def.in_main_file {
@@ -153,7 +154,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Prints forward declarations of what is defined later.
+    /// Prints forward declarations of the types that are defined later.
     fn announce_what_it_needs(&mut self, id: DefId) {
         for other in self.refers_to(id) {
             let other = self.outermost(other);

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::source::Span;
 use std::collections::BTreeMap;
 
-/// Most bases of an interface, direct and indirect; every lookup may visit them all.
+/// Maximum number of bases of an interface, direct and indirect; every lookup may visit them all.
 pub(super) const MAX_BASES: usize = 500;
 
 impl Resolver<'_> {

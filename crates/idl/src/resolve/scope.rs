@@ -69,7 +69,7 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// Reports whether it is inherited, and can be neither hidden nor inherited twice under one name.
+    /// Reports whether the name is inherited, and can be neither hidden nor inherited twice.
     pub(super) fn is_feature(self) -> bool {
         matches!(self, Entity::Operation | Entity::Attribute | Entity::State | Entity::Port)
     }

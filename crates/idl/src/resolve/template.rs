@@ -14,10 +14,10 @@ use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Most levels of templates that instantiate others.
+/// Maximum number of levels of templates that instantiate others.
 const MAX_DEPTH: usize = 8;
 
-/// Most definitions that may exist when a template is instantiated.
+/// Maximum number of definitions that may exist when a template is instantiated.
 const MAX_DEFINITIONS: usize = 100_000;
 
 /// Known templates, and state of instantiation.
@@ -83,7 +83,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Resolves the body once with unknown parameters: skips whatever depends on them, and checks the rest.
+    /// Resolves the body once with unknown parameters: skips everything that depends on these parameters, and checks
+    /// the rest.
     fn try_out(&mut self, template: &Template) {
         let hidden = self.new_def(Notes::NONE, &template.name, DefKind::Module(Module::default()));
         self.poisoned.insert(hidden);

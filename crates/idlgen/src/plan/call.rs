@@ -18,9 +18,9 @@ use crate::extra::said;
 pub struct Call<'m> {
     /// Operation name in the Request header.
     pub wire_name: Cow<'m, str>,
-    /// Name on which a back end bases its own: `balance`, `set_balance`, `withdraw`.
+    /// Name from which a back end derives its own name: `balance`, `set_balance`, `withdraw`.
     pub name: Cow<'m, str>,
-    /// Whether it is one half of an attribute instead of an operation; an operation of the same name takes precedence.
+    /// Whether the call is one half of an attribute, not an operation; an operation of the same name takes precedence.
     pub attribute: bool,
     /// Comment in the IDL.
     pub doc: &'m str,
@@ -34,7 +34,7 @@ pub struct Call<'m> {
     pub raises: Vec<DefId>,
     /// Names in the `context` clause; empty without one.
     pub context: &'m [String],
-    /// Whether it is an operation of a valuetype that may change the state.
+    /// Whether the call is an operation of a valuetype that may change the state.
     pub mutating: bool,
 }
 
@@ -70,7 +70,7 @@ impl<'m> Call<'m> {
         self.args.iter_mut().for_each(|arg| arg.borrowed = false);
     }
 
-    /// Reports whether it can be called from outside the process: no parameter or result is of a local interface or
+    /// Reports whether the call is possible from outside the process: no parameter or result is of a local interface or
     /// native type.
     pub fn travels(&self, model: &Model) -> bool {
         let args = self.args.iter().map(|arg| &arg.plan);

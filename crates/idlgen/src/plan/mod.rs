@@ -1,7 +1,7 @@
 //! Marshal plan: the transfer of values, independent of target languages.
 //!
-//! A back end requests the [`Plan`] of each type and the [`Call`]s of each interface, and prints them. An interpreter
-//! could follow the same values at run time.
+//! A back end requests the [`Plan`] of each type and the [`Call`]s of each interface, and generates code from them. An
+//! interpreter could use the same plans at run time.
 
 mod call;
 mod passing;
@@ -30,7 +30,7 @@ pub enum Plan {
     Text {
         /// Whether it is a `wstring`.
         wide: bool,
-        /// Most characters allowed.
+        /// Maximum number of characters.
         bound: Option<u32>,
     },
     /// `fixed`: two digits per octet.
@@ -57,7 +57,7 @@ pub enum Plan {
     Block {
         /// Type of the elements.
         element: Basic,
-        /// Most elements allowed.
+        /// Maximum number of elements.
         bound: Option<u32>,
     },
     /// `sequence<octet>` parameter marked `@in_place`: read and written in its place.
@@ -66,7 +66,7 @@ pub enum Plan {
     List {
         /// Plan of an element.
         element: Box<Plan>,
-        /// Most elements allowed.
+        /// Maximum number of elements.
         bound: Option<u32>,
     },
     /// `map`: its entries, each a key and a value.
@@ -77,7 +77,7 @@ pub enum Plan {
         key: Box<Plan>,
         /// Plan of a value.
         value: Box<Plan>,
-        /// Most entries allowed.
+        /// Maximum number of entries.
         bound: Option<u32>,
     },
     /// `@optional` member: a boolean for its presence, then the value if present.
@@ -202,7 +202,7 @@ impl Plan {
         }
     }
 
-    /// Reports whether values can be marshalled: not if they contain a local interface or a native type.
+    /// Reports whether values can be marshalled: they contain no local interface and no native type.
     pub fn travels(&self, model: &Model) -> bool {
         travels(model, self, &mut Vec::new())
     }
@@ -223,7 +223,7 @@ impl Plan {
         }
     }
 
-    /// Reports whether it is a `bool`, a number, a character or an enum, which are passed by value.
+    /// Reports whether values are of type `bool`, a number, a character or an enum, which are passed by value.
     pub fn is_scalar(&self, model: &Model) -> bool {
         match self {
             Plan::Basic(_) | Plan::Fixed { .. } => true,

@@ -7,9 +7,9 @@ use super::{Plan, bitset_integer, enum_integer, unsigned};
 /// Bounds on the size of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Least number of octets, without padding: a decoder with fewer octets left need not try.
+    /// Minimum number of octets, without padding: a decoder with fewer octets left can reject the value at once.
     pub min: u64,
-    /// Greatest number of octets, with padding, at the least favourable alignment; `None` if unbounded.
+    /// Maximum number of octets, with padding, at the least favourable alignment; `None` if unbounded.
     pub max: Option<u64>,
     /// Whether the number of octets is constant except for padding: no text, sequence, union, reference or character
     /// (whose size depends on the code set).

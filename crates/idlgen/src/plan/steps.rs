@@ -4,7 +4,7 @@ use oxorb_idl::model::{DefId, DefKind, Field, Model};
 
 use super::{Plan, size};
 
-/// Most steps to be inlined wherever a value is read.
+/// Maximum number of steps to be inlined wherever a value is read.
 const WORTH_INLINING: usize = 24;
 
 /// Reports whether values of a definition are read directly into their destination, instead of by a function whose

@@ -11,7 +11,7 @@ use super::{Rust, docs};
 use crate::plan::{Plan, bitset_integer, size, unsigned};
 
 impl Rust<'_> {
-    /// Prints a `bitmask`: one integer, and a constant for each flag.
+    /// Generates a `bitmask`: one integer, and a constant for each flag.
     pub(super) fn bitmask(&self, scope: &Scope<'_>, def: &Def, body: &BitMask) -> Vec<TokenStream> {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
@@ -68,7 +68,7 @@ impl Rust<'_> {
         vec![declaration, codec, whole]
     }
 
-    /// Prints a `bitset`: a struct of small numbers, one integer on the wire.
+    /// Generates a `bitset`: a struct of small numbers, one integer on the wire.
     pub(super) fn bitset(&self, scope: &Scope<'_>, def: &Def, body: &BitSet) -> Vec<TokenStream> {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);

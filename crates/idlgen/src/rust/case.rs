@@ -1,4 +1,4 @@
-//! IDL names in Rust spelling. A name that is taken in its scope gets a trailing underscore, too.
+//! IDL names in Rust spelling. A name that is already used in its scope also gets a trailing underscore.
 
 /// Returns a name in `UpperCamelCase`: types, traits, variants.
 pub fn camel(name: &str) -> String {

@@ -457,7 +457,7 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
     }
 }
 
-/// Returns the least number of octets of one element.
+/// Returns the minimum number of octets of one element.
 pub(super) fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
     least_of(size(rust.model, plan).min)
 }

@@ -10,7 +10,7 @@ use super::{Rust, docs};
 use crate::plan::NotYet;
 
 impl Rust<'_> {
-    /// Prints a `const`.
+    /// Generates a `const`.
     pub(super) fn constant(
         &self,
         scope: &Scope<'_>,

@@ -42,7 +42,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints `Default`: members without `@default` are zero, empty, absent, nil, or the first value of their
+    /// Generates `Default`: members without `@default` are zero, empty, absent, nil, or the first value of their
     /// enumeration or union.
     pub(super) fn default_impl(&self, scope: &Scope<'_>, def: &Def) -> Result<TokenStream, NotYet> {
         let (default, name) = (scope.std("Default"), ident(&self.names.item(def.id).name));

@@ -10,7 +10,7 @@ use super::{Rust, docs};
 use crate::plan::enum_integer;
 
 impl Rust<'_> {
-    /// Prints an `enum`: discriminants are the ordinals on the wire.
+    /// Generates an `enum`: discriminants are the ordinals on the wire.
     pub(super) fn enumeration(
         &self,
         scope: &Scope<'_>,

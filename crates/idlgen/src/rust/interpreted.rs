@@ -12,7 +12,7 @@ use super::types::ident;
 use crate::plan::{NotYet, Plan, Size};
 
 impl Rust<'_> {
-    /// Prints a struct whose values all have one layout: two tables, for any alignment.
+    /// Generates a struct whose values all have one layout: two tables, for any alignment.
     pub(super) fn interpreted_fixed(
         &self,
         scope: &Scope<'_>,
@@ -41,7 +41,7 @@ impl Rust<'_> {
         Ok(quote!(#codec #blank))
     }
 
-    /// Prints any other struct: a table for each run of members that the interpreter supports, with single steps
+    /// Generates any other struct: a table for each run of members that the interpreter supports, with single steps
     /// between.
     pub(super) fn interpreted_variable(
         &self,
@@ -72,7 +72,7 @@ impl Rust<'_> {
         Ok(quote!(#tables #whole #blank))
     }
 
-    /// Prints a union, with its steps called and not inlined.
+    /// Generates a union, with its steps called and not inlined.
     pub(super) fn interpreted_union(
         &self,
         scope: &Scope<'_>,
@@ -104,8 +104,8 @@ impl Rust<'_> {
         Ok(quote!(#tables #whole #blank))
     }
 
-    /// Prints the codec around an implementation of [`Fixed`](oxorb_cdr::Fixed); `blank` is a value for the interpreter
-    /// to fill.
+    /// Generates the codec around an implementation of [`Fixed`](oxorb_cdr::Fixed); `blank` is a value for the
+    /// interpreter to fill.
     pub(super) fn fixed_codec(
         &self,
         scope: &Scope<'_>,
@@ -124,7 +124,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints the entry by which tables of other types call a type with its own codec.
+    /// Generates the entry by which tables of other types call a type with its own codec.
     pub(super) fn called_whole(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         self.tables(

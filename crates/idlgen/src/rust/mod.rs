@@ -157,8 +157,8 @@ struct Rust<'m> {
 type Printed = Result<TokenStream, Unmapped>;
 
 impl<'m> Rust<'m> {
-    /// Prints the file: the modules of the IDL, and one more for definitions outside any module, as a single place for
-    /// attributes and imports.
+    /// Generates the file: the modules of the IDL, and one more for definitions outside any module, as a single place
+    /// for attributes and imports.
     fn file(&self) -> Printed {
         let allow = allow();
         let scope = self.scope(None);
@@ -185,7 +185,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the module with the hash of all interfaces.
+    /// Generates the module with the hash of all interfaces.
     fn interfaces(&self) -> Option<TokenStream> {
         let hash = format!("{:016x}", self.executors?.hash);
         let name = types::ident(self.names.interfaces());
@@ -199,7 +199,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the items for one definition.
+    /// Generates the items for one definition.
     fn def(&self, scope: &Scope<'_>, def: &'m Def) -> Result<Vec<TokenStream>, Unmapped> {
         let fail = |what| Unmapped { def: def.id, what };
         let mut items = match &def.kind {
@@ -246,7 +246,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints a `module`.
+    /// Generates a `module`.
     fn module(&self, def: &'m Def) -> Printed {
         let name = types::ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "module", def);
@@ -259,7 +259,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the module next to a type for its auxiliary items; nothing if it would be empty.
+    /// Generates the module next to a type for its auxiliary items; nothing if it would be empty.
     fn inner_module(
         &self,
         def: &'m Def,

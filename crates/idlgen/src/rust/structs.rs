@@ -18,7 +18,7 @@ pub(super) struct Field<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// Prints a `struct`.
+    /// Generates a `struct`.
     pub(super) fn structure(
         &self,
         scope: &Scope<'_>,
@@ -39,7 +39,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints an `exception`: a struct with a repository id that is an error.
+    /// Generates an `exception`: a struct with a repository id that is an error.
     pub(super) fn exception(
         &self,
         scope: &Scope<'_>,
@@ -95,7 +95,7 @@ impl<'m> Rust<'m> {
         fields.collect()
     }
 
-    /// Prints the conversion of a struct to its base struct.
+    /// Generates the conversion of a struct to its base struct.
     fn base_part(&self, scope: &Scope<'_>, def: &Def, base: DefId) -> TokenStream {
         let name = ident(&self.names.item(def.id).name);
         let (from, target) = (scope.std("From"), self.named(scope, base));
@@ -162,7 +162,7 @@ impl<'m> Rust<'m> {
         Plan::Named(id).travels(self.model)
     }
 
-    /// Prints `Encode` and `Decode`, through `Fixed` if every value has one layout.
+    /// Generates `Encode` and `Decode`, through `Fixed` if every value has one layout.
     fn field_codec(
         &self,
         scope: &Scope<'_>,
@@ -229,7 +229,7 @@ impl<'m> Rust<'m> {
         self.codec(scope, def, write, read.last(), whole)
     }
 
-    /// Prints the two trait implementations around given bodies.
+    /// Generates the two trait implementations around given bodies.
     pub(super) fn codec(
         &self,
         scope: &Scope<'_>,

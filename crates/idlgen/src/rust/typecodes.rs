@@ -24,7 +24,7 @@ struct Spelling {
 }
 
 impl Rust<'_> {
-    /// Prints `impl Typed` for the Rust type of a definition.
+    /// Generates `impl Typed` for the Rust type of a definition.
     pub(super) fn typed(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let item = self.names.item(def.id);
         let name = match &def.kind {
@@ -39,7 +39,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints the function in the module next to a typedef, which is no type of its own.
+    /// Generates the function in the module next to a typedef, which is no type of its own.
     pub(super) fn alias_type_code(&self, def: &Def) -> TokenStream {
         let scope = self.scope(Some(def.id));
         let (r, body) = (&scope.runtime, self.lazy(&scope, def));
@@ -263,7 +263,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints a member for each label.
+    /// Generates a member for each label.
     fn cases(&self, scope: &Scope<'_>, body: &Union, spelling: &mut Spelling) -> Vec<TokenStream> {
         let label = &scope.runtime;
         let label = quote!(#label::Label);

@@ -180,7 +180,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints a `native` type: any type that both sides of a local call agree on.
+    /// Generates a `native` type: any type that both sides of a local call agree on.
     pub(super) fn native(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let name = ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "native", def);
@@ -191,7 +191,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Prints a `typedef`.
+    /// Generates a `typedef`.
     pub(super) fn alias(
         &self,
         scope: &Scope<'_>,

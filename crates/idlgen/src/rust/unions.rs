@@ -29,7 +29,7 @@ struct Variant<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// Prints a `union`.
+    /// Generates a `union`.
     pub(super) fn union(
         &self,
         scope: &Scope<'_>,
@@ -46,7 +46,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints the view of a union, if servants get one.
+    /// Generates the view of a union, if servants receive a view.
     fn union_view(
         &self,
         scope: &Scope<'_>,
@@ -210,7 +210,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints `discriminant`, and constructors for variants that contain a label.
+    /// Generates `discriminant`, and constructors for variants that contain a label.
     fn union_methods(
         &self,
         scope: &Scope<'_>,
@@ -321,7 +321,7 @@ impl<'m> Rust<'m> {
         Ok(codec)
     }
 
-    /// Prints the condition under which a union passes unmarshalled to a servant of the same process.
+    /// Generates the condition under which a union passes unmarshalled to a servant of the same process.
     fn union_passes(
         &self,
         scope: &Scope<'_>,
@@ -356,7 +356,7 @@ impl<'m> Rust<'m> {
         labels.iter().map(|label| self.value(scope, &body.discriminator, label)).collect()
     }
 
-    /// Prints the label types, for the module next to the union; nothing for other definitions.
+    /// Generates the label types, for the module next to the union; nothing for other definitions.
     pub(super) fn union_labels(&self, _: &Scope<'_>, def: &'m Def) -> Result<TokenStream, NotYet> {
         let DefKind::Union(body) = &def.kind else {
             return Ok(TokenStream::new());

@@ -21,7 +21,7 @@ struct Member<'m> {
 }
 
 impl<'m> Rust<'m> {
-    /// Prints a `valuetype` or `eventtype`.
+    /// Generates a `valuetype` or `eventtype`.
     pub(super) fn valuetype(
         &self,
         scope: &Scope<'_>,
@@ -50,7 +50,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints a `valuetype Name content;`.
+    /// Generates a `valuetype Name content;`.
     pub(super) fn boxed(
         &self,
         scope: &Scope<'_>,
@@ -86,7 +86,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the value side of an abstract interface.
+    /// Generates the value side of an abstract interface.
     pub(super) fn abstract_interface(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).reference));
         let (id, factories) = (&def.repository_id, self.factories(scope, def.id));
@@ -114,7 +114,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the struct of the state, and its codec.
+    /// Generates the struct of the state, and its codec.
     fn state(
         &self,
         scope: &Scope<'_>,
@@ -243,7 +243,7 @@ impl<'m> Rust<'m> {
         members.collect()
     }
 
-    /// Prints the description of a valuetype, and the factories of its values.
+    /// Generates the description of a valuetype, and the factories of its values.
     fn value_info(&self, scope: &Scope<'_>, def: &Def, value: &ValueType) -> TokenStream {
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
         let (id, factories) = (&def.repository_id, self.factories(scope, def.id));

@@ -159,7 +159,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the view of a struct, if servants get one.
+    /// Generates the view of a struct, if servants receive a view.
     pub(super) fn struct_view(
         &self,
         scope: &Scope<'_>,
@@ -196,7 +196,7 @@ impl<'m> Rust<'m> {
         Some(self.view_items(scope, def, &body, &read, &owned))
     }
 
-    /// Prints a view: its declaration, and the functions that read it and convert it to an owned value.
+    /// Generates a view: its declaration, and the functions that read it and convert it to an owned value.
     pub(super) fn view_items(
         &self,
         scope: &Scope<'_>,

@@ -42,8 +42,8 @@ struct Active {
 }
 
 /// Serves a repository with an ORB: activates an object for each entry, binds the repository to the key
-/// `InterfaceRepository`, and makes it the initial reference of this name, so that `_interface` works for the objects
-/// of this ORB, too.
+/// `InterfaceRepository`, and makes it the initial reference of this name, so that `_interface` also works for the
+/// objects of this ORB.
 ///
 /// # Errors
 /// [`Error::Poa`] if the ORB already serves a repository, or was shut down.
@@ -72,9 +72,8 @@ impl Served {
 
     /// Replaces the served repository while calls continue.
     ///
-    /// References stay valid: they lead to the definition that has the same repository id now. If there is none any
-    /// more, or one of another kind, the old object is deactivated. A call in progress is answered from the old
-    /// repository.
+    /// References stay valid: they refer to the definition that now has the same repository id. If no definition of the
+    /// same kind has that id, the old object is deactivated. A call in progress is answered from the old repository.
     ///
     /// # Errors
     /// [`Error::Poa`] if the ORB was shut down.

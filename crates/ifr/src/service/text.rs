@@ -3,8 +3,9 @@
 use oxorb::cdr::{Encode as _, Encoder};
 use oxorb::{Any, ByteOrder, Dynamic, escape};
 
-/// Returns the value of a constant or label in a form that the client can receive. Text that its code sets cannot carry
-/// is sent as an escaped `string`, whatever its type: one constant must not prevent a whole description.
+/// Returns the value of a constant or label in a form that the client can receive. Text that the client's code sets
+/// cannot represent is sent as an escaped `string`, regardless of its type: one constant must not prevent a whole
+/// description.
 pub(super) fn outgoing(value: &Any) -> Any {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, escape::client());
     if value.encode(&mut e).is_ok() {

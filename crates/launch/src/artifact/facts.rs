@@ -56,7 +56,8 @@ impl Fact {
         }
     }
 
-    /// Reports whether a difference may be accepted: it cannot do harm to a library with separate statics.
+    /// Reports whether a difference in this fact may be accepted, because it is harmless for a library with separate
+    /// statics.
     pub fn may_differ(self) -> bool {
         matches!(self, Fact::Compiler | Fact::Profile)
     }

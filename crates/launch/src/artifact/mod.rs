@@ -26,7 +26,7 @@ const MARK: [u8; 8] = *b"OxORB-a1";
 /// Extension of artifacts that are shared libraries.
 const ENDING: &str = "so";
 
-/// Reports whether the location of an artifact is that of a shared library, ending in `.so`.
+/// Reports whether the location of an artifact is that of a shared library, that is, ends in `.so`.
 pub fn is_library(location: &str) -> bool {
     Path::new(location).extension().is_some_and(|ending| ending == ENDING)
 }

@@ -345,7 +345,7 @@ impl Containers {
             let mut users = containers.iter();
             let keep = users.any(|(quality, _)| quality.pool.as_ref() == Some(pool));
             if !keep {
-                // A pool that was shut down with its ORB is gone as well.
+                // A pool that was shut down with its ORB no longer exists either.
                 let _ = self.orb.destroy_threadpool(*id);
             }
             keep

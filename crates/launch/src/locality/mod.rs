@@ -136,7 +136,7 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Makes the missing connections of the plan, ends those that are not in the plan or lead to another object,
+    /// Makes the missing connections of the plan, ends those that are not in the plan or refer to another object,
     /// completes the configuration of new instances, and activates them if `start` is set (`finishLaunch`).
     ///
     /// `references` are those of other processes, by connection; those of this process may be included.
@@ -174,7 +174,7 @@ impl Locality {
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare), before anything is removed; as [`install`](Self::install), after which the
-    /// instances to be replaced are gone, and the others run.
+    /// instances to be replaced are removed, and the others still run.
     pub fn redeploy(
         &self,
         plan: Plan,
@@ -204,7 +204,8 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Ends the connections with these names, because their providers are gone. Those that do not exist are ignored.
+    /// Ends the connections with these names, because their providers no longer exist. Names of missing connections are
+    /// ignored.
     pub fn disconnect(&self, connections: &[String]) {
         let _operation = self.operation.lock();
         self.disconnect_where(|made| connections.contains(&made.user.connection));

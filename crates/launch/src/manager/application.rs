@@ -266,7 +266,7 @@ impl Application {
         started.into_iter().collect()
     }
 
-    /// Ends connections by name, because their providers are gone.
+    /// Ends connections by name, because their providers no longer exist.
     pub(super) fn disconnect(&self, names: &[String]) -> Result<(), Trouble> {
         let _pass = self.pass()?;
         let todo: Vec<_> = {

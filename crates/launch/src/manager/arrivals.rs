@@ -1,4 +1,4 @@
-//! Started processes that have not called back.
+//! Started processes that have not yet called the manager.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,9 +14,9 @@ use crate::idl::ox_deployment::LocalityRef;
 
 /// Result of starting a process.
 pub(super) enum News {
-    /// The process called back and received its configuration.
+    /// The process called the manager and received its configuration.
     Here(LocalityRef),
-    /// The process ended before.
+    /// The process ended before it called the manager.
     Ended(End),
 }
 

@@ -85,7 +85,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// Adds instances whose process is not running: they are reinstalled as well.
+    /// Adds the instances whose process is not running, which are also reinstalled.
     pub fn restart(&mut self, new: &Plan, ended: &BTreeSet<(String, String)>) {
         for process in processes(new) {
             if !ended.contains(&(process.node.clone(), process.name.clone())) {

@@ -90,7 +90,7 @@ pub(super) struct Node {
     pub(super) ended: BTreeMap<String, Option<Instant>>,
     /// Restarted processes that have not been reported yet.
     pub(super) restarted: BTreeSet<String>,
-    /// Connections to be ended on this node, because their providers are gone.
+    /// Connections to be ended on this node, because their providers no longer exist.
     pub(super) stale: BTreeSet<String>,
 }
 
@@ -362,7 +362,7 @@ impl Domain {
         });
     }
 
-    /// Ends the plan on all nodes, also during its launch.
+    /// Ends the plan on all nodes, even during its launch.
     pub(super) fn end(&self) -> Result<(), Trouble> {
         self.begin_end();
         // Nodes abort their work for the plan, which ends the operation that waits for them.

@@ -40,7 +40,7 @@ pub(super) type Lookup = dyn Fn(&str) -> Result<d::NodeManagerRef, String> + Sen
 /// Manager of plans (`Deployment::ExecutionManager`): launches them over the managers of their nodes, watches and
 /// restarts their processes, and ends them.
 ///
-/// Dropping it ends its plans. If this process ends in any other way, the node managers end them.
+/// Dropping it ends its plans. If this process ends in any other way, the node managers end the plans.
 pub struct ExecutionManager {
     inner: Arc<Inner>,
     reference: d::ExecutionManagerRef,
@@ -217,7 +217,7 @@ impl Inner {
         }
     }
 
-    /// Reserves an entry for a plan before it is prepared.
+    /// Reserves an entry for a plan before the plan is prepared.
     fn reserve(&self, name: &str) -> Result<(), Trouble> {
         let mut plans = self.plans.lock();
         let refuse = |reason: String| Err(Trouble::new(name, reason));

@@ -38,7 +38,7 @@ pub const NODE_MANAGER: &str = ".NodeManager";
 
 /// Manager of a node (`Deployment::NodeManager`): starts the processes of plans there, watches and ends them.
 ///
-/// Dropping it kills its processes; if this process ends in any other way, the kernel does.
+/// Dropping it kills its processes; if this process ends in any other way, the kernel kills them.
 pub struct NodeManager {
     inner: Arc<Inner>,
     reference: d::NodeManagerRef,
@@ -220,7 +220,7 @@ impl Inner {
         Ok(reference.into())
     }
 
-    /// Refuses a plan that alone has more processes than the node may run, before it is divided, since each part is a
+    /// Refuses a plan that has more processes than the node may run, before the plan is divided, since each part is a
     /// copy.
     fn check_processes(&self, plan: &Plan) -> Result<(), Trouble> {
         let (count, most) = (processes(plan).len(), self.starter.settings.max_processes);

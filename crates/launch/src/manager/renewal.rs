@@ -75,7 +75,7 @@ impl Domain {
         }
     }
 
-    /// Marks a node as lost, which has ended the plan itself by now.
+    /// Marks a node as lost; the node has ended the plan itself by now.
     fn lose(&self, name: &str, reason: &str) {
         let (part, phase) = {
             let mut state = self.state.lock();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Limits of a node manager, and the start of processes. Requests beyond a limit are refused, and the answer names the
+/// Limits of a node manager, and the start of processes. Requests beyond a limit are refused; the exception names the
 /// setting.
 #[derive(Clone, Debug)]
 pub struct NodeSettings {
@@ -16,17 +16,17 @@ pub struct NodeSettings {
     /// Program that runs the process of a shared library, with its arguments before the library, `--` and the arguments
     /// of a locality. Default: none, so that shared libraries are refused. `oxorb node serve` uses `oxorb deploy host`.
     pub library_host: Vec<String>,
-    /// Plans with a part on this node. Default 64. Answer: PlanError.
+    /// Maximum number of plans with a part on this node. Default 64. Beyond it: PlanError.
     pub max_plans: usize,
-    /// Processes of all plans together. Default 256; each takes two threads and three descriptors of the manager.
-    /// Answer: PlanError.
+    /// Maximum number of processes of all plans together. Default 256; each takes two threads and three descriptors of
+    /// the manager. Beyond it: PlanError.
     pub max_processes: usize,
-    /// Time limit from the start of a process until it calls back. Default 30 s. Answer: StartError.
+    /// Time limit from the start of a process to its first call to the manager. Default 30 s. Beyond it: StartError.
     pub start_timeout: Duration,
-    /// Time limit of each call to a process: installing, connecting, starting. Default 30 s. Answer: StartError.
+    /// Time limit of each call to a process: installing, connecting, starting. Default 30 s. Beyond it: StartError.
     pub call_timeout: Duration,
-    /// Time limit for a process to report its status. Default 2 s. After it, the status says that the process does not
-    /// answer.
+    /// Time limit for a process to report its status. Default 2 s. After that time, the status states that the process
+    /// does not answer.
     pub status_timeout: Duration,
     /// Time limit for removing the instances of a process, and then for its end, after which it is killed. Default 5 s
     /// each.
@@ -64,17 +64,18 @@ pub enum Artifacts {
     Anywhere(PathBuf),
 }
 
-/// Limits of an execution manager. Requests beyond a limit are refused, and the answer names the setting.
+/// Limits of an execution manager. Requests beyond a limit are refused; the exception names the setting.
 #[derive(Clone, Debug)]
 pub struct ExecutionSettings {
-    /// Concurrent plans. Default 64. Answer: PlanError.
+    /// Maximum number of concurrent plans. Default 64. Beyond it: PlanError.
     pub max_plans: usize,
-    /// Nodes of one plan. Default 256; each takes a thread, which renews the plan there. Answer: PlanError.
+    /// Maximum number of nodes of one plan. Default 256; each takes a thread, which renews the plan on that node.
+    /// Beyond it: PlanError.
     pub max_nodes: usize,
-    /// Instances of one plan. Default 10,000. Answer: PlanError.
+    /// Maximum number of instances of one plan. Default 10,000. Beyond it: PlanError.
     pub max_instances: usize,
     /// Time limit of each call to a node manager that starts or stops something. Default 120 s: longer than the sum of
-    /// the node manager's own time-outs. Answer: StartError.
+    /// the node manager's own time-outs. Beyond it: StartError.
     pub node_timeout: Duration,
     /// Longest time between two steps of a client that launches a plan, after which the plan is ended. Default 60 s.
     pub client_timeout: Duration,

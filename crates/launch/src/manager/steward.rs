@@ -77,7 +77,7 @@ impl State {
                 }))
     }
 
-    /// Marks connections whose providers are gone, to be ended by their users.
+    /// Marks connections whose providers no longer exist, to be ended by their users.
     pub(super) fn mark_stale(&mut self, names: &BTreeSet<&str>) {
         for node in self.nodes.values_mut().filter(|node| node.lost.is_none()) {
             let used = split::used(&node.part);
@@ -280,7 +280,7 @@ impl Domain {
         }
     }
 
-    /// Ends connections whose providers are gone. If a node does not answer, the next check retries.
+    /// Ends connections whose providers no longer exist. If a node does not answer, the next check retries.
     fn end_stale(&self) {
         let nodes = self.live().into_iter();
         let nodes = nodes.filter(|(_, node)| !node.stale.is_empty()).collect();

@@ -20,7 +20,8 @@ const MOST_ELEMENTS: usize = 100_000;
 /// four octets on the wire, and more than a hundred here.
 const MOST_REFERENCES: usize = 500_000;
 
-/// Maximum octets of the names of referenced elements, counted once per reference, since each is copied.
+/// Maximum total length in octets of the names of referenced elements, counted once per reference, since each is
+/// copied.
 const MOST_REFERRED: usize = 64 << 20;
 
 /// Returns the plan in a struct. Ids are names, with a number appended if several elements have the same name.

@@ -15,7 +15,7 @@ const MOST_DEPTH: usize = 48;
 /// Converts the value of a property to an any.
 ///
 /// # Errors
-/// Data that does not fit its type; a document that was read has none.
+/// Data that does not fit its type, which a document that was read does not contain.
 pub fn to_any(value: &value::Any) -> Result<Any, String> {
     let ty = type_code(&value.kind);
     let data = dynamic(&value.kind, &value.data)?;

@@ -12,7 +12,7 @@ const STATUS_AT: usize = FIELDS_AT + 4;
 /// Offset of the body.
 pub(super) const BODY_AT: usize = STATUS_AT + 4;
 
-/// Octets of a Reply up to its body.
+/// Layout of a Reply up to its body.
 pub(super) const FORM: ReplyForm = {
     let [a, b, c, d, e] = header::octets(MessageType::REPLY, 0);
     ReplyForm {

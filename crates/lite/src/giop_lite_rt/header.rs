@@ -87,7 +87,7 @@ pub(crate) fn ushort_from(order: ByteOrder, octets: [u8; 2]) -> u16 {
     }
 }
 
-/// Mark of a message in little-endian byte order.
+/// Flag of a message in little-endian byte order.
 const LITTLE: u8 = 1;
 
 /// Minimum number of octets after the header, if there are any: a request id.

@@ -16,7 +16,7 @@ const STATUS_AT: usize = 2;
 /// Content flag: service contexts follow.
 const CONTEXTS: u8 = 1;
 
-/// Octets of a Reply up to its body.
+/// Layout of a Reply up to its body.
 pub(super) const FORM: ReplyForm = ReplyForm {
     octets: header::padded(header::octets(ByteOrder::NATIVE, MessageType::REPLY, [0; 2], 0)),
     short: REST_AT == ReplyForm::SHORT,

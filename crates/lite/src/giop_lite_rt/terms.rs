@@ -17,7 +17,7 @@ impl Carried {
         usize::from(self.priority.is_some()) + usize::from(self.deadline.is_some())
     }
 
-    /// Reports whether the context at an index is one of them.
+    /// Reports whether the context at an index is one of these terms.
     pub(super) fn is(&self, at: usize) -> bool {
         Some(at) == self.priority || Some(at) == self.deadline
     }

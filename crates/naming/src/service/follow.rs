@@ -8,7 +8,7 @@ use crate::cos_naming::{NameComponent, NamingContextRef};
 use crate::store::{Bound, ContextId, Snapshot};
 use crate::{InvalidName, Name, Problem};
 
-/// Context to which all components but the last one lead.
+/// Context that contains the last component of a name.
 pub(super) enum Followed<'n, 's> {
     /// Context of this store, and the last component.
     Here(ContextId, &'n NameComponent),

@@ -1,5 +1,5 @@
 //! Binding iterators. Each stores the binding that it returned last, and continues after it: bindings that are added or
-//! removed meanwhile show if they come later in the order of names. A destroyed context has no more bindings.
+//! removed meanwhile take effect if they come later in the order of names. A destroyed context has no more bindings.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -158,13 +158,13 @@ impl Service {
         Ok(reference.into())
     }
 
-    /// Returns the context of this store that a reference leads to: one created here, or the root by a `corbaloc:` with
-    /// a published address.
+    /// Returns the context of this store that a reference refers to: one created here, or the root by a `corbaloc:`
+    /// with a published address.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
         self.made(context).or_else(|| self.is_root(context).then_some(ContextId::ROOT))
     }
 
-    /// Returns the context of this store that a reference leads to, if it was created here.
+    /// Returns the context of this store that a reference refers to, if it was created here.
     fn made(&self, context: &NamingContextRef) -> Option<ContextId> {
         let id = self.contexts.reference_to_id(context).ok()?;
         self.context_of(&id)

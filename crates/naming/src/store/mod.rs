@@ -120,7 +120,7 @@ impl Store {
     /// Opens a store, or creates one with an empty root.
     ///
     /// # Errors
-    /// [`Error::Store`], also if another process has it open, or a later version wrote it.
+    /// [`Error::Store`], including if another process has the file open, or a later version wrote it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
@@ -132,7 +132,8 @@ impl Store {
         Store::with(path, database)
     }
 
-    /// Creates a store that ends with the process: for tests, and if servers bind their names at each start.
+    /// Creates a store in memory, which ends with the process: for tests, and for systems whose servers bind their
+    /// names at each start.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -255,8 +256,8 @@ fn prepare(database: &redb::Database) -> Result<(u64, u64), redb::Error> {
     Ok(found)
 }
 
-/// Snapshot of the store. The file is not reopened while it lives, so a thread that has one must not wait for another
-/// one.
+/// Snapshot of the store. The file is not reopened while a snapshot exists, so a thread with a snapshot must not wait
+/// for another snapshot.
 pub(crate) struct Snapshot<'store> {
     bindings: ReadOnlyTable<Key, Row>,
     read: ReadTransaction,
@@ -287,7 +288,7 @@ impl Snapshot<'_> {
     }
 
     /// Reads at most `count` bindings in the order of their names, from the first or after `after`. Reads at most one
-    /// more.
+    /// further binding.
     pub(crate) fn page(
         &self,
         context: ContextId,

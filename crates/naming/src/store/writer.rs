@@ -83,8 +83,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until the thread has finished its changes, so that the file is closed when the store
-    /// is gone.
+    /// Waits until the thread has finished its changes, so that the file is closed after the store was dropped.
     fn drop(&mut self) {
         drop(self.queue.take());
         // Nothing is ever sent on this channel.

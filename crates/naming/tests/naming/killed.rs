@@ -77,8 +77,8 @@ fn acknowledged_bindings_are_there_after_a_kill() {
     assert!(all > 50, "only {all} changes were acknowledged");
 }
 
-/// Binds and unbinds until the server is gone, recording what it acknowledged. The name of a pending change is
-/// removed from the record, since it may be bound or not.
+/// Binds and unbinds until the server no longer answers, recording the acknowledged changes. The name of a pending
+/// change is removed from the record, since it may be bound or not.
 fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTreeSet<String>>>) {
     let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let Ok(root) = orb.resolve::<NamingContextExtRef>(url) else {

@@ -1,4 +1,4 @@
-//! The service, called remotely: the meaning of names, what is stored, what is refused.
+//! The service, called remotely: the meaning of names, stored changes, and refused requests.
 
 mod damaged;
 mod federation;

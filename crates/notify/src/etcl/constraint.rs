@@ -13,8 +13,8 @@ use crate::memory::block;
 /// A parsed and checked constraint, which determines whether an event passes a filter.
 ///
 /// An event does not match if a part named by the constraint is missing or of another kind, even under `not`; only
-/// `exist` tests whether a part exists. Equal strings are equal octets; numbers are compared as integers of at
-/// least 64 bits, or as doubles if one is a double.
+/// `exist` tests whether a part exists. Strings are equal if their octets are equal; numbers are compared as integers
+/// of at least 64 bits, or as doubles if one is a double.
 #[derive(Clone)]
 pub struct Constraint {
     text: Box<str>,
@@ -39,7 +39,7 @@ impl Constraint {
         &self.text
     }
 
-    /// Returns the octets of heap memory of the constraint: its text, and its tree.
+    /// Returns the size in octets of the heap memory of the constraint: its text, and its tree.
     ///
     /// ```
     /// use oxorb_notify::etcl::{Constraint, Grammar};

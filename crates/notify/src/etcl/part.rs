@@ -354,7 +354,7 @@ impl<'e> Part<'e> {
 }
 
 impl<'e> Octets<'e> {
-    /// Returns the simple value here, also within an any.
+    /// Returns the simple value of this part, even if it is within an any.
     fn opened_simple(self, scratch: &'e Scratch) -> Result<Value<'e>, Mismatch> {
         Part::Octets(self).opened(scratch)?.simple()
     }

@@ -1,4 +1,4 @@
-//! Components, which lead from an event to a part of it.
+//! Components, which select a part of an event.
 
 /// Start of a component, and the steps from there.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -40,20 +40,19 @@ pub enum Dialect {
     /// properties of the filterable body; `exist` of a missing part is no match, even under `not`; an integer and a
     /// double compare as integers; a division by zero is 0; `in`, `[i]` and union labels never match; operands are not
     /// checked when parsing. Exception: 64-bit integers, which TAO reads as 0, are read correctly.
-    /// Not so what never works there: 64-bit integers, which TAO reads as 0, are read as they are.
     Tao,
 }
 
 /// Limits of a constraint and of its evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstraintLimits {
-    /// Octets of the text. The compiled constraint takes at most about 100 octets of memory for each, see
-    /// [`Constraint::octets`](crate::etcl::Constraint::octets).
+    /// Maximum length of the text in octets. The compiled constraint takes at most about 100 octets of memory for each
+    /// octet of the text, see [`Constraint::octets`](crate::etcl::Constraint::octets).
     pub length: usize,
-    /// Nesting depth of parentheses and of other constructs. Each level takes about a kilobyte of stack.
+    /// Maximum nesting depth of parentheses and of other constructs. Each level takes about a kilobyte of stack.
     pub depth: usize,
-    /// Steps of one evaluation: about one for each node of the constraint, property read, and octet of the event
-    /// skipped. An event that needs more does not match.
+    /// Maximum number of steps of one evaluation: about one for each node of the constraint, each property read, and
+    /// each skipped octet of the event. An event that needs more does not match.
     pub work: usize,
 }
 
@@ -69,6 +68,6 @@ impl Default for ConstraintLimits {
 pub struct Options {
     /// Rules for parsing and evaluation.
     pub dialect: Dialect,
-    /// Limits.
+    /// Limits of the constraint and of its evaluation.
     pub limits: ConstraintLimits,
 }

@@ -1,4 +1,4 @@
-//! Concurrent calls to remote filters for one event, so that several silent ones take no longer than one.
+//! Concurrent calls to remote filters for one event, so that several silent filters take no longer than one.
 
 use std::collections::BTreeMap;
 use std::future::Future;

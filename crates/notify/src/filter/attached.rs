@@ -83,8 +83,8 @@ impl Attached {
         owner.ok_or(GONE)?.changed()
     }
 
-    /// Reports whether one of the filters matches an event, or there are none. A filter that does not answer in time
-    /// does not match, and is not called for a while after several consecutive failures.
+    /// Reports whether one of the filters matches an event, or the object has no filters. A filter that does not answer
+    /// in time does not match, and is not called for a while after several consecutive failures.
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))

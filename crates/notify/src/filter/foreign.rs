@@ -1,4 +1,4 @@
-//! Remote filters: a dead one must not cost a call with a time-out for each event.
+//! Remote filters: a dead filter must not cost a call with a time-out for each event.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

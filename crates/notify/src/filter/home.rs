@@ -14,7 +14,7 @@ pub(crate) trait Home: Send + Sync {
     /// Returns the reference with the time limit of calls to peers.
     fn bounded(&self, reference: &Ref) -> Ref;
 
-    /// Returns the local filter that a reference leads to.
+    /// Returns the local filter that a reference refers to.
     fn own_filter(&self, reference: &Ref) -> Option<FilterUse>;
 
     /// Returns the memory that clients make the service hold.

@@ -20,7 +20,7 @@ struct Farewell {
 const AT_A_TIME: usize = 64;
 
 /// Calls the disconnect operations of peers, before the operation that ended their connections returns. No call begins
-/// later than `call_timeout`, and each takes at most that time; the remaining ones are [queued](bid).
+/// later than `call_timeout`, and each takes at most that time; the remaining calls are [queued](bid).
 pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
     let end = Instant::now().checked_add(service.settings.call_timeout);
     let in_time = || end.is_none_or(|end| Instant::now() < end);

@@ -1,4 +1,4 @@
-//! Pulling from suppliers, with a thread for each, so that a slow one delays no other.
+//! Pulling from suppliers, with a thread for each, so that a slow supplier delays no other.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

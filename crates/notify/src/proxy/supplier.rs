@@ -348,8 +348,8 @@ impl ProxySupplier {
         }
     }
 
-    /// Takes an event for a consumer that pulls, which confirms the receipt of earlier ones; `None` if none waits
-    /// within the permitted time.
+    /// Takes an event for a consumer that pulls, which confirms the receipt of earlier events; `None` if no event
+    /// arrives within the permitted time.
     pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
         self.has_pulled();
         self.next_event(wait)

@@ -316,7 +316,7 @@ impl Service {
         Ok(reference)
     }
 
-    /// Returns the id of the local filter that a reference leads to.
+    /// Returns the id of the local filter that a reference refers to.
     fn filter_id(&self, reference: &Ref) -> Option<i32> {
         let reference = ObjectRef::from_ref(reference.clone());
         let (kind, id) = self.object(&self.poa.reference_to_id(&reference).ok()?)?;

@@ -19,10 +19,10 @@ use crate::problem::too_many;
 /// Number of ids reserved with one write, so that none is used twice even if the service is killed.
 const IDS: i32 = 1024;
 
-/// Octets that an event takes in the store in addition to its own: two keys, and unused space in pages.
+/// Space in octets that an event takes in the store in addition to its own size: two keys, and unused space in pages.
 const OVERHEAD: u64 = 104;
 
-/// Octets that a slip takes in the store.
+/// Space in octets that a slip takes in the store.
 const SLIP: u64 = 24;
 
 /// Store of a running service.
@@ -34,7 +34,7 @@ pub(crate) struct Keeper {
     ended: Mutex<Option<Receiver<()>>>,
     me: Weak<Keeper>,
     patience: Duration,
-    /// Maximum octets of events, and the present octets.
+    /// Maximum size in octets of the stored events, and their present size.
     most: u64,
     octets: Arc<AtomicU64>,
     next: AtomicU64,
@@ -334,7 +334,7 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Ends the thread and closes the file, also after a failed start.
+    /// Ends the thread and closes the file, even after a failed start.
     fn drop(&mut self) {
         self.end();
     }
@@ -358,7 +358,7 @@ impl Ids {
     }
 }
 
-/// Octets that count against the store until dropped.
+/// Number of octets that count against the limit of the store until this value is dropped.
 pub(crate) struct Reserved {
     octets: u64,
     of: Arc<AtomicU64>,

@@ -68,7 +68,7 @@ impl Store {
     /// Opens a store, or creates an empty one, readable only by its owner.
     ///
     /// # Errors
-    /// [`Error::Store`], also while another process has it open, and for a file of a later version.
+    /// [`Error::Store`], including if another process has the file open, or a later version wrote it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {

@@ -22,7 +22,7 @@ enum Where {
 
 impl Saved {
     /// Writes the object if `keeps`, and removes it otherwise; reports whether this changed. The row is created under
-    /// the lock, so that the later one of two concurrent changes stays.
+    /// the lock, so that the later of two concurrent changes stays.
     pub(crate) fn save(
         &self,
         keeper: Option<&Arc<Keeper>>,

@@ -18,15 +18,15 @@ pub(crate) struct Item {
 pub(crate) struct Kept {
     pub(super) keeper: Weak<Keeper>,
     pub(super) number: u64,
-    /// Octets that it counts for.
+    /// Size in octets that the slip counts for.
     pub(super) octets: u64,
     /// Number of remaining slips.
     pub(super) left: AtomicUsize,
 }
 
-/// Outstanding delivery of a persistent event to one consumer. Settled when the last reference to it is dropped: the
-/// consumer has received the event, or a policy has dropped and counted it. At the end of the service, remaining slips
-/// stay for the next one.
+/// Outstanding delivery of a persistent event to one consumer. Settled when the last reference to the slip is dropped:
+/// the consumer has received the event, or a policy has dropped and counted it. At the end of the service, remaining
+/// slips stay for the next one.
 pub(crate) struct Slip {
     kept: Arc<Kept>,
     proxy: i32,

@@ -21,14 +21,14 @@ use oxorb_testkit::alloc::process_allocations;
 use oxorb_testkit::process::alone;
 use oxorb_testkit::watchdog;
 
-/// Events of one round.
+/// Number of events of one round.
 const EVENTS: u64 = 100;
 
 /// Maximum number of rounds until one has the lowest cost.
 const ROUNDS: u64 = 20;
 
-/// Allocations of an event, regardless of the number of its consumers: its strings, lists and values, decoded from the
-/// supplier's request, and the block that the queues share.
+/// Number of allocations of an event, regardless of the number of its consumers: its strings, lists and values, decoded
+/// from the supplier's request, and the block that the queues share.
 const EACH: u64 = 29;
 
 /// Consumer that counts events without decoding them.
@@ -86,7 +86,7 @@ fn consume(orb: &Orb, channel: &EventChannelRef, count: &Arc<AtomicU64>) {
 /// Returns the allocations of one event with this number of consumers, once every part is warm.
 fn cost(consumers: u64) -> u64 {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    // Without spare threads: a busy machine may stop a thread so long that another one starts, which allocates.
+    // Without spare threads: a busy machine may stop a thread for so long that another one starts, which allocates.
     let settings =
         Settings { spare_threads: 0, call_timeout: Duration::from_secs(60), ..Settings::default() };
     let service = NotifyService::start_with(&server, settings).unwrap();

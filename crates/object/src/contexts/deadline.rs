@@ -41,7 +41,7 @@ impl Deadline {
     /// policies. Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no sequence of policies, or policies without valid times.
+    /// Octets that are not a sequence of policies, or policies without valid times.
     pub fn parse(data: &[u8]) -> Result<Deadline, Malformed> {
         let sooner = |known: &mut Option<u64>, time: u64| {
             *known = Some(known.map_or(time, |known| known.min(time)));

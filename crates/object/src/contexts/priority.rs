@@ -28,7 +28,7 @@ impl Priority {
     /// Parses the octets of the service context. Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no encapsulation of a `short`.
+    /// Octets that are not an encapsulation of a `short`.
     #[inline]
     pub fn parse(data: &[u8]) -> Result<Priority, Malformed> {
         Ok(Priority(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?))

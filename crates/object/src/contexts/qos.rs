@@ -123,7 +123,7 @@ impl Qos {
     /// Parses the octets of the service context. Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no encapsulation, or too few.
+    /// Octets that are not an encapsulation, or that are truncated.
     pub fn parse(data: &[u8]) -> Result<Qos, Malformed> {
         let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         d.octet()?; // a later version says the same at the same places

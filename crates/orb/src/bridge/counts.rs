@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Counts of a [`Bridge`](crate::bridge::Bridge).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Two-way requests that were answered with results or a user exception.
+    /// Number of two-way requests that ended with results or a user exception.
     pub answered: u64,
-    /// Oneway requests that were passed on.
+    /// Number of oneway requests that were passed on.
     pub oneways: u64,
-    /// Requests that ended with a system exception, raised by the target or by the bridge.
+    /// Number of requests that ended with a system exception, raised by the target or by the bridge.
     pub failed: u64,
-    /// Octets of the arguments of all requests, except rewritten ones.
+    /// Total size in octets of the arguments of all requests, except rewritten ones.
     pub octets: u64,
-    /// Requests or replies that were decoded and encoded again, because of their references or because their octets
-    /// could not be copied into the other message.
+    /// Number of requests and replies that were decoded and encoded again, because of their references or because their
+    /// octets could not be copied into the other message.
     pub rewritten: u64,
-    /// Objects created for references that passed through.
+    /// Number of objects created for references that passed through.
     pub references: u64,
 }
 

@@ -104,7 +104,7 @@ impl Forwarder {
     }
 }
 
-/// A request that was not passed on, and the exception to answer it with.
+/// Request that was not passed on, and the exception to raise for it.
 type NotPassed<'r> = (Upcall<'r>, SystemException);
 
 fn call<'r>(
@@ -192,8 +192,8 @@ thread_local! {
     static DEPTH: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Largest number of nested requests that one thread passes on. Without it, a target that leads or forwards to the
-/// bridge itself would recurse until the stack overflows.
+/// Maximum number of nested requests that one thread passes on. Without it, a target that is, or forwards to, an object
+/// of the bridge itself would recurse until the stack overflows.
 const DEEPEST: u8 = 16;
 
 /// Guard of a request that the thread is passing on.

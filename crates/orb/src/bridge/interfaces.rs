@@ -14,7 +14,7 @@ use oxorb_dynamic::Signature;
 #[derive(Debug, Default)]
 pub struct Interfaces(HashMap<String, HashMap<String, Known>>);
 
-/// Largest number of interfaces that a target is queried for.
+/// Maximum number of interfaces that a target is queried for.
 const ASKED: usize = 256;
 
 /// A known operation.

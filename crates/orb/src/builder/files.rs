@@ -17,8 +17,8 @@ const READERS: [Read; FILE_SETTINGS.len()] = [
 type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
-    /// Applies a ready-made combination of settings and threadpools, by its name or, if the text contains `.` or `/`,
-    /// from your own file: [`PERSONALITIES`](crate::config::PERSONALITIES). Also `-ORBPersonality` and
+    /// Applies one of the [`PERSONALITIES`](crate::config::PERSONALITIES), combinations of settings and threadpools, by
+    /// its name or, if the text contains `.` or `/`, from your own file. Equivalent to `-ORBPersonality` and
     /// `OXORB_PERSONALITY`. With the feature `files`, which is a default.
     ///
     /// Call it first: later settings override it.
@@ -28,7 +28,7 @@ impl Builder {
         self
     }
 
-    /// Applies settings and threadpools from a TOML file: [`config`](crate::config). Also `-ORBConfigFile` and
+    /// Applies settings and threadpools from a TOML file: [`config`](crate::config). Equivalent to `-ORBConfigFile` and
     /// `OXORB_CONFIGFILE`. With the feature `files`, which is a default.
     ///
     /// Call it first: later settings override it.

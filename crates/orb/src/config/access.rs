@@ -10,7 +10,7 @@ use crate::config::file::Source;
 const KNOWN: [&str; 2] = ["default", "rule"];
 const KNOWN_OF_RULE: [&str; 6] = ["allow", "deny", "interface", "object", "operation", "protected"];
 
-/// Largest number of rules: each request is compared with them.
+/// Maximum number of rules: each request is compared with them.
 const MOST: usize = 1024;
 
 /// Reads the table `[access]`, which begins at octet `at`.
@@ -49,7 +49,7 @@ pub(crate) fn read(
 
 fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule, ConfigError> {
     let table = source.table(value)?;
-    // The span of a table in an array is no reliable position: the first key's is.
+    // The span of a table in an array is not a reliable position: the first key's is.
     let at = table.keys().map(|key| key.span().start).min();
     let at = at.unwrap_or(value.span().start);
     let mut rule = AccessRule { place: place(source, at), ..AccessRule::default() };

@@ -89,7 +89,7 @@ impl Configuration {
     /// it.
     ///
     /// # Errors
-    /// The file cannot be read, or is no such table.
+    /// The file cannot be read, or does not contain such a table.
     pub fn schedule(path: &Path) -> Result<Configuration, ConfigError> {
         Ok(Configuration {
             schedule: Some(Arc::new(schedule::load(path)?)),

@@ -56,7 +56,7 @@ pub(crate) struct Pinger {
     pub(crate) at_gate: AtomicU32,
 }
 
-/// Octets in the reply to `big`: more than any socket buffer holds.
+/// Size in octets of the reply to `big`: more than any socket buffer holds.
 pub(crate) const BIG_ANSWER: usize = 32 << 20;
 
 impl Pinger {

@@ -423,7 +423,7 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
 }
 
 /// Locks per call over a shared connection: for the right to write, to register the call, and to check for its answer;
-/// with `LeaderFollowers` also to distribute the answers that the caller has read.
+/// with `LeaderFollowers`, one more to distribute the answers that the caller has read.
 const SHARED: [(ClientConnections, usize); 2] =
     [(ClientConnections::Multiplexed, 3), (ClientConnections::LeaderFollowers, 4)];
 

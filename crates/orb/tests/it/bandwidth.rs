@@ -19,14 +19,14 @@ use crate::common::*;
 static GIVE: Op = Op::twoway("give");
 static TAKE: Op = Op::twoway("take");
 
-/// Octets of a message.
+/// Size of a message, in octets.
 const OCTETS: usize = 4 << 20;
 
-/// Octets per second.
+/// Send rate, in octets per second.
 const RATE: u32 = 16 << 20;
 
-/// Octets that may be sent at once: the kernel's pacing begins after the tenth segment of a connection, and segments of
-/// the loopback device have 64 KiB.
+/// Number of octets that may be sent at once: the kernel's pacing begins after the tenth segment of a connection, and
+/// segments of the loopback device have 64 KiB.
 const BURST: usize = 1 << 20;
 
 /// Servant that takes and returns octets.

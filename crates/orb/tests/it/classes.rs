@@ -285,7 +285,7 @@ fn priorities_by_period_need_a_model() {
     server.shutdown(true).unwrap();
 }
 
-/// Octets of an argument, octets per second, and octets that may be sent at once (as in
+/// Size of an argument in octets, send rate in octets per second, and number of octets that may be sent at once (as in
 /// `bandwidth.rs`).
 const OCTETS: usize = 4 << 20;
 const RATE: u32 = 16 << 20;

@@ -22,7 +22,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::LONG;
 
-/// Octets of the sequence.
+/// Size of the sequence, in octets.
 const LARGE: usize = 1 << 20;
 
 /// Position of octets in memory.
@@ -45,13 +45,13 @@ impl Place {
 /// Observations on the links of one side.
 #[derive(Default)]
 struct Seen {
-    /// Octets written.
+    /// Number of octets written.
     written: usize,
-    /// Octets written directly from the sequence.
+    /// Number of octets written directly from the sequence.
     lent: usize,
     /// Buffer of the last read, as the read left it.
     buffer: Place,
-    /// Octets moved within the buffer or to a larger one, between reads or during one.
+    /// Number of octets moved within the buffer or to a larger one, between reads or during one.
     moved: usize,
 }
 
@@ -286,7 +286,8 @@ fn arrived(seen: &mut Seen, place: Place) {
     }
 }
 
-/// Octets of the sequence copied for one call, in hundredths of the sequence, by the sending and by the receiving side.
+/// Part of the sequence that is copied for one call, in hundredths of its size, by the sending and by the receiving
+/// side.
 #[derive(Debug, PartialEq)]
 struct Copied {
     sent: usize,

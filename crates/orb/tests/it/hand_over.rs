@@ -26,7 +26,7 @@ const SOON: usize = 15;
 const LAST: usize = 10;
 const PROMPT: usize = 8;
 
-/// Largest number of rounds.
+/// Maximum number of rounds.
 const ROUNDS: usize = 60;
 
 /// Reports whether the second request was answered soon. It always is before the first, which waits for it.

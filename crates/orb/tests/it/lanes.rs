@@ -763,7 +763,7 @@ fn four_ports() -> u16 {
     }
 }
 
-/// N1: the reference of the first run leads to the object of the second.
+/// N1: the reference of the first run refers to the object of the second.
 #[test]
 fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
     common::only_over!(TCP, "ports that follow each other are TCP's");

@@ -16,7 +16,7 @@ use crate::common::*;
 
 static ECHO: Op = Op::twoway("echo");
 
-/// Servant that returns the octets it gets, from the memory that they were received in.
+/// Servant that returns the octets it receives, from the memory in which they were received.
 struct Echo;
 
 impl Servant for Echo {
@@ -124,7 +124,7 @@ fn calls_take_no_pages_once_a_connection_has_carried_one_of_their_size() {
     }
 }
 
-/// Octets of a page.
+/// Size of a page, in octets.
 const PAGE: u64 = 4096;
 
 /// Messages above the configured limit allocate their pages for each call.

@@ -10,7 +10,7 @@ use oxorb_testkit::watchdog;
 use crate::common::fake::{FakeConnection, FakeServer, Received, played};
 use crate::common::{self, LONG, NAP, NOTE, ping};
 
-/// Largest number of oneways that wait for one write.
+/// Maximum number of oneways that wait for one write.
 const MOST: usize = 32;
 
 /// Returns a client that does not check a connection before it uses it.

@@ -527,7 +527,7 @@ fn keys_that_nobody_made_reach_nobody() {
         "NameService",
     ] {
         let url = url(&[&at], key);
-        // An empty key is an invalid URL, or leads to no object.
+        // An empty key is an invalid URL, or refers to no object.
         if let Ok(nobody) = pair.client.string_to_object(&url) {
             let raised = ping(&nobody, 1).unwrap_err();
             assert_eq!(raised.kind, SystemExceptionKind::ObjectNotExist, "{key:?}");

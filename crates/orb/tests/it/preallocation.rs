@@ -12,10 +12,10 @@ use crate::common::*;
 
 static ECHO: Op = Op::twoway("echo");
 
-/// Octets of the argument and of the result.
+/// Size in octets of the argument and of the result.
 const LARGE: usize = 600_000;
 
-/// Servant that returns as many octets as it gets.
+/// Servant that returns as many octets as it receives.
 struct Echo;
 
 impl Servant for Echo {

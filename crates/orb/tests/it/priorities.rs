@@ -300,7 +300,7 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     }
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
-    // Packet marks require a network transport.
+    // DSCPs require a network transport.
     let server = common::transport::listening()
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")

@@ -116,7 +116,7 @@ fn end(orbs: &[&Orb]) {
 fn a_call_takes_the_first_protocol_of_its_list_that_answers() {
     let _guard = watchdog(LONG);
     let memory = Memory::new();
-    // Each profile leads to a servant that identifies it.
+    // Each profile refers to a servant that identifies it.
     let (tcp, mut ior) = serve(&memory, "iiop://127.0.0.1:0", IIOP);
     let (mem, beside) = serve(&memory, "mem://beside", MEMORY);
     ior.profiles.extend(beside.profiles);
@@ -273,7 +273,7 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Cached);
     let mut ior = activate(&server, 7).ior().clone();
-    // Odd lengths, an unknown component, and octets that are no encapsulation.
+    // Odd lengths, an unknown component, and octets that are not an encapsulation.
     let mut iiop = IiopProfile::parse(&ior.profiles[0]).unwrap();
     iiop.components.push(TaggedComponent { tag: NOBODYS, data: vec![5, 4, 3] });
     let foreign = TaggedProfile { tag: NOBODYS, data: vec![0xff, 0, 7, 1, 0xfe] };

@@ -56,13 +56,13 @@ fn end(orbs: &[&Orb]) {
     }
 }
 
-/// A connection goes to the lane whose mark its first packet carries, whatever the client (A6.9).
+/// A connection goes to the lane whose DSCP its first packet carries, whatever the client (A6.9).
 #[test]
 fn the_mark_of_a_client_leads_to_the_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
     let _guard = watchdog(LONG);
     let server = server();
-    // The second lane's mark is that of its priority.
+    // The second lane's DSCP is that of its priority.
     let lanes = [lane(LEAST, 1).dscp(10), lane(URGENT, 1), lane(500, 1).dscp(26)];
     let pool = Threadpool::with_lanes(lanes).front("iiop://127.0.0.1:0", Steering::Mark);
     let first = client();
@@ -72,7 +72,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
 
     end(&[&first]);
 
-    // Packets as any client sends them: with a mark, and no priority in the request.
+    // Packets as any client sends them: with a DSCP, and no priority in the request.
     let client = client();
     let object = elsewhere(&client, object.reference());
     let (key, front) = (object_key(&object), common::address(&object));
@@ -90,7 +90,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
     end(&[&client, &server]);
 }
 
-/// Sends a request over a connection whose packets carry a mark, and returns the thread that served it.
+/// Sends a request over a connection whose packets carry a DSCP, and returns the thread that served it.
 fn raw(port: u16, mark: Option<u8>, key: &[u8]) -> String {
     use oxorb_sys::socket::{Connecting, first_ready};
     use std::os::fd::AsFd as _;
@@ -109,7 +109,7 @@ fn raw(port: u16, mark: Option<u8>, key: &[u8]) -> String {
     d.string().unwrap().into_owned()
 }
 
-/// An ORB that marks the packets of its calls also marks the first packet of a connection.
+/// An ORB that sets the DSCP of the packets of its calls sets that of a connection's first packet, too.
 #[test]
 fn calls_with_network_priority_come_to_their_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");

@@ -19,11 +19,11 @@ use crate::datagram::message::{Header, Kind};
 use crate::datagram::place::Place;
 use crate::datagram::session::{Role, Session};
 
-/// Largest number of datagrams collected while a source gets its socket: about as many as the
+/// Maximum number of datagrams collected while a source gets its socket: about as many as the
 /// kernel keeps by default.
 const MOST_TAKEN: usize = 512;
 
-/// Largest number of octets of these datagrams.
+/// Maximum total size in octets of these datagrams.
 const MOST_TAKEN_OCTETS: usize = 1 << 20;
 
 /// Silence after which a source may lose its slot to a new one.

@@ -15,7 +15,7 @@ use crate::datagram::aside::Aside;
 use crate::datagram::message::{HEADER, Header};
 use crate::datagram::session::{Arrival, Departure, Role, Session};
 
-/// Limit of a wait for an answer without a time-out of its own: datagrams may be lost.
+/// Time limit of a wait for an answer without a time-out: datagrams may be lost.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// UDP socket connected to one peer. A read returns whole messages, and a write sends each whole
@@ -46,7 +46,7 @@ pub(crate) struct DatagramLink {
 /// Time limit of centuries.
 const NEVER: u64 = u64::MAX;
 
-/// Largest number of datagrams without a message that a non-blocking read processes.
+/// Maximum number of datagrams without a message that a non-blocking read processes.
 const MOST_DROPPED: u32 = 16;
 
 impl DatagramLink {
@@ -143,7 +143,7 @@ impl DatagramLink {
                     buffer.truncate(start);
                     return Ok(0);
                 }
-                // An empty datagram is no end of the stream.
+                // An empty datagram does not end the stream.
                 Ok(octets) => {
                     if octets > 0 && self.takes(&buffer[start..]) {
                         return Ok(octets);

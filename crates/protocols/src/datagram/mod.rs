@@ -14,10 +14,9 @@
 //! | reordered | run in order of arrival | passed to the calls that wait for them |
 //! | truncated, damaged | not run | ignored |
 //!
-//! A message larger than a datagram is refused with IMP_LIMIT, and the text names both sizes: GIOP
-//! fragments have no sequence numbers, and could not be reassembled in order. A server sends no
-//! more octets to a source than it received from there, until the source has proved that it
-//! receives datagrams at its address.
+//! A message larger than a datagram raises IMP_LIMIT, whose text names both sizes: GIOP fragments have no sequence
+//! numbers, and could not be reassembled in order. A server sends no more octets to a source than it received from it,
+//! until the source has proved that it receives datagrams at its address.
 //!
 //! [`group`] contains MIOP: oneways to groups over multicast.
 //!

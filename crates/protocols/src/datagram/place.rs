@@ -34,7 +34,7 @@ pub(crate) struct Place {
     pub(crate) tcp: tcp::Place,
     /// Largest datagram in octets, in both directions.
     pub(crate) most: usize,
-    /// Largest number of sources with a socket.
+    /// Maximum number of sources with a socket.
     pub(crate) sources: usize,
 }
 

@@ -11,7 +11,7 @@ use crate::datagram::place::USUAL_MOST;
 use crate::datagram::transport::{address, to_tcp};
 
 /// Profiles of GIOP over UDP in TAO's form: those of IIOP with another tag. A component of OxORB
-/// tells if a server accepts datagrams of another size than TAO's.
+/// states the size of the datagrams that a server accepts, if it differs from TAO's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diop;
 

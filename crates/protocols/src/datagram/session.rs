@@ -12,9 +12,9 @@ use crate::datagram::window::{Seen, Window};
 /// Role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Client: sends requests.
+    /// Client, which sends requests.
     Client,
-    /// Server: answers requests, and verifies the addresses of its sources.
+    /// Server, which answers requests and verifies the addresses of its sources.
     Server,
 }
 
@@ -26,7 +26,7 @@ const MAGIC: [u8; 4] = *b"OXDG";
 const ASKED: u8 = 1;
 const ANSWERED: u8 = 2;
 
-/// Largest number of octets credited to an unverified source.
+/// Maximum number of octets credited to an unverified source.
 const MOST_CREDIT: u64 = 64 << 10;
 
 /// State of one end. The reader and the writer may be different threads.
@@ -62,7 +62,7 @@ pub enum Arrival {
 /// Reason why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Datagram that is no message of GIOP 1.0 to 1.2, or whose size differs from that in its
+    /// Datagram that is not a message of GIOP 1.0 to 1.2, or whose size differs from that in its
     /// header.
     Malformed,
     /// Datagram larger than this end accepts.
@@ -193,7 +193,7 @@ impl Session {
         Departure::Hold(self.pay(CHALLENGE).then(|| word(ASKED, self.nonce)))
     }
 
-    /// Processes a datagram that is no message.
+    /// Processes a datagram that is not a message.
     #[cold]
     fn unusual(&self, datagram: &[u8]) -> Arrival {
         let Ok(octets) = <&[u8; CHALLENGE]>::try_from(datagram) else {

@@ -116,8 +116,8 @@ impl Transport for Udp {
         })
     }
 
-    /// Connects at once, without sending anything: only the first answer tells whether a server
-    /// listens there.
+    /// Connects at once, without sending anything: only the first answer shows whether a server
+    /// listens at the address.
     fn start(&self, to: &Address) -> io::Result<Start> {
         begin(to, None)
     }

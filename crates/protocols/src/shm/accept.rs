@@ -16,7 +16,7 @@ use crate::shm::{Place, SCHEME, ShmLink, greeting, refused};
 /// Time limit for a client's greeting. A client greets with its next system call after connecting.
 const GREETING_LIMIT: Duration = Duration::from_secs(1);
 
-/// Largest number of connected clients that have not greeted; for a further one, the client that
+/// Maximum number of connected clients that have not greeted; for a further one, the client that
 /// has waited longest is rejected.
 const MAX_UNGREETED: usize = 64;
 
@@ -25,7 +25,7 @@ const MAX_UNGREETED: usize = 64;
 #[derive(Debug)]
 pub struct ShmAcceptor {
     socket: Listening,
-    /// Limits on the sizes of memory that clients provide.
+    /// Largest ring and block area accepted in a client's segment.
     max: Sizes,
     /// Clients that have not greeted yet, in order of arrival. The accepting thread holds the lock:
     /// one thread at a time.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::shm::ring::Direction;
 use crate::shm::segment::Segment;
 
-/// Largest number of blocks of a direction in use: a power of two.
+/// Maximum number of blocks of a direction in use: a power of two.
 pub(crate) const SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 16 };
 
 /// Alignment of blocks in octets: a cache line.

@@ -9,17 +9,17 @@ use crate::shm::segment::{Segment, Sizes};
 use crate::shm::splices::{self, give_back};
 use crate::shm::{MAX_BLOCKS, MAX_RING, MIN_RING, greeting};
 
-/// Largest number of octets in one buffer, so that any script ends.
+/// Maximum size of one buffer in octets, so that any script ends.
 const MAX_BUFFER: usize = 1 << 20;
 
-/// Octets of the blocks of a direction.
+/// Total size in octets of the blocks of a direction.
 const BLOCKS: u32 = MIN_RING;
 
 /// Runs both ends of a connection's memory while a hostile peer writes into any word of it, as
 /// directed by a script of three octets for each step. Payloads of the stream lie in blocks, too.
 ///
 /// # Panics
-/// An end takes more than allowed, or more than the ring holds.
+/// An end reads more than allowed, or more than the ring holds.
 pub fn hostile(script: &[u8]) {
     let max = Sizes { ring: MAX_RING, blocks: MAX_BLOCKS };
     let _ = greeting::read(script, max);

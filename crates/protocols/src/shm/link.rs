@@ -26,8 +26,8 @@ use crate::shm::write::MANY;
 /// Longest time that a thread spins before it sleeps.
 pub const MAX_SPIN: Duration = Duration::from_millis(5);
 
-/// Time that a thread sleeps on a word of the memory before it checks its peer, whose death wakes
-/// nobody there.
+/// Time that a thread sleeps on a word of the memory before it checks its peer, whose death does
+/// not wake it.
 pub(crate) const SLICE: Duration = Duration::from_millis(5);
 
 /// Number of octets over the socket, also out of band, without octets in the ring, from which on
@@ -91,7 +91,7 @@ impl ShmLink {
     /// Wraps the memory sent to a server, and the socket.
     ///
     /// # Errors
-    /// The system does not report who listens there.
+    /// The system does not report who listens at the socket.
     pub(crate) fn connected(
         socket: OwnedFd,
         greeting: Greeting,
@@ -154,7 +154,7 @@ impl ShmLink {
         })
     }
 
-    /// Returns the largest number of octets of memory that the connection uses: its pages are
+    /// Returns the maximum size in octets of the memory that the connection uses: its pages are
     /// allocated when first written.
     pub fn memory(&self) -> usize {
         self.segment.octets()

@@ -16,13 +16,13 @@ use crate::shm::{Place, SCHEME};
 ///
 /// A client uses an offered shared memory only with servers of its own user and of root: a process
 /// that shares memory may change it at any time. References without other addresses, and
-/// `corbaloc:` URLs, lead to any server that accepts the connection.
+/// `corbaloc:` URLs, are used with any server that accepts the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShmProfile;
 
 const PLACED: Placed = Placed::new(profile_tag::OXORB_SHM, "shm", SCHEME).with_paths();
 
-/// Largest number of components of a profile that are checked, equal to the addresses that a call
+/// Maximum number of components of a profile that are checked, equal to the addresses that a call
 /// tries.
 const MAX_PLACES: usize = 64;
 

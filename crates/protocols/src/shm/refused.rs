@@ -11,7 +11,7 @@ use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_sys::{thread, unix};
 
-/// Largest number of sockets that wait to be closed. Beyond it, accepting threads close them
+/// Maximum number of sockets that wait to be closed. Beyond it, accepting threads close them
 /// themselves, and wait.
 const MOST: usize = 64;
 

@@ -601,7 +601,8 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(1);
 
-    /// Two threads, also under Miri: octets arrive once and in order, around the end of the ring.
+    /// Two threads; runs under Miri, too. Octets arrive once and in order, around the end of the
+    /// ring.
     #[test]
     fn octets_arrive_in_order() {
         let (segment, writer, reader) = ends();
@@ -722,7 +723,7 @@ mod model {
 
     const FOREVER: Duration = Duration::MAX;
 
-    /// Largest number of preemptions of one execution: with more, a model takes minutes and finds
+    /// Maximum number of preemptions of one execution: with more, a model takes minutes and finds
     /// nothing else.
     const PREEMPTIONS: usize = 3;
 

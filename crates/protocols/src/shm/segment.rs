@@ -39,7 +39,7 @@ impl Sizes {
         2 * (self.ring as usize + self.blocks as usize)
     }
 
-    /// Returns the largest number of octets that a connection uses.
+    /// Returns the maximum size in octets of the memory that a connection uses.
     pub(crate) fn octets(self) -> usize {
         shared::HEADER + self.data()
     }
@@ -104,7 +104,7 @@ impl Segment {
         self.sizes.blocks
     }
 
-    /// Returns the largest number of octets that the segment uses.
+    /// Returns the maximum size in octets of the memory that the segment uses.
     pub(crate) fn octets(&self) -> usize {
         self.sizes.octets()
     }

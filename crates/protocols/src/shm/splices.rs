@@ -15,15 +15,15 @@ use crate::shm::blocks::slot_of;
 use crate::shm::ring::{Direction, broken};
 use crate::shm::segment::Segment;
 
-/// Number of octets of a block for each octet of the ring: the reader copies a piece while the
-/// writer fills the next.
+/// Size in octets of the part of a block that one octet of the ring announces: the reader copies a
+/// piece while the writer fills the next.
 pub(crate) const PIECE: u32 = match (cfg!(all(test, loom)), cfg!(test)) {
     (true, _) => 1,
     (false, true) => 64,
     (false, false) => 32 << 10,
 };
 
-/// Octets of a block that are next in the stream: its descriptor, read once out of the segment and
+/// Descriptor of a block whose octets are next in the stream, read once out of the segment and
 /// checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
@@ -419,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Two threads, also under Miri.
+    /// Two threads; runs under Miri, too.
     #[test]
     fn payloads_arrive_whole_while_blocks_are_used_again() {
         let ends = ends();

@@ -55,8 +55,8 @@ impl<'l> Message<'l> {
         }
     }
 
-    /// Publishes the octets put in since the last time, and wakes the peer, also for octets
-    /// published quietly.
+    /// Publishes the octets put in since the last time, and wakes the peer, even if some of its
+    /// octets were published quietly.
     fn publish(&mut self) -> io::Result<()> {
         if self.put > 0 || self.quiet {
             self.link.publish(self.from)?;

@@ -24,10 +24,10 @@ const LAST: Duration = Duration::from_secs(1);
 /// Time limit for a rejected client to read the reason.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Largest number of octets of such a client that are read and discarded.
+/// Maximum number of octets that are read from such a client and discarded.
 const PARTING_OCTETS: usize = 256 << 10;
 
-/// Largest number of rejected clients that are being notified, in addition to the handshakes in
+/// Maximum number of rejected clients that are being notified, in addition to the handshakes in
 /// progress.
 const MAX_PARTING: usize = 64;
 

@@ -8,7 +8,7 @@ use oxorb_transport::Subject;
 
 /// Largest size of a distinguished name in text, in octets; longer ones are truncated.
 const MAX_NAME: usize = 1024;
-/// Largest number of names taken from a certificate.
+/// Maximum number of names taken from a certificate.
 const MAX_NAMES: usize = 64;
 /// Largest size of one name in octets; longer ones are skipped.
 const MAX_ONE: usize = 256;

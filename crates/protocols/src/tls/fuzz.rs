@@ -1,4 +1,5 @@
-//! Entry points of fuzz targets: any input leads to a clear error, and memory in proportion.
+//! Entry points of fuzz targets: any input causes at worst a clear error, and memory use in
+//! proportion to its size.
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use crate::tls::certificate::subject_of;
 use crate::tls::link::{Side, TlsLink};
 use crate::tls::words;
 
-/// Largest number of octets of a handshake accepted from a peer: some certificates up to a root,
-/// and a margin.
+/// Maximum size in octets of a handshake accepted from a peer: some certificates up to a root, and
+/// a margin.
 const MAX_OCTETS: usize = 64 << 10;
 
 /// Size of a record header, in octets.
@@ -143,9 +143,9 @@ impl Half {
 /// Received octets of the current record of a handshake.
 pub(crate) struct Records {
     pub(crate) octets: Vec<u8>,
-    /// Number of octets of the record known to be needed.
+    /// Size of the record as far as known, in octets.
     wanted: usize,
-    /// Number of octets of all records.
+    /// Total size of all records, in octets.
     pub(crate) received: usize,
     /// Word for the other end.
     peer: &'static str,
@@ -156,7 +156,7 @@ impl Records {
         Self { octets: Vec::new(), wanted: HEADER, received: 0, peer }
     }
 
-    /// Returns the largest number of octets to read next.
+    /// Returns the maximum number of octets to read next.
     pub(crate) fn missing(&self) -> usize {
         self.wanted - self.octets.len()
     }

@@ -29,7 +29,7 @@ const FRAGMENT: usize = 16 << 10;
 /// Buffer size of one system call if more octets arrived: the largest record.
 const LARGE: usize = HEADER + FRAGMENT + 256;
 
-/// Largest number of octets encrypted before they are written: two of the largest records.
+/// Maximum number of octets encrypted before they are written: two of the largest records.
 const BATCH: usize = 2 * FRAGMENT;
 
 /// Slices of a batch.
@@ -42,7 +42,7 @@ const BATCH_SLICES: usize = 16;
 /// the received octets, and so is a write of up to 32 KiB. Rustls allocates for each record, in
 /// both directions; the rest allocates nothing once buffers have grown.
 ///
-/// Encrypted octets that could not be sent cannot be taken back: after a failed write, the link
+/// Encrypted octets that could not be sent cannot be withdrawn: after a failed write, the link
 /// writes no more, even if nothing was sent.
 pub struct TlsLink {
     tcp: TcpLink,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sys::unix::{self, MAX_PATH, Name};
 
-/// Largest number of clients that wait to be accepted: Linux's default (`net.core.somaxconn`).
+/// Maximum number of clients that wait to be accepted: Linux's default (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 
 /// Longest wait for other processes that create or take over files in the same directory.
@@ -60,7 +60,7 @@ impl From<Option<u32>> for Rights {
 /// can connect before the permissions are set.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] if a process listens there; other errors with a text.
+/// [`io::ErrorKind::AddrInUse`] if a process listens at the socket; other errors with a text.
 pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(OwnedFd, SocketFile)> {
     let rights = rights.into();
     let directory = directory_of(path);
@@ -252,7 +252,7 @@ fn is_temporary(name: &str) -> bool {
     process.parse::<u32>().is_ok() && random.len() == 16 && u64::from_str_radix(random, 16).is_ok()
 }
 
-/// Largest number of directory entries checked.
+/// Maximum number of directory entries checked.
 const MAX_SWEPT: usize = 10_000;
 
 /// Removes temporary files without a listening process of this user.

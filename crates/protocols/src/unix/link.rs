@@ -11,7 +11,7 @@ use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
 
 use crate::unix::known::Known;
 
-/// Largest number of octets passed to one blocking system call of a write.
+/// Maximum number of octets passed to one blocking system call of a write.
 ///
 /// The kernel copies them into one piece of its memory, and waits for space once. A larger write
 /// would wait for space piece by piece, each for up to the time-out.
@@ -41,7 +41,8 @@ impl UnixLink {
     /// Wraps a blocking socket that is connected to `server`.
     ///
     /// # Errors
-    /// The system does not report who listens there, or it is another user than the server's.
+    /// The system does not report who listens at the socket, or it is another user than the
+    /// server's.
     pub(crate) fn connected(socket: OwnedFd, server: Arc<str>, known: Known) -> io::Result<Self> {
         let listening = unix::peer_credentials(&socket)?;
         known.verify_user(listening)?;

@@ -20,8 +20,8 @@ pub enum Offered {
 }
 
 impl Offered {
-    /// Returns the addresses that lead to the client: the offered one, and if possible that without
-    /// the identity.
+    /// Returns the addresses of the client: the offered one, and if possible that without the
+    /// identity.
     pub fn addresses(self, named: &Address) -> Vec<Address> {
         match self {
             Self::ByIdentity => vec![named.clone()],

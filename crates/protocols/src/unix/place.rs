@@ -14,7 +14,8 @@ pub enum Name {
     Temporary,
     /// Path of a file.
     Path(String),
-    /// Abstract name without a file (Linux), written `@NAME`; an empty one: the server chooses it.
+    /// Abstract name without a file (Linux), written `@NAME`; an empty one: the server chooses the
+    /// name.
     Abstract(String),
 }
 
@@ -137,8 +138,8 @@ impl Place {
         Self { name, mode: None }
     }
 
-    /// Returns the place of an endpoint of UNIX sockets. Any other endpoint is treated as a path on
-    /// which nobody can listen.
+    /// Returns the place of an endpoint of UNIX sockets. Any other endpoint is treated as a path at
+    /// which no process can listen.
     pub fn of(endpoint: &Endpoint) -> Self {
         let name = match endpoint.place.as_str() {
             "" => Name::Temporary,
@@ -148,8 +149,8 @@ impl Place {
         Self { name, mode: mode.and_then(|(_, value)| u32::from_str_radix(value, 8).ok()) }
     }
 
-    /// Returns it as an endpoint; version, protocol, access rules and other options are those of
-    /// `like`.
+    /// Returns the place as an endpoint; version, protocol, access rules and other options are
+    /// those of `like`.
     pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mode = self.mode.map(|mode| (MODE, format!("{mode:04o}")));
         let others = like.options.iter().filter(|(name, _)| *name != MODE);

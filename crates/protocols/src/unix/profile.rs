@@ -19,7 +19,7 @@ use crate::unix::{Name, SCHEME};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uiop;
 
-/// Largest number of sockets of a profile that are checked, equal to the addresses that a call
+/// Maximum number of sockets of a profile that are checked, equal to the addresses that a call
 /// tries: each is compared with all others.
 const MAX_PLACES: usize = 64;
 

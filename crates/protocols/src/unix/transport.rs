@@ -118,11 +118,11 @@ impl Connecting for Attempt {
     }
 }
 
-/// Connects to a name, without waiting. Returns `None` if the largest number of clients waits there
-/// to be accepted.
+/// Connects to a name, without waiting. Returns `None` if the maximum number of clients waits at
+/// the socket to be accepted.
 ///
 /// # Errors
-/// No process listens there, or this process may not connect.
+/// No process listens at the socket, or this process may not connect.
 pub fn connect(name: &Name) -> io::Result<Option<OwnedFd>> {
     let name = match name {
         Name::Path(path) => unix::Name::Path(Path::new(path)),

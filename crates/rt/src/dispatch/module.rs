@@ -107,7 +107,8 @@ impl<T: Send + 'static> Module<T> {
     /// left. Allocates.
     ///
     /// # Errors
-    /// [`StartError`] if the system provides no thread, or not with the planned schedule.
+    /// [`StartError`] if the system provides no thread, or none with the planned class and
+    /// priority.
     pub fn reinforce(&self) -> Result<bool, StartError> {
         {
             let state = self.shared.lock();

@@ -36,10 +36,10 @@ pub struct Plan {
     /// Number of threads; from 1. Several threads serve one queue in parallel, which analysis of
     /// one processor does not cover.
     pub threads: usize,
-    /// Largest number of threads that [`Module::reinforce`](crate::dispatch::Module::reinforce)
+    /// Maximum number of threads that [`Module::reinforce`](crate::dispatch::Module::reinforce)
     /// adds. Default 0.
     pub spares: usize,
-    /// Schedule of the threads.
+    /// Scheduling of the threads.
     pub scheduling: Threads,
     /// Single processor of the threads; `None`: those in `cpus`.
     pub cpu: Option<usize>,
@@ -59,14 +59,14 @@ pub enum Storage {
     Heap,
 }
 
-/// Schedule of the threads of a module.
+/// Scheduling of the threads of a module.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Threads {
-    /// Schedule of the thread that starts the module.
+    /// Scheduling class and priority of the thread that starts the module.
     #[default]
     Inherit,
-    /// Scheduling class and priority; if the process may not set them, threads keep their schedule,
-    /// and [`Module::is_real_time`] returns false.
+    /// Explicit scheduling class and priority; if the process may not set them, threads keep those
+    /// that they have, and [`Module::is_real_time`] returns false.
     ///
     /// [`Module::is_real_time`]: crate::dispatch::Module::is_real_time
     At(Schedule),
@@ -82,7 +82,7 @@ pub enum StartError {
     /// The plan has a capacity or a number of threads of 0.
     #[error("a dispatching module has room for a request and a thread at least")]
     Nothing,
-    /// The system provides no thread, or not on this processor or at this priority.
+    /// The system provides no thread, or none on this processor or at this priority.
     #[error("the threads of a dispatching module cannot be had: {0}")]
     Threads(#[source] io::Error),
     /// The kernel rejects the reservation; the error names the requested and the available time.
@@ -91,8 +91,8 @@ pub enum StartError {
 }
 
 impl Plan {
-    /// Returns a plan with one thread of inherited schedule and a heap for 256 requests, which run
-    /// even if late.
+    /// Returns a plan with one thread of inherited class and priority, and a heap for 256 requests,
+    /// which run even if late.
     pub fn new(name: impl Into<String>, dispatching: Dispatching) -> Plan {
         Plan {
             name: name.into(),

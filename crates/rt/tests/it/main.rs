@@ -1,4 +1,4 @@
-//! Tools of the steady path, a module for each.
+//! Tools on the path of each request, a module for each.
 
 mod dispatch;
 

@@ -30,9 +30,9 @@ pub struct Band {
 pub struct Exclusive {
     /// Number of threads that run at a time; 0 counts as 1, the default.
     pub processors: usize,
-    /// Largest number of waiting threads, 256 by default: further ones get TRANSIENT.
+    /// Maximum number of waiting threads, 256 by default; a further one raises TRANSIENT.
     pub waiting: usize,
-    /// Longest wait, 30 seconds by default: after it a thread gets TRANSIENT.
+    /// Longest wait, 30 seconds by default; after it the thread raises TRANSIENT.
     pub longest: Duration,
 }
 

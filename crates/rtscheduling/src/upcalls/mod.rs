@@ -133,7 +133,7 @@ impl RealTimeUpcalls {
     }
 
     /// Calls `call` with `object` once in each period from now on, in a thread of this priority,
-    /// until the [`Registration`] is dropped, the object answers OBJECT_NOT_EXIST, or the ORB ends.
+    /// until the [`Registration`] is dropped, the object raises OBJECT_NOT_EXIST, or the ORB ends.
     ///
     /// **Real-time cost.** An upcall allocates nothing itself, and takes a lock that it shares with
     /// upcalls of the same priority. Registering allocates, and starts a thread for the first
@@ -162,8 +162,8 @@ impl RealTimeUpcalls {
     /// schedule assigns to the operation of its name.
     ///
     /// # Errors
-    /// [`UpcallError`], also if the schedule has no priority for it, or the ORB's mapping has no
-    /// CORBA priority for that one.
+    /// [`UpcallError`], for example if the schedule has no priority for the operation, or the ORB's
+    /// mapping has no CORBA priority for that native one.
     pub fn register_scheduled<I: Interface>(
         &self,
         object: &I,

@@ -72,8 +72,8 @@ impl Periodic {
 pub enum Overrun {
     /// Drops the releases that passed meanwhile: the next call is made at the next release.
     Skip,
-    /// Makes the missed calls one after another. If more than this number are behind, the oldest
-    /// are dropped.
+    /// Makes the missed calls one after another. If more than this number of calls are overdue, the
+    /// oldest are dropped.
     CatchUp(u32),
     /// Skips releases as `Skip` does, and makes calls at this lower priority until one ends before
     /// the next release.

@@ -46,9 +46,9 @@ pub struct Wanted {
     pub period: Nanos,
     /// Longest time from a request to its reply, in ns; more than 0.
     pub deadline: Nanos,
-    /// Priority at which it runs; used with [`RequestOrder::Priority`].
+    /// Priority at which the requests run; used with [`RequestOrder::Priority`].
     pub priority: i16,
-    /// Whether it wants an equal share instead of a deadline.
+    /// Whether an equal share is requested instead of a guaranteed deadline.
     pub shares: bool,
 }
 
@@ -164,7 +164,7 @@ pub enum Has {
 pub struct Controller {
     late_comers: LateComers,
     urgency: RequestOrder,
-    /// Largest part of the processor that guarantees may take.
+    /// Maximum utilisation of the processor by guarantees.
     guaranteed: Utilization,
     /// Period of shares.
     period: Nanos,
@@ -179,7 +179,7 @@ pub struct Controller {
     sharers: Vec<Wanted>,
 }
 
-/// Largest number of members.
+/// Maximum number of members.
 const MOST: usize = 16_384;
 
 /// Order of the task under analysis: behind its equals.
@@ -201,7 +201,7 @@ impl Controller {
         }
     }
 
-    /// Sets the order of urgency; to be called before anything is admitted.
+    /// Sets the order of urgency; to be called before any member is admitted.
     #[must_use]
     pub fn urgency(self, urgency: RequestOrder) -> Controller {
         debug_assert!(self.members.is_empty());
@@ -223,8 +223,8 @@ impl Controller {
     }
 
     /// Adds a thread that precedes all members and is none of them, such as one that watches
-    /// budgets: all members wait for it, and it reduces the time to share. To be called before
-    /// anything is admitted.
+    /// budgets: all members wait for it, and it reduces the time to share. To be called before any
+    /// member is admitted.
     #[must_use]
     pub fn behind(mut self, thread: Task) -> Controller {
         debug_assert!(self.members.is_empty());
@@ -239,8 +239,8 @@ impl Controller {
         self.late_comers
     }
 
-    /// Admits a member, or answers why not. Analyses all members that are no more urgent, in O(n^2)
-    /// at worst.
+    /// Admits a member, or returns the reason why it is not admitted. Analyses all members that are
+    /// no more urgent, in O(n^2) at worst.
     ///
     /// # Errors
     /// [`Unacceptable`]; nothing is admitted.

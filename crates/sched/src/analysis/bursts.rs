@@ -10,7 +10,7 @@ use super::verdicts;
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 
-/// Largest number of streams of a set; beyond it nothing is proved.
+/// Maximum number of streams of a set; beyond it nothing is proved.
 const MOST_STREAMS: u64 = 20_000;
 
 /// Set of tasks whose bursts are split into streams.

@@ -15,7 +15,7 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, overloads};
 use crate::time::Nanos;
 
-/// Largest number of jobs of one chain that are analysed in a busy period.
+/// Maximum number of jobs of one chain that are analysed in a busy period.
 const MOST_JOBS: u64 = 1_000;
 
 /// Task released by events, with its senders and receivers.

@@ -26,10 +26,10 @@ use crate::time::{Nanos, Show};
 /// Number of points of the distribution of a sum.
 const RESOLUTION: u64 = 1_000;
 
-/// Largest number of moments tried for one task.
+/// Maximum number of moments tried for one task.
 const MOST_MOMENTS: usize = 8;
 
-/// Largest number of jobs added up for one moment.
+/// Maximum number of jobs added up for one moment.
 const MOST_JOBS: u64 = 20_000;
 
 /// Relative error of a probability by floating-point rounding, generously.
@@ -54,13 +54,13 @@ impl fmt::Debug for NoDistribution {
 }
 
 impl Distribution {
-    /// Largest number of points.
+    /// Maximum number of points.
     pub const MOST_POINTS: usize = 1_000;
 
     /// Returns a distribution with these times and probabilities, in any order.
     ///
     /// # Errors
-    /// The probabilities do not add up to 1, or are no probabilities; there are no points, or too many.
+    /// The probabilities do not add up to 1, or are not probabilities; there are no points, or too many.
     pub fn of(points: &[(Nanos, f64)]) -> Result<Distribution, NoDistribution> {
         let wrong = |why: String| Err(NoDistribution(why));
         if points.is_empty() || points.len() > Distribution::MOST_POINTS {
@@ -84,7 +84,7 @@ impl Distribution {
     /// all others at most `worst`.
     ///
     /// # Errors
-    /// The share is no probability.
+    /// The share is not a probability.
     pub fn typical(
         typical: Nanos,
         share: f64,
@@ -176,7 +176,7 @@ struct Rival {
 }
 
 impl Rival {
-    /// Returns the largest number of pending jobs from the release of a job to `moment` after it.
+    /// Returns the maximum number of pending jobs from the release of a job to `moment` after it.
     fn jobs(&self, task: &Task, own: &Task, moment: Nanos) -> u64 {
         // The time to the deadline includes jitter.
         let nominal = Task { jitter: 0, ..task.clone() };

@@ -11,7 +11,7 @@ use super::wait::{Bound, Steps, Wait, interference, settle};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Largest number of jobs analysed in one busy period.
+/// Maximum number of jobs analysed in one busy period.
 const MOST_JOBS: u64 = 100_000;
 
 /// Competing tasks as seen by one task.

@@ -61,10 +61,10 @@ impl fmt::Display for Test {
     }
 }
 
-/// Verdict on a task.
+/// Verdict on a task that runs on processors with a shared queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobalVerdict {
-    /// Place of the task in its set.
+    /// Index of the task in its set.
     pub task: usize,
     /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] if the task alone takes
     /// longer than its deadline.
@@ -73,7 +73,7 @@ pub struct GlobalVerdict {
     pub response: Option<Nanos>,
 }
 
-/// Report on a set.
+/// Report on a set of tasks that run on processors with a shared queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalReport {
     /// Order of the shared queue.

@@ -20,7 +20,7 @@
 //! the offsets are ignored there.
 //!
 //! Where best-case times are declared, a step begins no earlier than the best-case end of the
-//! previous steps, so that only the difference is jitter. Only tasks that are no steps may have
+//! previous steps, so that only the difference is jitter. Only tasks that are not steps may have
 //! bursts.
 //!
 //! A step after the first has no release of its own: a declared offset would tie it to a start that

@@ -16,7 +16,7 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE};
 use crate::time::Nanos;
 
-/// Verdict on a task.
+/// Verdict on a task under adaptive mixed criticality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MixedVerdict {
     /// Index of the task in its set.

@@ -191,7 +191,7 @@ fn alone(set: &TaskSet, task: &Task) -> bool {
 }
 
 /// Decides the uppermost level by the demand test if it is dynamic and fully preemptive: that test
-/// is exact, also where the response times are not.
+/// is exact, even where the response times are not.
 fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
     let dynamic = |task: &Task| {
         set.model == DispatchModel::Urgency

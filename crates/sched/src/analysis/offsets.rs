@@ -22,7 +22,7 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Largest number of jobs analysed in one busy period.
+/// Maximum number of jobs analysed in one busy period.
 const MOST_JOBS: i128 = 10_000;
 
 /// Common event from which offsets count.

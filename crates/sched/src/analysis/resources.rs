@@ -28,7 +28,7 @@ use crate::time::Nanos;
 pub struct Kept {
     /// Index of the task in its set.
     pub task: usize,
-    /// Number of the resource.
+    /// Number that identifies the resource.
     pub resource: usize,
     /// Longest time for which the task holds the resource in one section, in ns.
     pub longest: Nanos,
@@ -83,7 +83,7 @@ fn urgency(task: &Task) -> (u32, Nanos) {
 
 /// Returns the blocking of each task of a set by critical sections, in ns.
 ///
-/// Takes O(n s) for n tasks and s sections.
+/// Takes O(n s) time for n tasks and s sections.
 ///
 /// ```
 /// use oxorb_sched::analysis::resources::{Kept, blocking};

@@ -108,7 +108,7 @@ pub struct Server {
     pub period: Nanos,
 }
 
-/// Largest number of requests whose arrivals are tried.
+/// Maximum number of requests whose arrivals are tried.
 const MOST_ARRIVALS: usize = 100_000;
 
 impl Server {

@@ -15,7 +15,7 @@ pub enum Outcome {
     Meets,
     /// The deadline is missed in the worst case, which can happen.
     Misses,
-    /// The applicable test is safe and inexact, and does not decide.
+    /// The applicable test is sufficient but not exact, and does not decide.
     Unproven,
 }
 

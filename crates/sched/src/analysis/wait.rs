@@ -23,7 +23,7 @@ impl Steps {
     }
 }
 
-/// Largest number of waits in a verdict, the longest first.
+/// Maximum number of waits in a verdict, the longest first.
 const MOST_WAITS: usize = 8;
 
 /// Time that a job waits for the jobs of one task.

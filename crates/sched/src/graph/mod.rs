@@ -44,7 +44,7 @@ pub(crate) struct CallGraph {
     pub(crate) order: Vec<usize>,
 }
 
-/// Largest number of cycles reported.
+/// Maximum number of cycles reported.
 const MOST_CYCLES: usize = 20;
 
 impl CallGraph {

@@ -166,7 +166,7 @@ impl<S: Store> DispatchQueue<S> {
         self.len() == 0
     }
 
-    /// Returns the largest number of waiting requests.
+    /// Returns the maximum number of waiting requests.
     pub fn capacity(&self) -> usize {
         self.pending.capacity()
     }

@@ -60,10 +60,10 @@ impl Repository {
     /// Default limit on infos.
     pub const MOST: usize = 100_000;
 
-    /// Largest number of dependencies of one info.
+    /// Maximum number of dependencies of one info.
     pub const MOST_DEPENDENCIES: usize = 10_000;
 
-    /// Largest number of critical sections.
+    /// Maximum number of critical sections.
     pub const MOST_SECTIONS: usize = 100_000;
 
     /// Returns an empty repository for at most [`MOST`](Self::MOST) infos.

@@ -70,7 +70,7 @@ pub struct Schedule {
     pub levels: Vec<Level>,
     /// Dispatched tasks, for analysis and simulation.
     pub tasks: TaskSet,
-    /// Number of threads that operations have of their own.
+    /// Number of threads of all operations that have threads of their own.
     pub threads: usize,
     /// Time after which the schedule repeats; `None` if longer than 36 years.
     pub frame: Option<Nanos>,
@@ -134,7 +134,7 @@ impl CriticalSet {
 }
 
 impl Schedule {
-    /// Computes a schedule, also for overloaded operations, so that it can be inspected and
+    /// Computes a schedule, even for overloaded operations, so that it can be inspected and
     /// simulated; [`check`](Self::check) reports whether it may be used.
     ///
     /// Takes O(n log n) for n operations and their dependencies, and allocates.

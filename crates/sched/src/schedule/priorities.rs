@@ -7,7 +7,7 @@ use crate::error::Error;
 pub struct OsPriorities(Vec<i32>);
 
 impl OsPriorities {
-    /// Largest number of priorities.
+    /// Maximum number of priorities.
     const MOST: usize = 1 << 16;
 
     /// Returns all priorities from `minimum` to `maximum`, larger ones being more urgent, as with

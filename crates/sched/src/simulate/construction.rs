@@ -25,7 +25,7 @@ const MOST_EVICTIONS: usize = 1_000;
 /// for Table 1 changes completions but no missed deadline.
 ///
 /// # Errors
-/// Frames with too many jobs, and jobs that evict each other endlessly.
+/// [`SimulationError`] if the frame has too many jobs, or if jobs evict each other endlessly.
 pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, SimulationError> {
     let jobs = collect(set, &releases(set, frame)?);
     let mut order: Vec<usize> = (0..jobs.len()).collect();

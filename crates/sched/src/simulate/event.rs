@@ -10,7 +10,7 @@ use crate::strategy::{DispatchModel, Dispatching, Urgency, by_deadline, by_laxit
 use crate::task::{Task, TaskSet};
 use crate::time::{LONGEST, Nanos};
 
-/// Largest number of simulated jobs.
+/// Maximum number of simulated jobs.
 const MOST_JOBS: u64 = 2_000_000;
 
 /// Treatment of late jobs.
@@ -19,7 +19,7 @@ pub enum LatePolicy {
     /// Keeps late jobs in the order of their deadlines or laxities.
     #[default]
     Keep,
-    /// Moves late jobs behind all that can still be in time, in the order of paper 3. Laxity
+    /// Moves late jobs behind all jobs that can still be in time, in the order of paper 3. Laxity
     /// detects lateness before the deadline, a deadline only after it.
     Demote,
     /// Drops late jobs that have not begun.
@@ -34,7 +34,7 @@ pub struct Options {
     pub late: LatePolicy,
 }
 
-/// Largest number of evaluations of laxity in one simulation.
+/// Maximum number of evaluations of laxity in one simulation.
 const MOST_LOOKS: u64 = 10_000_000;
 
 /// Release of a task.

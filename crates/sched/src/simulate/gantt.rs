@@ -11,7 +11,7 @@ const WIDTH: f64 = 1000.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 44.0;
 
-/// Largest number of slices drawn; more would be illegible.
+/// Maximum number of slices drawn; more would be illegible.
 const MOST_SLICES: usize = 20_000;
 
 /// Returns the timeline as SVG: grey marks are releases, red slices are late.

@@ -44,7 +44,7 @@ pub struct Slice {
 pub struct Job {
     /// Index of its task in the set.
     pub task: usize,
-    /// Number, counted from 0 for each task.
+    /// Number of the job, counted from 0 for each task.
     pub number: u64,
     /// Time of its release, by time or by the end of its senders.
     pub release: Nanos,
@@ -110,7 +110,7 @@ pub enum SimulationError {
     TooManyJobs {
         /// Number of jobs in the frame.
         jobs: u64,
-        /// Largest number of simulated jobs.
+        /// Maximum number of simulated jobs.
         most: u64,
     },
     /// The times of the frame overflow.
@@ -133,7 +133,7 @@ pub enum SimulationError {
     TooManyLooks {
         /// Interval of evaluation while a job runs.
         step: Nanos,
-        /// Largest number of evaluations.
+        /// Maximum number of evaluations.
         most: u64,
     },
 }

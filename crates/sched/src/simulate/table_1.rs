@@ -12,7 +12,7 @@ pub const FRAME: Nanos = SECOND;
 /// Returns a repository with the eight operations, in the order of the table.
 ///
 /// # Errors
-/// None in practice: the operations are valid.
+/// No error occurs in practice: the operations are valid.
 pub fn operations() -> Result<Repository, Error> {
     let mut repository = Repository::new();
     for (level, criticality, importance) in

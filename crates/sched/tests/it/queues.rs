@@ -1,4 +1,4 @@
-//! The steady path of the queues allocates nothing.
+//! Queues allocate nothing in steady state.
 
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Heap, List, Missed, Store, Taken, Timing};

@@ -1,4 +1,4 @@
-//! Places at which a thread waits: connections, and endpoints at which it accepts them.
+//! Places at which a thread waits: connections, and endpoints at which it accepts connections.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,8 @@ thread_local! {
 }
 
 /// Places at which a thread, or several that serve the same connections, waits: the number of
-/// places for each name. Off the steady path: names are added and removed with connections.
+/// places for each name. Not on the path of a request: names are added and removed with
+/// connections.
 #[derive(Debug, Default)]
 pub struct Places(Mutex<BTreeMap<String, usize>>);
 

@@ -1,4 +1,4 @@
-//! List of threads, with their purpose, configured schedule and actual schedule.
+//! List of threads, with their purpose, configured scheduling and actual scheduling.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,7 +51,7 @@ pub enum Purpose {
     Shutdown,
 }
 
-/// Schedule of a thread, and the processors on which it may run.
+/// Scheduling of a thread, and the processors on which it may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Class and priority, or reserved processor time.

@@ -20,7 +20,7 @@ pub const SCHEME: Scheme = Scheme::new("mem");
 /// Capacity of a link each way, in octets.
 const CAPACITY: usize = 64 << 10;
 
-/// Largest number of connections that wait at one place to be accepted.
+/// Maximum number of connections that wait at one place to be accepted.
 const BACKLOG: usize = 4096;
 
 /// Network within the process: holders of clones listen at its places and connect to them.
@@ -54,7 +54,7 @@ struct Places {
     named: u64,
 }
 
-/// Place with a listener.
+/// Place at which an acceptor listens.
 struct Place {
     queue: Mutex<Queue>,
     changed: Condvar,

@@ -12,7 +12,7 @@ use oxorb_sys::sync::Mutex;
 use super::{Place, TcpLink};
 use crate::{Acceptor, Endpoint, Link, ListenError};
 
-/// Largest number of clients that wait to be accepted: Linux's own default (`net.core.somaxconn`).
+/// Maximum number of clients that wait to be accepted: Linux's own default (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 
 /// Listening TCP socket.

@@ -82,7 +82,7 @@ impl Place {
         place
     }
 
-    /// Returns it as an endpoint; version, protocol and access rules are those of `like`.
+    /// Returns the place as an endpoint; version, protocol and access rules are those of `like`.
     pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mut options = Vec::new();
         if self.port_span != 1 {

@@ -57,9 +57,9 @@ pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
 pub enum Publish {
     /// `addr`: addresses of this host that clients can connect to.
     Addresses,
-    /// `ipv4`: its IPv4 addresses.
+    /// `ipv4`: IPv4 addresses of this host.
     Ipv4,
-    /// `ipv6`: its IPv6 addresses.
+    /// `ipv6`: IPv6 addresses of this host.
     Ipv6,
     /// `hostname`: name of this host, which clients must be able to resolve.
     Hostname,
@@ -68,7 +68,7 @@ pub enum Publish {
     Address {
         /// Name, or address without brackets.
         host: String,
-        /// Port there; `None`: the listening port.
+        /// Port to publish; `None`: the listening port.
         port: Option<u16>,
     },
 }

@@ -36,7 +36,7 @@ impl Act {
 /// Results of an act.
 #[derive(serde::Serialize)]
 pub(super) struct Played {
-    /// Threads of the server at SCHED_FIFO.
+    /// Number of threads of the server at SCHED_FIFO.
     pub(super) real_time_threads: usize,
     /// Time that the host took from the server's processor; `None` if the kernel does not report it.
     pub(super) stolen_ms: Option<u64>,

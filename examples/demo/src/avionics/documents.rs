@@ -108,7 +108,7 @@ fn promise(report: &Report, title: &'static str) -> Result<Promise, Failed> {
 fn new_folder() -> Result<PathBuf, Failed> {
     let name = format!("oxorb-demo-avionics-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    // Fails if the folder exists, whoever made it.
+    // Fails if the folder exists, regardless of its creator.
     std::fs::create_dir(&folder)
         .map_err(|error| because(format!("{}: {error}; set TMPDIR", folder.display())))?;
     Ok(folder)

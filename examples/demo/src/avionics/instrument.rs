@@ -22,11 +22,11 @@ pub(super) struct Seen {
     /// Longest response that the check of plan and real-time resources proves, for the planned work; `None` for the act
     /// without them.
     pub(super) proved_ns: Option<u64>,
-    /// Ticks whose deadline was within the act.
+    /// Number of ticks whose deadline was within the act.
     pub(super) ticks: u64,
-    /// Pictures that were completed after their deadline, or never.
+    /// Number of pictures that were completed after their deadline, or never.
     pub(super) missed: u64,
-    /// Ticks that were never drawn: lost while the previous one was still handled.
+    /// Number of ticks that were never drawn: lost while the previous one was still handled.
     pub(super) lost: u64,
     pub(super) p50_ns: u64,
     pub(super) max_ns: u64,

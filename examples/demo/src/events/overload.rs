@@ -30,7 +30,7 @@ const ALARM_EVERY: u64 = 26;
 /// Time of a slow consumer for an event.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// Events that may wait for a slow consumer.
+/// Number of events that may wait for a slow consumer.
 const QUEUE: usize = 64;
 
 /// Time between two updates of the display.

@@ -17,7 +17,7 @@ use oxorb_terminal::statistics::Time;
 /// Filter of the consumer.
 const FILTER: &str = "type==17 || deadline(200ms)";
 
-/// Beats before the silence, and the time between two.
+/// Number of beats before the silence, and the time between two beats.
 const BEATS: u64 = 10;
 const BEAT: Duration = Duration::from_millis(50);
 
@@ -25,7 +25,7 @@ const BEAT: Duration = Duration::from_millis(50);
 #[derive(Serialize)]
 pub(super) struct Seen {
     filter: &'static str,
-    /// Beats that arrived.
+    /// Number of beats that arrived.
     beats: u64,
     /// Time from the arrival of the last beat to the channel's event.
     silence_ns: u64,
@@ -37,7 +37,7 @@ struct Ear(SyncSender<(i32, Instant)>);
 impl PushConsumer for Ear {
     fn push(&self, events: &[Event]) {
         for event in events {
-            // The receiver is gone once the act is over.
+            // The receiver no longer exists after the act.
             let _ = self.0.try_send((event.header.r#type, Instant::now()));
         }
     }

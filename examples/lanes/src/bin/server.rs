@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns a POA whose objects are served by the lane of this priority, whatever the client's priority.
+/// Returns a POA whose objects are served by the lane of this priority, regardless of the client's priority.
 fn served_at(
     orb: &Orb,
     pool: ThreadpoolId,

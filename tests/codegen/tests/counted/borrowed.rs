@@ -19,7 +19,7 @@ use oxorb_testkit::watchdog;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Servant that keeps or only inspects what is posted.
+/// Servant that keeps, or only inspects, the posted values.
 struct Wall {
     keeps: bool,
     notes: Mutex<Vec<Note>>,

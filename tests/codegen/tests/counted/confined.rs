@@ -490,7 +490,7 @@ fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
     }
 }
 
-/// Handlers of calls from a lane run in the lane if the option says so.
+/// Handlers of calls from a lane run in the lane if the option is set.
 #[test]
 fn reply_handlers_of_a_lane_run_in_it_by_option() {
     let _watch = watchdog(LIMIT);

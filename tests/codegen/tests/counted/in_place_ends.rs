@@ -23,7 +23,7 @@ const TASK: &str = "OXORB_IN_PLACE_TASK";
 /// Duration of a failing wait.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Octets of a lent payload.
+/// Size in octets of a lent payload.
 const LARGE: usize = 50_000;
 
 /// Servant that answers with equal octets, and holds those lent to it.
@@ -32,7 +32,7 @@ struct Servant {
     begun: SyncSender<()>,
     /// Releases the servant.
     go_on: Mutex<Receiver<()>>,
-    /// Octets as they were after the release.
+    /// Contents after the release.
     held: SyncSender<Vec<u8>>,
 }
 

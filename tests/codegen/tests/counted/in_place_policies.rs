@@ -214,7 +214,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
     for endpoint in ["iiop://127.0.0.1:0", "uiop://", "shm://|blocks=0"] {
         refuses(&setting(endpoint, Some("in-place-only"), None));
         refuses(&setting(endpoint, None, Some(only)));
-        // An object that accepts copies is served, whatever the ORB's mode.
+        // An object that accepts copies is served, regardless of the ORB's mode.
         let lenient = setting(endpoint, Some("in-place-only"), Some(LargePayloads::InPlace));
         let sum = lenient.store.put("", (&image).into(), 0, 0.0).unwrap();
         assert_eq!(sum, OCTETS as i64 + 7);

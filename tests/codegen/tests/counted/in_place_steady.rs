@@ -197,7 +197,7 @@ struct Cost {
     /// Allocations and locks of [`CALLS`] calls.
     client: (u64, u64),
     server: (u64, u64),
-    /// Copies of the payload in each call, on both sides.
+    /// Number of copies of the payload in each call, on both sides.
     copies: u64,
     in_place: bool,
 }
@@ -230,7 +230,7 @@ fn cost(bench: &Bench, call: impl Fn(&Bench) -> bool) -> Cost {
     }
 }
 
-/// Cost of the steady path according to docs/shared-memory.md: no allocations, and no locks.
+/// Cost of a call in steady state according to docs/shared-memory.md: no allocations, and no locks.
 fn free(copies: u64, in_place: bool) -> Cost {
     Cost { client: (0, 0), server: (0, 0), copies, in_place }
 }

@@ -56,8 +56,8 @@ fn the_first_large_request_allocates_as_often_as_a_small_one() {
             assert_eq!((a, b), (grids[1], grids[0]));
         })
     };
-    // A reply that arrives in several pieces takes more reads and more room, and what is made once in a process is made in
-    // the first call: the least of several is what a call needs.
+    // A reply that arrives in several pieces takes more reads and more memory, and the first call creates the objects
+    // that exist once in a process: the minimum of several calls is the cost of a call.
     let least = |call: &dyn Fn() -> u64| (0..8).map(|_| call()).min().expect("several");
     let (small, large) = (least(&small), least(&large));
     // The reply alone, of 4 KB instead of a few octets, may need more room than the first read had.

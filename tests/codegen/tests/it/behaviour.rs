@@ -1,5 +1,5 @@
-//! Values with behaviour: the actual type of a handle's value decides, whatever the handle's type.
-//! `src/does/behaviour.rs` implements the behaviour.
+//! Values with behaviour: the actual type of a handle's value determines the behaviour, regardless of the handle's
+//! type. `src/does/behaviour.rs` implements the behaviour.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};

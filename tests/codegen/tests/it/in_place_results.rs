@@ -13,7 +13,7 @@ struct Servant {
     image: Vec<u8>,
 }
 
-/// Octets of the largest image.
+/// Size in octets of the largest image.
 const MOST: usize = 4 << 20;
 
 fn octet(at: usize) -> u8 {
@@ -200,7 +200,7 @@ fn within_the_process_results_are_the_callers_own() {
     assert_image(&image, 100_000);
 }
 
-/// Octets in both directions: the servant returns the octets that it borrows.
+/// Payloads in both directions: the servant returns the octets that it borrows.
 #[test]
 fn what_is_borrowed_by_the_servant_goes_back() {
     let setting = setting("shm://");

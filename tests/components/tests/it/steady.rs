@@ -1,4 +1,4 @@
-//! The steady path: reading receptacles and pushing events, counted.
+//! Costs in steady state: allocations and locks of reading receptacles and pushing events.
 
 use std::sync::{Arc, OnceLock};
 

@@ -63,7 +63,7 @@ fn manager_process() {
     }
 }
 
-/// Starts a manager in a separate process; returns its reference, too.
+/// Starts a manager in a separate process; also returns the manager's reference.
 fn start(role: &str, what: &str) -> (Process, String) {
     let mut command = rerun(test_name(manager_process));
     command.env(role, what);
@@ -239,7 +239,7 @@ fn nodes_end_the_plan_of_a_killed_execution_manager() {
 /// The first one is the one whose death is detected by the expiry of a lease.
 const VICTIMS: [&str; 3] = ["execution", "north", "south"];
 
-/// Simultaneous cases: each has five processes, which mostly wait.
+/// Number of simultaneous cases: each has five processes, which mostly wait.
 const WIDTH: usize = 4;
 
 impl Managers {

@@ -60,7 +60,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
     };
     let unshared = [ClientConnections::Cached, ClientConnections::Private];
     if unshared.contains(&connections) {
-        // The idle connection gives up its descriptor; the next call finds another one.
+        // The descriptor of the idle connection is closed; the next call obtains another one.
         assert_eq!(ping(new, 1), Ok(2));
         assert_eq!(ping(known, 3), Ok(4));
         drop(hoard);

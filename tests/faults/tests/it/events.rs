@@ -366,7 +366,7 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     fs::remove_file(path).unwrap();
 }
 
-/// The channel gives up a connection after a partial write of an event. Earlier writes wait in the consumer's sockets,
+/// The channel abandons a connection after a partial write of an event. Earlier writes wait in the consumer's sockets,
 /// and must not be overtaken by writes to the next connection.
 #[test]
 fn what_is_written_after_a_connection_was_given_up_overtakes_nothing() {

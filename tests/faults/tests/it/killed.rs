@@ -1,4 +1,4 @@
-//! A server that is killed at every step of a call: callers are told the truth.
+//! A server that is killed at every step of a call: callers receive correct exceptions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

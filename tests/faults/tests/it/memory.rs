@@ -90,7 +90,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Connections of the attacker: the greatest number for one address.
+/// Number of connections of the attacker: the greatest number for one address.
 const CONNECTIONS: usize = 500;
 
 /// Attacking threads.

@@ -269,7 +269,7 @@ impl World {
         let orb = client();
         let settings = Settings {
             limits: Limits { queue_events: QUEUE, ..Limits::default() },
-            // Short only for consumers that have stopped; no live one takes so long.
+            // Too short only for consumers that have stopped; no live consumer takes that long.
             call_timeout: match failures {
                 0 => Duration::from_millis(500),
                 _ => LONG / 3,

@@ -29,7 +29,7 @@ const ADDRESSES: u64 = 3 << 20;
 /// Name of the mapped shared-memory segments of a process.
 const SEGMENTS: &str = "memfd:oxorb-shm";
 
-/// Octets of the header of a segment.
+/// Size in octets of the header of a segment.
 const HEADER: u64 = 4096;
 
 #[test]

@@ -18,10 +18,10 @@ fn killed() -> usize {
     rounds(60, 1000)
 }
 
-/// Simultaneous processes.
+/// Number of simultaneous processes.
 const AT_ONCE: usize = 4;
 
-/// Octets of the first payload of a client.
+/// Size in octets of the first payload of a client.
 const LARGE: usize = 300_000;
 
 /// Variable set in a client process: the reference to call.
@@ -139,7 +139,8 @@ fn killed_servers(word: &str) {
         let (path, known) = &mut *line;
         let server = server(word, path);
         let object = known.get_or_insert_with(|| server.object(&observer));
-        // The same reference leads to each of them; the call detects that the connection to the last one is gone.
+        // The same reference refers to each of them; the call detects that the connection to the previous one has
+        // ended.
         assert_eq!(ping(object, 1), Ok(2));
         drop(server);
         assert!(path.exists(), "nobody was left to remove it");

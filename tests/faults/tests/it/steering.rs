@@ -1,5 +1,5 @@
-//! Packets of lanes on a network: their marks arrive, clients' marks lead to lanes, and the threads that take packets
-//! have the priority of the lane. In namespaces of the test, over veth devices (A6.9, A9.1, A9.6).
+//! Packets of lanes on a network: their DSCPs arrive, the DSCPs of clients select lanes, and the threads that take
+//! packets have the priority of the lane. In namespaces of the test, over veth devices (A6.9, A9.1, A9.6).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +88,7 @@ fn serve_lanes() {
     orb.run();
 }
 
-/// Starts a server on the host `server`; returns its object, too.
+/// Starts a server on the host `server`; also returns the server's object.
 fn server(client: &Orb, napi: &str) -> (Process, ObjectRef) {
     let mut command = world::role("server", test_name(serve_lanes));
     command.env(SERVING, napi);
@@ -130,7 +130,7 @@ fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     client.string_to_object(&url).expect("a reference")
 }
 
-/// Returns the packets that left a device by class of its queue: of mark 46, of mark 10, and all others.
+/// Returns the number of packets that left a device by class of its queue: with DSCP 46, with DSCP 10, and all others.
 fn packets(world: &World, device: &str) -> [u64; 3] {
     let told = world.run("server", "tc", &["-s", "class", "show", "dev", device]).expect("classes");
     ["1:10", "1:20", "1:30"].map(|class| {
@@ -143,7 +143,7 @@ fn packets(world: &World, device: &str) -> [u64; 3] {
     })
 }
 
-/// Makes a device count outgoing packets by mark; returns false if the kernel cannot.
+/// Makes a device count outgoing packets by DSCP; returns false if the kernel cannot.
 fn count_by_mark(world: &World, device: &str) -> bool {
     let tc = |rest: &str| {
         let words: Vec<&str> = rest.split(' ').collect();
@@ -170,7 +170,7 @@ fn count_by_mark(world: &World, device: &str) -> bool {
     true
 }
 
-/// Every packet of an answer carries the mark of its lane (A9.6).
+/// Every packet of an answer carries the DSCP of its lane (A9.6).
 #[test]
 fn the_mark_of_a_lane_arrives() {
     let _guard = watchdog(2 * LONG);
@@ -200,7 +200,7 @@ fn the_mark_of_a_lane_arrives() {
     }
 }
 
-/// The classic BPF program of a front selects the lane whose mark the packets carry (A6.9).
+/// The classic BPF program of a front selects the lane whose DSCP the packets carry (A6.9).
 #[test]
 fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     let _guard = watchdog(2 * LONG);
@@ -289,8 +289,8 @@ fn a_container_that_sees_no_threads_is_told_why() {
     assert!(told[0].contains("no thread takes its packets"), "{told:?}");
 }
 
-/// A version 1 control group may have no time for real-time threads: the kernel refuses their priorities whatever the
-/// capabilities, and the lanes serve.
+/// A version 1 control group may have no time for real-time threads: the kernel refuses their priorities regardless of
+/// capabilities, and the lanes still serve.
 #[test]
 fn a_control_group_without_real_time_is_told_once() {
     const GROUPS: &str = "/sys/fs/cgroup/cpu";

@@ -14,7 +14,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Connections of all clients together.
+/// Number of connections of all clients together.
 const CONNECTIONS: u64 = 1_000;
 /// Number of client processes.
 const CLIENTS: u64 = 4;
@@ -87,7 +87,7 @@ fn taken(server: &Server) -> Taken {
     }
 }
 
-/// Most resources of one connection, on the server's side.
+/// Maximum resources of one connection, on the server's side.
 struct Most {
     /// Address space in KiB: the header, two rings, the blocks of both directions, and the rooms.
     addresses: u64,

@@ -12,7 +12,7 @@ use oxorb::{
 const LOW: i16 = 10_000;
 const HIGH: i16 = 20_000;
 
-/// Threads of a lane: permanent ones, and those added by nested callbacks.
+/// Number of threads of a lane: permanent ones, and those added by nested callbacks.
 const STATIC: usize = 4;
 const DYNAMIC: usize = 12;
 
@@ -23,7 +23,7 @@ pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
         Ok::<_, Box<dyn Error>>(ThreadpoolLane::new(priority, STATIC).dynamic_threads(DYNAMIC))
     };
     let pool = orb.create_threadpool(Threadpool::with_lanes([lane(LOW)?, lane(HIGH)?]))?;
-    // Each thread of a client has a lane, whatever its priority.
+    // Each thread of a client has a lane, regardless of the thread's priority.
     let bands = PriorityBands::new(&[
         PriorityBand { low: 0, high: LOW },
         PriorityBand { low: LOW + 1, high: i16::MAX },

@@ -82,7 +82,7 @@ impl CustomMarshal for Secret {
     }
 }
 
-/// Returns a node that leads to another.
+/// Returns a node with a link to another one.
 pub fn node(id: i32, next: Link<Node>) -> Node {
     Node { id, next, other: Link::null() }
 }

@@ -1,6 +1,6 @@
 //! Name servers: each ORB's client, and the tools delivered with it, against each ORB's server.
 //!
-//! The three servers run simultaneously, so that names can lead from one to another.
+//! The three servers run simultaneously, so that names of one server can refer to contexts of another.
 
 mod checks;
 mod report;

@@ -224,7 +224,7 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<(Path, String)>) {
     found.push((path, name));
 }
 
-/// Returns a path from the crate's root; `None` if it leads to another crate.
+/// Returns a path from the crate's root; `None` if the path is in another crate.
 fn absolute(path: Path, module: &[String], modules: &BTreeSet<Path>) -> Option<Path> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {

@@ -11,7 +11,7 @@ use super::report::{Client, Late};
 use super::station::Server;
 use crate::Result;
 
-/// Clients of each service.
+/// Number of clients of each service.
 const CLIENTS: usize = 8;
 
 /// Processor time and period of a frame.

@@ -33,7 +33,7 @@ const PERIOD: Duration = Duration::from_micros(200);
 /// Processor of all lanes and of the urgent client.
 const CPU: usize = 1;
 
-/// Calls without load, from which the processor time of one call is derived.
+/// Number of calls without load, from which the processor time of one call is derived.
 const ALONE: usize = 20_000;
 
 /// Factor from the time of nearly all calls without load to the worst case.
@@ -80,8 +80,7 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     }))
 }
 
-/// Returns the longest response of an urgent call, including preemption by the budget watcher. `None`: there is no
-/// bound.
+/// Returns the longest response of an urgent call, including preemption by the budget watcher. `None`: unbounded.
 fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>> {
     let watching = Task::periodic("the watching thread", watcher.max(1), QUANTUM.as_nanos() as u64);
     let wanted = Wanted {

@@ -26,7 +26,7 @@ pub(super) struct Admission {
     pub(super) operations: usize,
     pub(super) guaranteed: usize,
     pub(super) refused: usize,
-    /// Verdicts that equal those of a full analysis.
+    /// Number of verdicts that equal those of a full analysis.
     pub(super) equal: usize,
     /// Time of one admission.
     pub(super) p50_ns: u64,
@@ -46,7 +46,7 @@ pub(super) struct Storm {
     pub(super) p99_ns: u64,
     pub(super) p999_ns: u64,
     pub(super) max_ns: u64,
-    /// Requests of the flooding client that were run.
+    /// Number of requests of the flooding client that were run.
     pub(super) flooded: u64,
     pub(super) demoted: u64,
     pub(super) overruns: u64,
@@ -63,7 +63,7 @@ pub(super) struct Proof {
     pub(super) worst_case_ns: u64,
     /// Processor time of a look of the budget watcher, as assumed by the analysis.
     pub(super) watcher_ns: u64,
-    /// Bound of the analysis; `None` if there is none.
+    /// Bound of the analysis; `None` if unbounded.
     pub(super) bound_ns: Option<u64>,
     pub(super) beyond: u64,
     pub(super) p50_ns: u64,
@@ -85,7 +85,7 @@ pub(super) struct Late {
     pub(super) clients: Vec<Client>,
 }
 
-/// Answers of the admission.
+/// Verdicts of the admission.
 const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 
 /// Outcome of one client.
@@ -93,9 +93,9 @@ const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 pub(super) struct Client {
     pub(super) verdict: &'static str,
     pub(super) served: u64,
-    /// Requests that were answered with TRANSIENT.
+    /// Number of requests that were answered with TRANSIENT.
     pub(super) refused: u64,
-    /// Frames that arrived after the next one was due.
+    /// Number of frames that arrived after the next one was due.
     pub(super) late: u64,
     /// Total frames that its share of the remaining time covers; 0 if it has a guarantee.
     pub(super) paid: f64,

@@ -11,7 +11,7 @@ use super::report::Storm;
 use super::station::Server;
 use crate::Result;
 
-/// Threads of the flooding client.
+/// Number of threads of the flooding client.
 pub(super) const FLOODERS: usize = 4;
 
 /// Processor time of one flooding request, in microseconds.
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100ms beyond=demote; \
                        operation control::Station::spin longest=2ms beyond=demote";
 
-/// Rounds of each setup, alternating.
+/// Number of rounds of each setup, alternating.
 const ROUNDS: u32 = 3;
 
 /// Name of each setup, and whether it has the storm and budgets.

@@ -25,8 +25,8 @@ pub(super) fn path(text: &str) -> Option<String> {
     is_good.then(|| text.to_owned())
 }
 
-/// Returns the Rust path of a scoped name of IDL (`A::B::Thing`) below a crate, with `ending` appended. `None` if it is
-/// no scoped name, or in no module: its Rust module then depends on the file.
+/// Returns the Rust path of a scoped name of IDL (`A::B::Thing`) below a crate, with `ending` appended. `None` if the
+/// text is no scoped name, or names a definition outside all modules, whose Rust module depends on the file.
 pub(super) fn item(within: &str, scoped_name: &str, ending: &str) -> Option<String> {
     let (modules, name) = scoped_name.rsplit_once("::")?;
     let mut path = within.to_owned();

@@ -33,7 +33,8 @@ const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
 /// Properties of instances that name a file for the instance's reference.
 const IOR_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
-/// Program of one process.
+/// Contents of the program that `oxorb deploy static` generates for one process of a plan: threadpools, containers,
+/// component instances and connections.
 pub(super) struct Assembly<'p> {
     pub(super) label: &'p str,
     pub(super) process: &'p Process,
@@ -78,17 +79,17 @@ pub(super) struct Part {
     pub(super) name: String,
     /// Index of the container.
     pub(super) container: usize,
-    /// Path of its reference type.
+    /// Path of the component's reference type.
     pub(super) reference: String,
-    /// Path of the function that returns its executor.
+    /// Path of the function that returns the instance's executor.
     pub(super) executor: String,
     /// Name in the plan, method and argument.
     pub(super) attributes: Vec<(String, String, String)>,
-    /// Files for its reference.
+    /// Files to which the instance's reference is written.
     pub(super) ior_files: Vec<String>,
 }
 
-/// Way in which the using end of a connection is made.
+/// Method by which the using end of a connection is connected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Receptacle,

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     memory: String,
 }
 
-/// Most octets of all documents in a ConfigMap.
+/// Maximum total size in octets of the documents in a ConfigMap.
 const MOST: usize = 900 << 10;
 
 /// Folder of the documents within a container, and their file names.

@@ -11,7 +11,7 @@ use oxorb_sys::sync::Mutex;
 use crate::doctor::hold::Ends;
 use oxorb_terminal::statistics::{Latencies, Percentiles};
 
-/// Requests waiting in the queue.
+/// Number of requests waiting in the queue.
 const WAITING: u32 = 64;
 
 /// Priority of the thread: above ordinary threads.

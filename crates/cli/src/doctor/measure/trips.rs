@@ -28,7 +28,7 @@ use interface::doctor::{Echo, EchoRef};
 const BULK: i16 = 100;
 const URGENT: i16 = 20_000;
 
-/// Octets of an urgent call and of a bulk call.
+/// Payload sizes in octets of an urgent call and of a bulk call.
 const SMALL: usize = 64;
 const LARGE: usize = 64 << 10;
 

@@ -17,7 +17,7 @@ use oxorb_terminal::statistics::Latencies;
 const PERIOD: u64 = 1_000_000;
 const APART: u64 = 37_000;
 
-/// Octets of stack touched before a thread is measured.
+/// Size in octets of the stack area that a thread touches before it is measured.
 const STACK: usize = 64 << 10;
 
 /// Measures a thread of each priority at the same time.

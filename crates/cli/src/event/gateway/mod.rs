@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Destination channel
     #[arg(long, value_name = "URL", required = true)]
     to: Option<String>,
-    /// Pass events on whatever their ttl, and leave it unchanged
+    /// Pass events on regardless of their ttl, and leave the ttl unchanged
     #[arg(long)]
     ignore_ttl: bool,
     /// Seconds between two checks that both channels exist

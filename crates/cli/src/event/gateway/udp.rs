@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present_any = ["receive", "follow", "addresses"])]
     send: Option<String>,
     /// Send each event to the address that an address server returns (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:,
-    /// corbaloc:, corbaname: or file:. It is queried once in 10 seconds for each type and source
+    /// corbaloc:, corbaname: or file:. The server is queried every 10 seconds for each type and source
     #[arg(long, value_name = "URL", conflicts_with = "send")]
     addresses: Option<String>,
     /// Send to the IPv6 addresses of the address server; default: to the IPv4 addresses
@@ -67,10 +67,10 @@ pub(crate) struct Args {
     /// Interface for multicast groups: its name, or its IPv4 address; default: the system's choice
     #[arg(long, value_name = "INTERFACE")]
     interface: Option<Interface>,
-    /// Most networks that a datagram to a multicast group may cross
+    /// Maximum number of networks that a datagram to a multicast group may cross
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     ttl: u32,
-    /// Most octets of a datagram, including its header of 32
+    /// Maximum size in octets of a datagram, including its header of 32 octets
     #[arg(long, value_name = "OCTETS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(40..=65_507))]
     mtu: u32,
     /// Send, and require, a CRC-32 in each datagram

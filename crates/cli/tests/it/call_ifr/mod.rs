@@ -53,7 +53,7 @@ impl Folder {
         assert!(loaded.status.success(), "{loaded:?}");
     }
 
-    /// Serves a repository of the loaded IDL; returns its reference, too.
+    /// Serves a repository of the loaded IDL; also returns the repository's reference.
     fn serve_ifr(&self) -> (Process, String) {
         let mut command = self.command();
         command.args(["ifr", "serve", "--host", "127.0.0.1", "--port", "0"]);
@@ -63,7 +63,7 @@ impl Folder {
         (server, url)
     }
 
-    /// Serves a stand-in for a Desk; returns its reference, too.
+    /// Serves a stand-in for a Desk; also returns the stand-in's reference.
     fn serve_desk(&self, args: &[&str]) -> (Process, String) {
         let mut command = self.command();
         command.args(["serve", "--interface", "shop::Desk", "--defaults", "--name", "Desk"]);

@@ -100,7 +100,7 @@ struct Consumer(Process);
 struct Got {
     /// Numbers of each run of the supplier, in order.
     runs: Vec<Vec<u64>>,
-    /// Events missing according to the reported gaps.
+    /// Number of events missing according to the reported gaps.
     lost: u64,
 }
 
@@ -223,7 +223,8 @@ fn a_consumer_that_is_killed_is_let_go_and_another_misses_nothing() {
     assert_eq!(drops(&server.consumers()[0]), 0);
 }
 
-/// The consumer loses what its queue cannot hold, and is told the number; other consumers lose nothing.
+/// The consumer loses the events that its queue cannot hold, and their number is reported; other consumers lose
+/// nothing.
 #[test]
 fn a_consumer_that_stops_reading_loses_what_is_counted() {
     let _guard = watchdog(2 * LONG);

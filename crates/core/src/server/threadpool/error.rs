@@ -26,7 +26,7 @@ pub enum ThreadpoolError {
     /// The ORB has no such threadpool (InvalidThreadpool).
     #[error("there is no threadpool {} (InvalidThreadpool)", .0.0)]
     Unknown(ThreadpoolId),
-    /// Endpoint or thread that cannot be had.
+    /// Endpoint or thread that is not available.
     #[error("{0}")]
     Setup(SetupError),
     /// Any other exception.

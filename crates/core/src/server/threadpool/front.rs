@@ -38,7 +38,8 @@ impl Threadpool {
     /// references to all lanes its address comes first, for clients without RT-CORBA; clients with RT-CORBA still
     /// select the port of their lane.
     ///
-    /// The kernel lets other processes of the same user listen there as well, and take connections away.
+    /// The kernel allows other processes of the same user to listen at this endpoint, too, and to receive some of its
+    /// connections.
     ///
     /// ```
     /// use oxorb_core::{Steering, Threadpool, ThreadpoolLane};
@@ -53,8 +54,8 @@ impl Threadpool {
     /// ```
     ///
     /// # Errors
-    /// Creating the pool fails if it has no lanes, if two lanes have the same mark or processor or a lane has no
-    /// processor, if the endpoint is not one of TCP, or if another process listens there.
+    /// Creating the pool fails if it has no lanes, if two lanes have the same DSCP or processor or a lane has no
+    /// processor, if the endpoint is not one of TCP, or if another process listens at it.
     pub fn front(mut self, endpoint: impl Into<String>, by: Steering) -> Self {
         self.front = Some(Front { endpoint: endpoint.into(), by });
         self

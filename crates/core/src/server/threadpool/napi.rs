@@ -14,8 +14,8 @@ use crate::shared::Shared;
 pub(super) struct LaneNapi(Mutex<Vec<Threaded>>);
 
 impl LaneNapi {
-    /// Sets the lane's schedule for the threads of each lane's device. A failure is reported with its reason, once for
-    /// each lane.
+    /// Sets each lane's class and native priority for the threads of its device. A failure is reported with its reason,
+    /// once for each lane.
     pub(super) fn begin(&self, shared: &Shared, id: ThreadpoolId, plan: &Threadpool) {
         let mut held = self.0.lock();
         for (at, lane) in plan.lanes.iter().enumerate() {

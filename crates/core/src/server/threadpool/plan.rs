@@ -61,8 +61,7 @@ pub struct ThreadpoolLane {
     pub priority: Priority,
     /// Number of threads that exist from the start (`static_threads`); at least 1.
     pub static_threads: usize,
-    /// Largest number of further threads (`dynamic_threads`), which are started when all others are
-    /// busy.
+    /// Maximum number of further threads (`dynamic_threads`), which are started when all others are busy.
     pub dynamic_threads: usize,
     /// Processor of its threads; `None` for any. Not in the specification.
     pub cpu: Option<usize>,
@@ -75,25 +74,24 @@ pub struct ThreadpoolLane {
     /// Queue of this host's network devices for its packets (SO_PRIORITY), 0 to 6, as interpreted by the queueing
     /// discipline. Not in the specification.
     pub socket_priority: Option<u8>,
-    /// Largest send rate of each of its connections, in octets per second (SO_MAX_PACING_RATE), so that large answers
+    /// Maximum send rate of each of its connections, in octets per second (SO_MAX_PACING_RATE), so that large answers
     /// do not fill the network's queues. Not in the specification.
     pub pacing: Option<NonZeroU64>,
     /// Network device whose packets are received by threads at the lane's native priority (threaded NAPI) while the
     /// lane exists. Lanes that name the same device share its threads, which have the priority of the most urgent lane.
     /// Not in the specification.
     pub napi: Option<String>,
-    /// Schedule of its threads in the kernel. Not in the specification.
+    /// Scheduling of its threads in the kernel. Not in the specification.
     pub scheduling: LaneScheduling,
 }
 
 /// Limits of the buffer in which requests wait for a thread (`allow_request_buffering`), for each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestBuffering {
-    /// Largest number of queued requests (`max_buffered_requests`); 0 for the number of connections. Each connection
+    /// Maximum number of queued requests (`max_buffered_requests`); 0 for the number of connections. Each connection
     /// has at most one request in the buffer; further ones wait in the socket.
     pub max_requests: usize,
-    /// Largest total size of queued requests in octets (`max_request_buffer_size`); 0 for the
-    /// option MaxBufferedOctets.
+    /// Maximum total size in octets of queued requests (`max_request_buffer_size`); 0 for the option MaxBufferedOctets.
     pub max_octets: usize,
     /// Order in which requests are served. Not in the specification.
     pub order: QueueOrder,
@@ -144,8 +142,8 @@ impl ThreadpoolLane {
         }
     }
 
-    /// Sets the largest number of further threads, which are started when all others are busy. The
-    /// request that finds them busy pays for the start of one.
+    /// Sets the maximum number of further threads, which are started when all others are busy. The request that finds
+    /// all threads busy pays for the start of one.
     pub fn dynamic_threads(mut self, threads: usize) -> Self {
         self.dynamic_threads = threads;
         self
@@ -175,8 +173,8 @@ impl ThreadpoolLane {
         self
     }
 
-    /// Sets the largest send rate of each of its connections, in octets per second, which the
-    /// system paces. A lower rate of a POA's Bandwidth policy has precedence.
+    /// Sets the maximum send rate of each of its connections, in octets per second, which the system paces. A lower
+    /// rate of a POA's Bandwidth policy has precedence.
     pub fn pacing(mut self, octets: NonZeroU64) -> Self {
         self.pacing = Some(octets);
         self
@@ -190,7 +188,7 @@ impl ThreadpoolLane {
         self
     }
 
-    /// Sets a schedule of its threads in the kernel that differs from the ORB's.
+    /// Sets a scheduling of the lane's threads in the kernel that differs from the ORB's.
     ///
     /// ```
     /// use std::time::Duration;
@@ -288,8 +286,8 @@ impl Threadpool {
         self
     }
 
-    /// Enables borrowing (`allow_borrowing`): a lane whose threads are all busy uses one of a lower lane for a while.
-    /// Up to five lanes in a chain.
+    /// Enables borrowing (`allow_borrowing`): a lane whose threads are all busy uses a thread of a lower lane for a
+    /// while. A chain has at most five lanes.
     pub fn allow_borrowing(mut self) -> Self {
         self.borrowing = true;
         self

@@ -12,11 +12,11 @@ pub(crate) struct Front {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Steering {
-    /// DSCP of the packet: a lane gets connections with its own, which is
+    /// DSCP of the packet: a lane receives connections with its own DSCP, which is
     /// [`ThreadpoolLane::dscp`](super::ThreadpoolLane::dscp) or that of its priority. The lane with the lowest priority
-    /// gets all others. A classic BPF program of the sockets selects (SO_ATTACH_REUSEPORT_CBPF).
+    /// receives all others. A classic BPF program of the sockets selects (SO_ATTACH_REUSEPORT_CBPF).
     Mark,
-    /// Processor that handles the packet: a lane gets connections handled by its own processor
+    /// Processor that handles the packet: a lane receives connections handled by its own processor
     /// ([`ThreadpoolLane::cpu`](super::ThreadpoolLane::cpu), SO_INCOMING_CPU); others go to any lane. With several
     /// queues the device determines the processor.
     Processor,

@@ -14,7 +14,7 @@ use crate::simulation::pair::{
 use crate::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
-/// Runs a test for each position in a message at which the connection may have its trouble.
+/// Runs a test for each position in a message at which the connection may have its fault.
 fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
     for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
         for serving in ALL_SERVING {

@@ -103,7 +103,7 @@ pub enum Type {
         name: String,
         /// Repository id.
         type_id: String,
-        /// Names of its values, in order.
+        /// Names of the enumerators, in order.
         members: Vec<String>,
     },
     /// A struct.
@@ -135,7 +135,7 @@ pub enum Type {
         name: String,
         /// Repository id.
         type_id: String,
-        /// Type that it stands for.
+        /// Type for which the name stands.
         element: Box<Type>,
     },
 }
@@ -180,7 +180,7 @@ pub enum Data {
 pub struct Any {
     /// Type of the data.
     pub kind: Type,
-    /// Data, which fits the type if it was read.
+    /// Data, which fits the type if the value was read from a document.
     pub data: Data,
     /// Position of the element.
     pub place: Place,

@@ -107,7 +107,7 @@ impl Links {
             && self.consumers.values().all(|proxy| exists(proxy.reference()))
     }
 
-    /// Disconnects, and ignores failures of a channel that is gone.
+    /// Disconnects, and ignores failures of a channel that no longer exists.
     pub(super) fn disconnect(&self, gate: &PushConsumerRef) {
         give_back(&self.supplier, gate);
         for proxy in self.consumers.values() {

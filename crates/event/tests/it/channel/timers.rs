@@ -119,7 +119,7 @@ fn a_group_that_is_complete_while_suspended_starts_anew() {
     assert_eq!(held_back(), 2);
 }
 
-/// A deadline in a group restarts with each event, also for a consumer that is suspended and resumed.
+/// A deadline in a group restarts with each event, even for a consumer that is suspended and resumed.
 #[test]
 fn a_deadline_in_a_group_is_met_by_silence_after_a_pause() {
     let channel = EventChannel::new(ChannelOptions::default());

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 struct Model(HashMap<Vec<usize>, (Vec<usize>, Vec<u64>)>);
 
 impl Model {
-    /// Returns what the consumer gets, by creation times.
+    /// Returns the events for the consumer, by creation times.
     fn ask(
         &mut self,
         filter: &Filter,
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// A supplier's publications include what it pushes: a 0 in them is any type or source.
+    /// A supplier's publications include the events that it pushes: a 0 in them stands for any type or source.
     #[test]
     fn a_supplier_reaches_whoever_its_publications_can_match(
         filter in filters(),

@@ -14,7 +14,7 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
-    /// Prints the method that sends a request and passes the answer to a handler; `None` if not requested.
+    /// Generates the method that sends a request and passes the answer to a handler; `None` if not requested.
     pub(super) fn stub_sendc(
         &self,
         scope: &Scope<'_>,
@@ -102,7 +102,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the conversions of error enums to and from exception holders.
+    /// Generates the conversions of error enums to and from exception holders.
     pub(super) fn held_errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
         let errors = shared(methods).into_iter().filter(|(_, _, first)| first.is_none());
         errors
@@ -114,7 +114,7 @@ impl<'m> Rust<'m> {
             .collect()
     }
 
-    /// Prints the conversions of system exceptions to and from the holder, once in a file.
+    /// Generates the conversions of system exceptions to and from the holder, once in a file.
     pub(in crate::rust) fn held_system_exceptions(&self, scope: &Scope<'_>) -> TokenStream {
         self.held(scope, &scope.system_exception).unwrap_or_default()
     }

@@ -19,7 +19,7 @@ use super::signature::parameter_names;
 use crate::plan::{Call, factory_calls, value_calls};
 
 impl<'m> Rust<'m> {
-    /// Prints the traits of a valuetype, and those that a handle to its values implements.
+    /// Generates the traits of a valuetype, and the impls through which a handle forwards calls to its value.
     pub(in crate::rust) fn value_traits(
         &self,
         scope: &Scope<'_>,
@@ -41,7 +41,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints the contents of a valuetype's module for its traits.
+    /// Generates the contents of a valuetype's module for its traits.
     pub(in crate::rust) fn value_inner(
         &self,
         def: &'m Def,
@@ -59,7 +59,7 @@ impl<'m> Rust<'m> {
         Ok(inside)
     }
 
-    /// Prints the operations of an abstract interface for its values.
+    /// Generates the operations of an abstract interface for its values.
     pub(super) fn calls_through_abstract(
         &self,
         scope: &Scope<'_>,
@@ -70,7 +70,7 @@ impl<'m> Rust<'m> {
         owners.map(|owner| self.calls_through(scope, &name, owner)).collect()
     }
 
-    /// Prints `ValueState::behaviour`: looks up the traits that a state may implement, then those of its base.
+    /// Generates `ValueState::behaviour`: looks up the traits that a state may implement, then those of its base.
     pub(in crate::rust) fn find_behaviour(
         &self,
         scope: &Scope<'_>,
@@ -97,7 +97,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints a type that detects at compile time whether another type implements a trait.
+    /// Generates a type that detects at compile time whether another type implements a trait.
     pub(super) fn implementers(
         &self,
         inner: &Scope<'_>,
@@ -208,7 +208,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints a trait implementation of a handle that calls the value it refers to.
+    /// Generates a trait implementation of a handle that calls the value it refers to.
     fn calls_through(
         &self,
         scope: &Scope<'_>,

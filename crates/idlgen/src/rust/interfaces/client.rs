@@ -14,7 +14,8 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
-    /// Prints `impl AccountRef`: own calls and inherited ones, except those of the base that it dereferences to.
+    /// Generates `impl AccountRef`: own and inherited calls, except those of the base to which the reference
+    /// dereferences.
     pub(super) fn client_methods(
         &self,
         scope: &Scope<'_>,
@@ -61,7 +62,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Prints the method that calls and waits; for oneway operations, sends.
+    /// Generates the method that calls and waits; for oneway operations, sends.
     fn stub(
         &self,
         scope: &Scope<'_>,
@@ -107,7 +108,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the method that sends and returns a future; `inout` parameters are part of its output.
+    /// Generates the method that sends and returns a future; `inout` parameters are part of its output.
     fn stub_async(
         &self,
         scope: &Scope<'_>,

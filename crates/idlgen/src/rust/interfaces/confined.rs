@@ -10,7 +10,7 @@ use super::super::{Rust, docs};
 use super::Method;
 
 impl<'m> Rust<'m> {
-    /// Prints the trait, and the implementation by which `poa.activate_confined(|| servant)` finds the skeleton.
+    /// Generates the trait, and the implementation by which `poa.activate_confined(|| servant)` finds the skeleton.
     pub(super) fn confined_trait(
         &self,
         scope: &Scope<'_>,

@@ -145,7 +145,7 @@ impl<'m> Rust<'m> {
         Ok((executor_trait, inside))
     }
 
-    /// Prints the ports, and the executor's view of them in each phase.
+    /// Generates the ports, and the executor's view of them in each phase.
     fn phases(&self, inner: &Scope<'_>, def: &Def, ports: &[Named<'_>]) -> TokenStream {
         let r = &inner.runtime;
         let c = quote!(#r::components);
@@ -253,7 +253,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the servant around an executor.
+    /// Generates the servant around an executor.
     fn component_adapter(
         &self,
         inner: &Scope<'_>,
@@ -457,7 +457,7 @@ impl<'m> Rust<'m> {
         wired
     }
 
-    /// Prints the additions of a consumer interface to its event type.
+    /// Generates the additions of a consumer interface to its event type.
     pub(super) fn event_consumer(
         &self,
         inner: &Scope<'_>,

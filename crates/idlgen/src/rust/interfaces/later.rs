@@ -18,7 +18,7 @@ pub(super) enum Answers {
     Now,
     /// Servants reply at any time.
     Later,
-    /// Servants reply before the method returns, in the one thread that they belong to.
+    /// Servants reply before the method returns, in the thread to which they belong.
     Confined,
 }
 
@@ -35,7 +35,7 @@ impl<'m> Rust<'m> {
         self.amh.contains(&def.id)
     }
 
-    /// Prints the trait, and the implementation by which `poa.activate(Amh(servant))` finds the skeleton.
+    /// Generates the trait, and the implementation by which `poa.activate(Amh(servant))` finds the skeleton.
     pub(super) fn later_trait(
         &self,
         scope: &Scope<'_>,
@@ -97,7 +97,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints an answer type for each call with a reply.
+    /// Generates an answer type for each call with a reply.
     pub(super) fn answers(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
         let answered = methods.iter().filter_map(|method| Some((method, method.answer?)));
         answered.map(|(method, name)| self.answer(inner, method, name)).collect()

@@ -49,7 +49,7 @@ struct Method<'r, 'm> {
 }
 
 impl<'m> Rust<'m> {
-    /// Prints an `interface`: all its items, including the inner module.
+    /// Generates an `interface`: all its items, including the inner module.
     pub(super) fn interface(
         &self,
         scope: &Scope<'_>,
@@ -112,7 +112,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// Prints the reference type and its conversions.
+    /// Generates the reference type and its conversions.
     pub(super) fn reference_only(
         &self,
         scope: &Scope<'_>,
@@ -197,8 +197,8 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Returns the base whose reference a reference contains and dereferences to, so that its stubs exist once: the one
-    /// with most operations.
+    /// Returns the base whose reference a reference contains and dereferences to, so that the stubs of that base exist
+    /// once: the base with the largest number of operations.
     pub(super) fn shared_base(&self, interface: &Interface) -> Option<DefId> {
         let bases = self.model.all_bases(interface).into_iter();
         let bases = bases.filter(|id| self.is_remote(*id));
@@ -221,7 +221,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the trait that servants implement.
+    /// Generates the trait that servants implement.
     fn servant_trait(
         &self,
         scope: &Scope<'_>,
@@ -269,7 +269,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the implementation by which `poa.activate(servant)` finds the skeleton.
+    /// Generates the implementation by which `poa.activate(servant)` finds the skeleton.
     fn served_by(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         let item = self.names.item(def.id);
@@ -310,7 +310,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints the operation descriptors that stub, skeleton and trace share.
+    /// Generates the operation descriptors that stub, skeleton and trace share.
     fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
         let item = self.names.item(def.id);
         let (module, runtime) = (ident(&item.op), &self.runtime);

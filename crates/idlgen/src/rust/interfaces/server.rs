@@ -17,7 +17,7 @@ use crate::plan::{Arg, Plan};
 use crate::sizes::room_for_results;
 
 impl<'m> Rust<'m> {
-    /// Prints the untyped servant around a typed one.
+    /// Generates the untyped servant around a typed one.
     pub(super) fn skeleton(
         &self,
         inner: &Scope<'_>,
@@ -170,7 +170,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// Prints a function for each call, shared with the skeletons of derived interfaces.
+    /// Generates a function for each call, shared with the skeletons of derived interfaces.
     pub(super) fn serve(
         &self,
         inner: &Scope<'_>,

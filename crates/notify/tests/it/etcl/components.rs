@@ -231,7 +231,7 @@ fn step(found: Found, step: &Step) -> Option<Found> {
     }
 }
 
-/// Returns the part that a path leads to.
+/// Returns the part at the end of a path.
 fn walk(ty: &Type, value: &Plain, path: &[Step]) -> Option<Found> {
     path.iter().try_fold(opened(ty, value), step)
 }
@@ -351,7 +351,7 @@ fn literal() -> impl Strategy<Value = (String, Plain)> {
     ]
 }
 
-/// Returns the steps that lead to a part; the others are dropped, except sometimes the last one.
+/// Returns the steps that select a part; the others are dropped, except sometimes the last one.
 fn fitting(ty: &Type, value: &Plain, steps: Vec<Step>, keeps_last: bool) -> Vec<Step> {
     let mut path: Vec<Step> = Vec::new();
     let count = steps.len();

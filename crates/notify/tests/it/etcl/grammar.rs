@@ -158,8 +158,8 @@ fn accepts(words: &[&'static str]) -> bool {
     recogniser.ends("CONSTRAINT", 0).contains(&words.len())
 }
 
-/// Reports whether the parser accepts the syntax of a sentence; `None` if it rejects the kind of an operand, which says
-/// nothing about the rest.
+/// Reports whether the parser accepts the syntax of a sentence; `None` if it rejects the kind of an operand, which
+/// proves nothing about the rest.
 fn parsed(text: &str) -> Option<Result<(), String>> {
     match Constraint::parse(text, Grammar::Extended) {
         Ok(_) => Some(Ok(())),

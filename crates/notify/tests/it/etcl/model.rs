@@ -232,7 +232,7 @@ proptest! {
                     let found = constraint.evaluate(Subject::Structured(&event));
                     prop_assert_eq!(found.clone().ok(), expected, "{}: {:?}", text, found);
                 },
-                // Only a constraint that matches no event, whatever its values, is rejected.
+                // Only a constraint that matches no event, regardless of the event's values, is rejected.
                 Err(error) => prop_assert!(never(&tree), "{}: {}", text, error),
             }
         }

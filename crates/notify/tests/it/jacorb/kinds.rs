@@ -65,7 +65,7 @@ pub(crate) fn event(number: i32) -> StructuredEvent {
     }
 }
 
-/// Returns the number that an event carries, also inside an any.
+/// Returns the number that an event carries, even inside an any.
 fn number(any: &Any) -> i32 {
     if let Ok(Some(event)) = any.get::<StructuredEvent>() {
         return number(&event.remainder_of_body);

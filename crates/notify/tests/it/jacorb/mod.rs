@@ -18,7 +18,7 @@ use oxorb_testkit::process::Process;
 use java::{JacOrb, PATIENCE};
 use kinds::{Heard, KINDS, consume, gather, is_any, is_filtered, supply};
 
-/// Events of one supplier.
+/// Number of events of one supplier.
 const EVENTS: i32 = 5;
 
 /// Filters of all consumers, an event passing if it matches one: anys with a number, structured events but one.

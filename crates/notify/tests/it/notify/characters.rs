@@ -13,8 +13,7 @@ use crate::notify::structured::event;
 
 const NAMES: [&str; 6] = ["one", "zwölf", "€uro", "Łódź", "日本", "six"];
 
-/// A service with this choice of code sets, and clients whose native code set is Latin-1, which
-/// list UTF-8, too.
+/// A service with this choice of code sets, and clients whose native code set is Latin-1 and which also list UTF-8.
 fn served(prefer_utf8: bool) -> Served {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").prefer_utf8(prefer_utf8);
     let server = server.build().unwrap();

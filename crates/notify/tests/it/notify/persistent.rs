@@ -1,4 +1,4 @@
-//! Persistence across restarts: connections, undelivered events, callbacks; and what the store refuses.
+//! Persistence across restarts: connections, undelivered events, callbacks, and changes that the store refuses.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};

@@ -18,7 +18,7 @@ use crate::datagram::aside::Aside;
 use crate::datagram::link::{apply, canonical, facts};
 use crate::datagram::message::Header;
 
-/// Largest number of packets that a non-blocking read processes without completing a message.
+/// Maximum number of packets that a non-blocking read processes without completing a message.
 const MOST_TAKEN: u32 = 64;
 
 /// Socket that receives packets to a group: to the layers above a connection with oneways of any

@@ -38,8 +38,8 @@ pub struct Packet<'p> {
 }
 
 impl<'p> Packet<'p> {
-    /// Parses a datagram; returns `None` if it is no packet, or its size differs from that in the
-    /// header.
+    /// Parses a datagram; returns `None` if it is not a packet, or its size differs from that in
+    /// the header.
     pub fn read(datagram: &'p [u8]) -> Option<Packet<'p>> {
         let (fixed, _) = datagram.split_first_chunk::<FIXED>()?;
         let &[b'M', b'I', b'O', b'P', VERSION, flags, ..] = fixed else {

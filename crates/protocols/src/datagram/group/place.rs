@@ -35,9 +35,9 @@ const MOST_TIMEOUT: usize = 60_000;
 pub(crate) struct Place {
     pub(crate) group: SocketAddr,
     pub(crate) interface: Option<String>,
-    /// Largest number of sources remembered.
+    /// Maximum number of sources remembered.
     pub(crate) sources: usize,
-    /// Largest number of octets of incomplete messages.
+    /// Maximum total size in octets of incomplete messages.
     pub(crate) kept: usize,
     /// Time for which an incomplete message is kept.
     pub(crate) timeout: Duration,

@@ -28,7 +28,7 @@ impl ProfileKind for Uipmc {
         let ip =
             read.address.parse().map_err(|_| Malformed::Profile { tag: profile_tag::UIPMC })?;
         let at = std::net::SocketAddr::new(ip, read.port);
-        // A reference cannot make this process send to an address that is no multicast group.
+        // A reference cannot make this process send to an address that is not a multicast group.
         let addresses = match ip.is_multicast() {
             true => vec![Address::new(SCHEME, &format!("{at}/{}", text_of(&named)))],
             false => Vec::new(),

@@ -11,16 +11,16 @@ use super::packet::Packet;
 /// Number of remembered message ids of a source, so that no message runs twice.
 pub const REMEMBERED: usize = 64;
 
-/// Largest number of incomplete collections.
+/// Maximum number of incomplete collections.
 pub const MOST_COLLECTIONS: usize = 64;
 
-/// Largest number of incomplete collections of one source.
+/// Maximum number of incomplete collections of one source.
 pub const MOST_OF_SOURCE: usize = 16;
 
-/// Largest number of packets of a message.
+/// Maximum number of packets of a message.
 pub const MOST_PACKETS: u32 = 65_536;
 
-/// Default limit on the octets of incomplete collections.
+/// Default limit on the total size of incomplete collections, in octets.
 pub const USUAL_KEPT: usize = 4 << 20;
 
 /// Default time for which an incomplete collection is kept.
@@ -32,10 +32,10 @@ const OVERHEAD: usize = 64;
 /// Limits of a [`Reassembly`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest number of sources remembered.
+    /// Maximum number of sources remembered.
     pub sources: usize,
-    /// Largest number of octets of incomplete collections, including 64 for each packet. Also
-    /// limits one message.
+    /// Maximum total size in octets of incomplete collections, including 64 for each packet. It
+    /// limits the size of one message, too.
     pub kept: usize,
     /// Time for which an incomplete collection is kept.
     pub timeout: Duration,
@@ -44,15 +44,15 @@ pub struct Limits {
 /// Numbers of dropped packets and collections, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Datagrams that are no packets.
+    /// Number of datagrams that are not packets.
     pub malformed: u64,
-    /// Packets received before, alone or with their whole message.
+    /// Number of packets received before, alone or with their whole message.
     pub duplicates: u64,
-    /// Collections with packets that contradict each other, or with too many packets.
+    /// Number of collections with packets that contradict each other, or with too many packets.
     pub contradictory: u64,
-    /// Collections not completed in time.
+    /// Number of collections not completed in time.
     pub late: u64,
-    /// Collections evicted by newer ones.
+    /// Number of collections evicted by newer ones.
     pub crowded_out: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Reassembly {
     limits: Limits,
     /// Open collections, in the order of their first packets.
     open: Vec<Collection>,
-    /// Octets of the open collections, including overhead.
+    /// Total size in octets of the open collections, including overhead.
     kept: usize,
     sources: HashMap<SocketAddr, Source>,
     /// Hasher with random keys, so that a peer cannot choose ids that collide.
@@ -84,7 +84,7 @@ struct Collection {
     id: u64,
     began: Instant,
     parts: BTreeMap<u32, Box<[u8]>>,
-    /// Number of octets of the parts.
+    /// Total size of the parts, in octets.
     octets: usize,
     /// Number of packets; `None` while unknown.
     of: Option<u32>,
@@ -137,7 +137,8 @@ impl Reassembly {
         self.counts
     }
 
-    /// Returns the octets of incomplete collections, including 64 for each packet.
+    /// Returns the total size in octets of the incomplete collections, including 64 for each
+    /// packet.
     pub fn kept(&self) -> usize {
         self.kept
     }

@@ -10,7 +10,7 @@ use oxorb_transport::{Link, Notation, Part, Start, Transport};
 
 const CONNECTIONS: usize = 1000;
 
-/// Octets of a page.
+/// Size of a page, in octets.
 const PAGE: usize = 4096;
 
 const CHILD: &str = "OXORB_SHM_MANY";

@@ -12,7 +12,7 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::{at_once, rounds};
 use oxorb_transport::{Link, Notation, Pages, Part, Properties, Start, Transport};
 
-/// Octets of a page.
+/// Size of a page, in octets.
 const PAGE: usize = 4096;
 
 /// Environment variable of a process of its own.

@@ -23,7 +23,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt}
 
 const RING: u32 = 4096;
 
-/// Largest number of descriptors in one message (`SCM_MAX_FD`).
+/// Maximum number of descriptors in one message (`SCM_MAX_FD`).
 const MOST: usize = 253;
 
 fn listen() -> Box<dyn Acceptor> {

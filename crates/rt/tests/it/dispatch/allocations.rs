@@ -1,4 +1,4 @@
-//! The steady path of a module allocates nothing, on either side.
+//! A module allocates nothing in steady state, on either side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

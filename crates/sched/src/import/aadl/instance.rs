@@ -9,10 +9,10 @@ use super::{
 };
 use crate::time::{LONGEST, Nanos};
 
-/// Largest number of property values of all instances together.
+/// Maximum number of property values of all instances together.
 const MOST_VALUES: usize = 500_000;
 
-/// Largest number of octets of all paths together.
+/// Maximum total length in octets of all paths.
 const MOST_PATHS: usize = 16 << 20;
 
 /// Value of a property, and the component that its names are relative to.
@@ -39,7 +39,7 @@ struct Build<'p> {
     instances: Vec<Instance<'p>>,
     places: HashMap<String, usize>,
     values: usize,
-    /// Number of octets of all paths.
+    /// Total length in octets of all paths.
     paths: usize,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, Model
     build.model(root.place)
 }
 
-/// Returns the only system implementation that is no subcomponent of another.
+/// Returns the only system implementation that is not a subcomponent of another.
 fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, ModelError> {
     let used: std::collections::HashSet<_> = packages
         .components

@@ -2,7 +2,7 @@
 //! and the processors they are bound to.
 //!
 //! - Packages, types, implementations and subcomponents are read from the only system
-//!   implementation that is no subcomponent, down to its threads.
+//!   implementation that is not a subcomponent, down to its threads.
 //! - `Period`, `Deadline`, `Compute_Deadline`, `Compute_Execution_Time`, `Dispatch_Protocol`,
 //!   `Dispatch_Offset` and `Dispatch_Jitter` are read of threads, from their type, implementation,
 //!   subcomponent, or `applies to` of an outer component; `Period`, `Deadline` and
@@ -27,10 +27,10 @@ use std::fmt;
 
 use crate::time::Nanos;
 
-/// Largest number of words and signs of all texts together.
+/// Maximum number of words and signs of all texts together.
 pub const MOST_TOKENS: usize = 1_000_000;
 
-/// Largest number of components of the instantiated system.
+/// Maximum number of components of the instantiated system.
 pub const MOST_INSTANCES: usize = 20_000;
 
 /// Largest nesting depth of components.

@@ -42,7 +42,7 @@ impl Token<'_> {
     }
 }
 
-/// Largest number of octets of a word.
+/// Maximum length of a word, in octets.
 const LONGEST_WORD: usize = 128;
 
 const SIGNS: [&str; 13] = ["+=>", "=>", "::", "..", "->", "{", "}", "(", ")", "[", "]", ":", ";"];

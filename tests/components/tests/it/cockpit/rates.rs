@@ -10,7 +10,7 @@ use oxorb_component_tests::avionics::{GpsRef, PositionRef, Tick};
 use crate::cockpit::executors::Gps;
 use crate::cockpit::scene::{Cockpit, Scene};
 
-/// No test takes so long.
+/// Period longer than any test.
 const HOUR: Duration = Duration::from_secs(3_600);
 
 const ONE: Pushed = Pushed { delivered: 1, failed: 0 };
@@ -58,7 +58,7 @@ fn a_sink_refuses_events_beyond_its_rate_and_stays_connected() {
     let cockpit = pulsing(&scene);
     assert_eq!([push(&cockpit), push(&cockpit), push(&cockpit)], [ONE, REFUSED, REFUSED]);
     assert_eq!(refreshed(&cockpit), 1);
-    // A client that pushes by itself is told why.
+    // A client that pushes by itself receives the reason.
     let refresh = cockpit.gps.get_consumer_refresh().unwrap().unwrap();
     let refused = refresh.push_tick(&Value::new(Tick { count: 2 }).into()).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);

@@ -1,4 +1,4 @@
-//! Every operation of `Deployment.idl` and `DAnCE.idl` returns a result, or reports by name what is missing.
+//! Every operation of `Deployment.idl` and `DAnCE.idl` returns a result, or reports the missing element by name.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ const SERVER: &str = "OXORB_FAULTS_SERVER";
 /// Variable with the file that releases the client.
 const GO: &str = "OXORB_FAULTS_GO";
 
-/// Octets of a request that exceed all socket buffers.
+/// Size in octets of a request, larger than all socket buffers.
 const MUCH: usize = 32 << 20;
 
 /// Step at which a client is killed.

@@ -13,7 +13,7 @@ use oxorb::{
 
 use super::{JOURNAL, LONG, ping};
 
-/// Octets in the answer to `big`, which exceed all socket buffers.
+/// Size in octets of the answer to `big`, larger than all socket buffers.
 const BIG_ANSWER: usize = 16 << 20;
 
 /// Shared answer to `big`: any other memory of its replies is the ORB's.

@@ -1,4 +1,4 @@
-//! Hosts and networks of a test: network namespaces, veth pairs, and routes that lead nowhere.
+//! Hosts and networks of a test: network namespaces, veth pairs, and routes without a destination.
 //!
 //! A test that [enters](World::enter) a world is run again in a process with separate network, mount and process
 //! namespaces (`unshare`); all of them end with that process, however it ends, and are invisible outside.

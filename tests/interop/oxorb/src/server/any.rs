@@ -12,7 +12,7 @@ use oxorb_interop::types::NAMED;
 
 use crate::data::{Result, rotate, rotate_borrowed, rotate_values};
 
-/// Object that leads to all others.
+/// Object through which clients obtain all others.
 pub(crate) struct Suite {
     contents: ContentsRef,
     types: TypesRef,

@@ -14,7 +14,7 @@ use oxorb_interop::lanes;
 
 use crate::data::Result;
 
-/// Object that leads to all others.
+/// Object through which clients obtain all others.
 pub(crate) struct Office {
     worker: WorkerRef,
     handler: AmiWorkerHandlerRef,

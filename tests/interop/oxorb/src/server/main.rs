@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Object that leads to all others.
+/// Object through which clients obtain all others.
 struct Suite {
     orb: Orb,
     numbers: interop::NumbersRef,

@@ -8,7 +8,7 @@ use oxorb_interop::values::{Far, described, name_of};
 use crate::any::fresh_as;
 use crate::data::{Result, rotate, rotate_borrowed};
 
-/// Object that leads to the values.
+/// Object through which clients obtain the values.
 pub(crate) struct Values {
     orb: Orb,
     page: PageRef,

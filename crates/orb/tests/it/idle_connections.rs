@@ -1,5 +1,6 @@
-//! Idle connections to servers that have gone: their descriptors are released. Independent of
-//! `OXORB_TEST_TRANSPORT`: the tests count sockets of both kinds.
+//! Idle connections to servers that have gone: their descriptors are released.
+//!
+//! Independent of `OXORB_TEST_TRANSPORT`: the tests count sockets of both kinds.
 
 use std::sync::Arc;
 use std::thread;

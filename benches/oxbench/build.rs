@@ -1,5 +1,5 @@
-//! Compiles the interface that every measured ORB serves, the types that every ORB writes and reads, both compiled and
-//! interpreted, and components with their executors.
+//! Compiles the IDL files: the interface that every measured ORB serves; the types that every ORB writes and reads, as
+//! both compiled and interpreted code; and the components with their executors.
 
 use std::path::PathBuf;
 

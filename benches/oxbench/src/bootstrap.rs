@@ -1,7 +1,7 @@
 //! Confidence interval of a ratio of two quantiles, by the bootstrap.
 //!
-//! Samples are drawn repeatedly from the observed ones, as many as observed and with replacement; the interval contains
-//! the ratio of 95 % of these draws. It does not cover disturbances of a whole run.
+//! Each draw takes as many samples as were observed from the observed ones, with replacement; the interval contains the
+//! ratios of 95 % of the draws. It does not cover disturbances that affect a whole run.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) struct Ratio {
 const DRAWS: usize = 1000;
 
 impl Ratio {
-    /// Returns the quantile of `these` divided by that of `those`; both must be in ascending order.
+    /// Returns the quantile of `these` divided by the quantile of `those`; both must be in ascending order.
     pub(crate) fn of(these: &[u64], those: &[u64], quantile: f64) -> Ratio {
         if these.is_empty() || those.is_empty() {
             return Ratio::exactly(f64::NAN);
@@ -58,7 +58,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Returns the index of the quantile among this number of samples.
+/// Returns the index of the quantile in `samples` sorted samples.
 fn rank(samples: usize, quantile: f64) -> usize {
     ((quantile * samples as f64).ceil() as usize).clamp(1, samples) - 1
 }

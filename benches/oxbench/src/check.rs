@@ -5,7 +5,7 @@ use crate::peers::Peer;
 use crate::report::Report;
 use crate::verdict::{Verdicts, at_most};
 
-/// Strictly below omniORB, to the two digits of the table.
+/// Greatest ratio that counts as strictly below omniORB: the table shows two digits.
 const BELOW: f64 = 0.99;
 
 /// Greatest permitted ratio of OxORB's best median in an experiment to a peer's.

@@ -1,6 +1,6 @@
-//! `oxbench collocated`: calls to an object of the caller's own ORB, by each route: a direct call of the servant by the
-//! stub, from a thread of the application and from the object's lane; a message within the thread; a message to the
-//! lane. Reports nanoseconds per call; `oxbench counts` counts the instructions of the first three.
+//! `oxbench collocated`: nanoseconds per call to an object of the caller's own ORB. The stub calls the servant
+//! directly, from a thread of the application or from the object's lane; or a message is served in the calling thread,
+//! or sent to the lane. `oxbench counts` counts the instructions of the first three routes.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Route of a call within the process.
+/// Route of a collocated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
@@ -71,7 +71,7 @@ struct Row {
     nanoseconds: f64,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let &Options { calls, rounds, format } = options;
     let rows = Way::value_variants().iter().map(|&way| {
@@ -137,7 +137,7 @@ fn repeat(callee: &PairRef, calls: i32) -> Result<i32, SystemException> {
 
 struct Bench {
     orb: Orb,
-    /// Object to call, or the one that makes the calls on the lane.
+    /// Object to call, or the object that makes the calls in the lane.
     first: PairRef,
     on_lane: bool,
 }

@@ -1,8 +1,8 @@
-//! `oxbench counts`: costs of a ping, and costs that must not grow with objects and operations, in machine-independent
-//! units. These are gates: above a bound, the command fails.
+//! `oxbench counts`: costs of a ping, and costs that must not grow with the number of objects and operations, in
+//! machine-independent units. If a cost exceeds its bound, the command fails.
 //!
-//! Every count is a difference between few and many calls of the same processes, or of the same start. Costs of
-//! starting, warming up and the commands between the processes cancel out.
+//! Every count is the difference between many and few calls, so that the costs of starting, warming up and controlling
+//! the processes cancel out.
 
 mod budgets;
 pub(crate) mod callgrind;
@@ -33,7 +33,7 @@ use virtual_calls::{Profile, Sites};
 /// Options of `oxbench counts`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Peers whose costs are counted; bounds apply to OxORB alone
+    /// Peers whose costs are counted; the bounds apply to OxORB alone
     #[arg(long, value_delimiter = ',', default_value = "oxorb")]
     peers: Vec<Peer>,
 
@@ -65,13 +65,14 @@ struct Bounds {
     server_instructions: f64,
 }
 
-/// A timer may fire during counting: five in a thousand calls still count as none per call.
+/// Excess over a bound per call that is tolerated, because a timer may fire during counting.
 const SLACK: f64 = 0.005;
 
 /// System call in which the thread that checks for long requests waits, 10 ms each time.
 const TICK: &str = "epoll_pwait";
 
-/// Ticks per call to disregard, which grow with the machine's slowness. Further ones count like any other system call.
+/// Number of ticks per call to disregard; the slower the machine, the more there are. Ticks beyond this number count
+/// like any other system call.
 const TICKS: f64 = 0.02;
 
 /// Milliseconds for which an idle connection is trusted. The counted connection is busy; on a busy machine, a delayed
@@ -170,7 +171,7 @@ struct Side {
     allocations: Option<f64>,
     system_calls: Option<Vec<(String, f64)>>,
     instructions: Option<f64>,
-    /// Calls of `dyn` methods and function pointers in the program's own code.
+    /// Calls through `dyn` methods and function pointers in the program's own code.
     virtual_calls: Option<f64>,
 }
 

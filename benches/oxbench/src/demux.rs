@@ -1,10 +1,10 @@
-//! `oxbench demux` (E15, A6): from the octets of a request to the servant's operation.
+//! `oxbench demux` (E15, A6): time from the octets of a request to the servant's operation.
 //!
 //! No socket and no other process: whole requests are passed to the ORB in memory, in an order that caches cannot
 //! predict, and are oneway, so that no reply is written. The measured time includes parsing the request, finding POA,
-//! object and operation, and the empty upcall. Four questions, with one panel each: the effect of the number of
-//! objects, of the number of operations and of the depth of the POA, and the cost of conventional layers (A6.7). The
-//! last line reports the share of a server's time.
+//! object and operation, and the empty upcall. The report has a panel for each of four questions: the effects of the
+//! number of objects, of the number of operations and of the depth of the POA, and the cost of conventional layers
+//! (A6.7). Its last line states demultiplexing's share of a server's time.
 
 mod layered;
 mod setup;
@@ -27,7 +27,7 @@ use share::Share;
 /// Options of `oxbench demux`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Maximum number of objects: of 1, 100, 10000 and 1000000 objects, the numbers up to this one are measured. An
+    /// Maximum number of objects. Of the numbers 1, 100, 10000 and 1000000, those up to this maximum are measured. An
     /// object takes about 300 octets
     #[arg(long, default_value_t = 1_000_000)]
     objects: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Point {
     pub(crate) nanoseconds: f64,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let layers = layers(options.rounds)?;
     let share = share::measure(&layers, options.rounds)?;
@@ -195,7 +195,8 @@ fn depths(rounds: u32) -> Result<Panel> {
 const LAYERED: &str = "layers: names, tables, strings";
 const ONE_STEP: &str = "one step: place in the key";
 
-/// Compares conventional layers with ours: 100 objects of 50 operations, below nested POAs of each depth.
+/// Compares conventional layers with OxORB's single step: 100 objects with 50 operations each, below nested POAs of
+/// each depth.
 fn layers(rounds: u32) -> Result<Panel> {
     let strategies = [
         (LAYERED, By::Layers),

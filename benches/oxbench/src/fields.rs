@@ -1,8 +1,8 @@
-//! `oxbench fields`: whether preparing request fields that do not change between calls pays off, in instructions.
+//! `oxbench fields`: the instructions saved by preparing request fields that do not change between calls.
 //!
-//! A flow analysis, at run time or by the compiler, would identify the constant arguments. For an argument, it has to
-//! find that out (by comparison with the previous one) and then copy octets that were written before, instead of
-//! writing them. Callgrind counts each way as the difference between few and many rounds of one process.
+//! A flow analysis, at run time or by the compiler, would identify the constant arguments. At run time, it must compare
+//! an argument with the previous one; if both are equal, it copies the octets written before instead of writing the
+//! argument. Callgrind counts each way as the difference between few and many rounds of one process.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
-    /// Write one argument in one way that many times without output, to be counted
+    /// Write ARGUMENT in the given WAY, ROUNDS times and without output, so that the instructions can be counted
     #[arg(long, hide = true, num_args = 3, value_names = ["ARGUMENT", "WAY", "ROUNDS"])]
     play: Option<Vec<String>>,
 }
@@ -53,13 +53,13 @@ enum Argument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Way {
-    /// Left out: the common part.
+    /// Argument left out, which leaves the part common to all ways.
     Nothing,
     /// Written each time.
     Written,
-    /// Compared with the previous one, and copied since it always is equal.
+    /// Compared with the previous argument, and copied, because they are always equal.
     Compared,
-    /// Compared with the previous one, to which it never is equal: written, and kept for the next time.
+    /// Compared with the previous argument; since they are never equal, written, and kept for the next comparison.
     Changed,
     /// Copied, because it is known to be constant.
     Copied,

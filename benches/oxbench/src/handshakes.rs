@@ -1,8 +1,8 @@
 //! `oxbench handshakes`: TLS handshakes per second of an OxORB server, compared with a server that uses rustls only.
 //!
-//! Both use the same library, cryptography and certificates, and the same client: rustls, several connections at a
-//! time, each of which is closed once the server's ticket was read. They differ only in threads, system calls, and the
-//! ORB's work for a connection.
+//! Both use the same library, cryptography and certificates, and the same client: rustls with several simultaneous
+//! connections, each of which is closed as soon as the server's ticket has been read. They differ only in threads,
+//! system calls, and the ORB's work for a connection.
 
 use std::fmt;
 use std::io::{ErrorKind, Read as _};
@@ -234,7 +234,7 @@ impl Client {
         })
     }
 
-    /// Makes a connection, and waits for the server's ticket, which resumes a later one.
+    /// Makes a connection, and waits for the server's ticket, with which a later connection is resumed.
     fn connect(&self) -> Result<Option<HandshakeKind>> {
         let name = ServerName::try_from("127.0.0.1")?;
         let tls = ClientConnection::new(Arc::clone(&self.config), name)?;
@@ -287,7 +287,7 @@ impl Client {
     }
 }
 
-/// Maximum number of connections that the server serves at a time, each with a thread.
+/// Maximum number of connections that the server serves simultaneously, each in its own thread.
 const THREADS: usize = 64;
 
 fn serve_by_rustls(folder: &Path) -> Result {

@@ -19,8 +19,8 @@ use crate::wire;
 /// Options of `oxbench latency`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and server on one each,
-    /// `free` leaves the choice to the kernel
+    /// CPUs of a pair: `0` puts both processes on CPU 0, so that only software is compared; `0,1` puts client and
+    /// server on one each; `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Make a tenth of the calls in three rounds: tests that everything runs, with little precision
+    /// Make a tenth of the calls in three rounds: a quick test that everything works, with little precision
     #[arg(long)]
     quick: bool,
 
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, check::verdicts, Report::drawing)

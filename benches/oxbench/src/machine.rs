@@ -1,4 +1,4 @@
-//! Machine and scheduling class of a run, without which numbers mean nothing.
+//! Machine and scheduling class of a run, without which its numbers mean nothing.
 
 use std::fmt;
 use std::fs;

@@ -1,9 +1,8 @@
-//! All experiments in one command, each with its peers in the same run.
+//! All experiments in one command; each measures OxORB and its peers in the same run.
 //!
-//! `oxbench latency` times two-way calls, `oxbench counts` counts what a call costs in allocations, system calls and
-//! instructions, `oxbench steps` times the steps of one call, `oxbench marshal` times the codec alone.
-//! `docs/benchmarking.md` explains which number answers which question, and how far to trust it on a small virtual
-//! machine.
+//! `oxbench latency` times two-way calls; `oxbench counts` counts the allocations, system calls and instructions of a
+//! call; `oxbench steps` times the steps of one call; `oxbench marshal` times the codec alone. `docs/benchmarking.md`
+//! explains which number answers which question, and how far to trust it on a small virtual machine.
 #![forbid(unsafe_code)]
 
 mod bootstrap;
@@ -69,7 +68,7 @@ struct Arguments {
 enum Command {
     /// Time two-way calls: p50, p99, p99.9, max and CPU time, compared with raw TCP and omniORB
     Latency(latency::Options),
-    /// Count what a ping costs in allocations, system calls and instructions; fails above the bounds
+    /// Count the allocations, system calls and instructions of a ping; fails if a count exceeds its bound
     Counts(counts::Options),
     /// Time calls to objects of the same process: direct, within a lane, marshalled, through a lane
     Collocated(collocated::Options),
@@ -79,17 +78,18 @@ enum Command {
     Demux(demux::Options),
     /// Time the calls of a cubit over every messaging and transport, compared with omniORB and raw sockets (E5, E7)
     Protocols(protocols::Options),
-    /// Time each step of one call on both sides, by timeprobes (E6; the tables of "pluggable protocols")
+    /// Time each step of one call on both sides, with timeprobes (E6; the tables of "pluggable protocols")
     Steps(steps::Options),
     /// Count the names per second that a name server binds, resolves, lists and unbinds, compared with omniNames
     Naming(naming::Options),
-    /// Count the instructions of writing arguments, and of comparing them with the previous ones (request fields
-    /// prepared by a flow analysis)
+    /// Count the instructions that it takes to write arguments, and to compare them with the previous ones (request
+    /// fields prepared by a flow analysis)
     Fields(fields::Options),
     /// Count the TLS handshakes per second of a server, full and resumed, compared with bare rustls
     #[cfg(feature = "tls")]
     Handshakes(handshakes::Options),
-    /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
+    /// Time how long it takes to put a request into a dispatching queue and to remove it, with the queue as a list and
+    /// as a heap (E9)
     Queues(queues::Options),
     /// Time calls of one high-priority client/object pair among 1 to 1,000 low-priority pairs, with laxity-based (MUF)
     /// and static (RMS) dispatching (E8)
@@ -106,7 +106,8 @@ enum Command {
     /// Call between components, deploy them, and let plans determine which components keep their rate (E11, E13, E14,
     /// E16)
     Components(components::Options),
-    /// Control an endsystem: admission and budgets, distributable threads over three processes
+    /// Measure the control of an endsystem: admission and budgets, distributable threads over three processes, and
+    /// queueing on a link
     Control(control::Options),
     /// Count the calls per second of 1 to 16 simultaneous clients, for each architecture, compared with omniORB
     Throughput(throughput::Options),

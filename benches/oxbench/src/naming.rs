@@ -1,6 +1,7 @@
-//! `oxbench naming`: names per second that a name server binds, resolves and unbinds, compared with omniNames.
+//! `oxbench naming`: number of names per second that a name server binds, resolves, lists and unbinds, compared with
+//! omniNames.
 //!
-//! The client is the same for both: OxORB's, with separate connections for each thread.
+//! Both servers have the same client, which uses OxORB with a separate connection for each thread.
 
 use std::fmt;
 use std::net::TcpStream;
@@ -91,7 +92,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let folder = match &options.store {
         Some(folder) => folder.clone(),

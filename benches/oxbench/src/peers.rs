@@ -34,7 +34,7 @@ use crate::wire::{self, Lengths};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Peer {
-    /// Blocking TCP exchange of messages of the same sizes: the floor
+    /// Exchange of messages of the same sizes over blocking TCP sockets: the floor
     Raw,
     /// omniORB, C++ on both sides
     #[value(name = "omniorb")]

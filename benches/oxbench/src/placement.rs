@@ -26,7 +26,8 @@ pub(crate) enum Placement {
 /// Option for the CPUs of a pair of processes.
 #[derive(Args)]
 pub(crate) struct Cpus {
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` chosen by the kernel
+    /// CPUs of client and server: `0,1` puts them on one each, `0` puts both on CPU 0, `free` leaves the choice to the
+    /// kernel
     #[arg(long, default_value = "0,1")]
     pub(crate) cpus: Placement,
 }

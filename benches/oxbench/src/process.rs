@@ -1,4 +1,4 @@
-//! Measured process: placed on its CPU, controlled by lines of text, queried for its CPU time, always reaped.
+//! Measured process: it is placed on its CPU, controlled by lines of text, queried for its CPU time, and always reaped.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -93,7 +93,7 @@ impl Process {
         self.finish()
     }
 
-    /// Closes its standard input, upon which it ends, and waits for that.
+    /// Closes the process's standard input, which makes it end, and waits for the end.
     pub(crate) fn finish(mut self) -> Result {
         self.input = None;
         let status = self.child.wait()?;

@@ -1,8 +1,8 @@
 //! `oxbench queues` (E9): cost of putting a request into a dispatching queue and taking it out.
 //!
-//! STATIC, DEADLINE and LAXITY queues, as a sorted list and as a heap, with 1 to 100,000 requests. Two methods: as in
-//! paper 3 (5.2), filling an empty queue in random order and emptying it; and steady state, one request in and one out
-//! while others wait. All use the same random order.
+//! The queues are STATIC, DEADLINE and LAXITY, as a sorted list and as a heap, with 1 to 100,000 requests. There are
+//! two methods. As in paper 3 (5.2), an empty queue is filled in random order and emptied. In the steady state, one
+//! request is put in and one taken out while others wait. The random order is the same for all queues.
 
 use std::fmt;
 use std::hint::black_box;
@@ -22,7 +22,7 @@ use crate::table::Table;
 /// Options of `oxbench queues`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Maximum number of requests
+    /// Maximum number of requests in a queue
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     most: u32,
 
@@ -54,7 +54,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) rounds: u32,
     pub(crate) series: Vec<Series>,
-    /// Number of requests from which on a heap is the faster one in the steady state, for each kind.
+    /// Number of requests from which on the heap is always faster than the list in the steady state, for each kind.
     pub(crate) crossover: Vec<(&'static str, Option<u32>)>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Point {
     pub(crate) enqueue: Option<f64>,
     /// Time to take one out while the queue is emptied; not for long lists.
     pub(crate) dequeue: Option<f64>,
-    /// Time of one in and one out while others wait.
+    /// Time to put one in and take one out while others wait.
     pub(crate) steady: f64,
 }
 
@@ -86,7 +86,7 @@ const WAYS: [Way; 3] = [
     ("one in, one out", "one in and one out while so many wait", |point| Some(point.steady)),
 ];
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let mut series = Vec::new();
     for (dispatching, kind) in KINDS {
@@ -124,7 +124,7 @@ fn measure<S: Store<Item = u64>>(
     Series { kind, store, points: points.collect() }
 }
 
-/// Runs one round: fills and empties as often as timing requires, then one in and one out.
+/// Runs one round: fills and empties the queue as often as timing requires, then measures the steady state.
 fn round<S: Store<Item = u64>>(dispatching: Dispatching, requests: u32, filled: bool) -> Point {
     let many = requests as usize;
     let mut timings = timings(many + TURNS);
@@ -159,7 +159,7 @@ fn fill<S: Store<Item = u64>>(queue: &mut DispatchQueue<S>, timings: &[Timing]) 
     }
 }
 
-/// Returns nanoseconds for each in, and for each out.
+/// Returns the nanoseconds per request put in, and per request taken out.
 fn fill_and_empty<S: Store<Item = u64>>(
     queue: &mut DispatchQueue<S>,
     timings: &[Timing],
@@ -198,7 +198,7 @@ fn timings(many: usize) -> Vec<Timing> {
     (0..many).map(timing).collect()
 }
 
-/// Returns the size from which on the heap is always the faster one.
+/// Returns the size from which on the heap is always faster than the list.
 fn crossover(list: &[Point], heap: &[Point]) -> Option<u32> {
     let pairs = || list.iter().zip(heap);
     let last_lost = pairs().rposition(|(list, heap)| heap.steady >= list.steady);

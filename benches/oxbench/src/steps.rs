@@ -1,4 +1,4 @@
-//! `oxbench steps`: the time of each step of one two-way call, on both sides, by timeprobes (A20, E6).
+//! `oxbench steps`: the time of each step of one two-way call on both sides, measured with timeprobes (A20, E6).
 
 use std::fmt;
 use std::hint::black_box;
@@ -22,11 +22,12 @@ use crate::table::{Table, or_dash};
 /// Options of `oxbench steps`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` one on each, `free` leaves the choice to the kernel
+    /// CPUs of the pair: `0` puts both processes on CPU 0, `0,1` puts them on one each, `free` leaves the choice to the
+    /// kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
-    /// Protocols, of those of `oxbench protocols`
+    /// Protocols to trace, from those of `oxbench protocols`
     #[arg(long, value_delimiter = ',', default_value = "giop-tcp", value_parser = protocol)]
     protocols: Vec<&'static Protocol>,
 
@@ -43,12 +44,12 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Number of calls at a time, whose stages fit a thread's ring with a margin.
+/// Number of calls made at a time; their stages fit into a thread's ring with a margin.
 const AT_ONCE: u32 = 250;
 
 const WARM_UP: u32 = 2_000;
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let folder = Folder::new()?;
     let protocols = options.protocols.iter();
@@ -92,7 +93,7 @@ fn protocol(name: &str) -> std::result::Result<&'static Protocol, String> {
 /// Stage and the nanosecond in which it ended.
 type Stamp = (Stage, u64);
 
-/// Times of all calls, step by step, the client's first, the round trip last.
+/// Times of all calls for each step: first those of the client, last the round trip.
 #[derive(Default)]
 struct Samples {
     steps: Vec<(Step, Vec<u64>)>,
@@ -274,7 +275,8 @@ impl Step {
         }
     }
 
-    /// Returns the time in P2, Tables 1 and 2. A row there for two steps here is that of the first one.
+    /// Returns the time in P2, tables 1 and 2. If one row there covers two steps here, its time is returned for the
+    /// first of them.
     fn in_the_paper(self) -> Option<f64> {
         let Step::To(stage) = self else { return None };
         Some(match stage {

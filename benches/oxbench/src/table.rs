@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// Narrowest column of numbers, so that the tables of one report are aligned.
+/// Minimum width of a column of numbers, so that the tables of one report are aligned.
 const NARROWEST: usize = 8;
 
 /// Table whose methods add columns, one for each heading, with a function for the cells of a row.
@@ -85,7 +85,7 @@ impl<R: Copy> Table<R> {
         self.right(headings, |row| cells(row).into_iter().map(show))
     }
 
-    /// Adds columns; a row may end early, and the rest of it is blank.
+    /// Adds columns; a row with fewer cells is blank in the rest.
     fn columns<C: IntoIterator<Item: Display>>(
         mut self,
         is_number: bool,

@@ -1,4 +1,4 @@
-//! Lengths of the GIOP messages of an experiment, so that the raw exchange sends as many octets.
+//! Lengths of the GIOP messages of an experiment; the raw exchange sends as many octets.
 
 use crate::experiment::Operation;
 
@@ -61,8 +61,8 @@ fn body(operation: Operation, size: usize) -> usize {
     }
 }
 
-/// Returns a whole oneway request without arguments, GIOP 1.2, little-endian; with the slot of the operation, as sent
-/// by our own clients.
+/// Returns a whole GIOP 1.2 oneway request without arguments, little-endian. With a slot of the operation, it is as
+/// OxORB's own clients send it.
 pub(crate) fn oneway(key: &[u8], operation: &str, slot: Option<u16>) -> Vec<u8> {
     let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
     let align = |message: &mut Vec<u8>| message.resize(message.len().next_multiple_of(4), 0);

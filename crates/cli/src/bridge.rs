@@ -34,7 +34,7 @@ pub(crate) struct Args {
     listen: Vec<String>,
     #[command(flatten)]
     idl: IdlArgs,
-    /// Interface of a target whose reference does not name it: scoped name or repository id
+    /// Interface of the target NAME, if its reference does not name one: scoped name or repository id
     #[arg(long = "interface", value_name = "NAME=INTERFACE", value_parser = target)]
     interfaces: Vec<Target>,
     /// Output format

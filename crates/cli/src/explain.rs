@@ -14,7 +14,7 @@ use oxorb_terminal::output::{Done, FAINT, Format, STRONG, because, print, print_
     oxorb explain OBJECT_NOT_EXIST OMG 2\n  oxorb explain 0x4f4d0002"
 )]
 pub(crate) struct Args {
-    /// Name of an exception, such as TRANSIENT, a minor code, or both; without any, all exceptions and codes are listed
+    /// Exception such as TRANSIENT, minor code, or both; if omitted, all exceptions and codes are listed
     #[arg(value_name = "EXCEPTION|CODE", num_args = 0..=3)]
     wanted: Vec<String>,
     /// Output format

@@ -10,7 +10,7 @@ use oxorb_terminal::output::{Done, Failed, print};
 /// Options for the listening address, in addition to `--port`.
 #[derive(clap::Args)]
 pub(crate) struct Listening {
-    /// Address to listen on; the default is reachable from this machine only. 0.0.0.0 or [::]: all IPv4 or IPv6
+    /// Address to listen on; the default can be reached from this machine only. 0.0.0.0 or [::]: all IPv4 or IPv6
     /// addresses
     #[arg(long, default_value = "127.0.0.1")]
     host: String,

@@ -64,7 +64,7 @@ enum Command {
     Call(call::Args),
     /// Serve an interface from a table of answers, as a stand-in for a missing server
     Serve(serve::Args),
-    /// Pass requests on from one protocol to another, with references changed on the way
+    /// Forward requests from one protocol to another; with IDL, translate the references in them
     Bridge(bridge::Args),
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
@@ -72,13 +72,13 @@ enum Command {
     /// Manage a node for deployment plans
     #[command(subcommand)]
     Node(node::Command),
-    /// Check, launch, change and stop deployment plans, and write them for other engines
+    /// Check, launch, change and stop deployment plans, and write them for systemd or Kubernetes
     #[command(subcommand)]
     Deploy(deploy::Command),
     /// Push and receive events, watch channels, record and replay
     #[command(subcommand)]
     Event(event::Command),
-    /// Reach an object, and measure its response time
+    /// Check that an object can be reached, and measure its response time
     Ping(ping::Args),
     /// Make test certificates for TLS
     #[command(subcommand)]

@@ -11,7 +11,8 @@ use oxorb_terminal::output::{Done, because, print};
 #[command(after_help = "Where `man oxorb-event-pub` looks for them:\n  \
     oxorb man --to ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// Folder for a page of each command, created if missing; without it, the page of `oxorb` itself is printed
+    /// Folder for the manual pages of all commands; created if missing. If omitted, the page of `oxorb` itself is
+    /// printed
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     to: Option<PathBuf>,
 }

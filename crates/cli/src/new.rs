@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Template {
-    /// A server of one object, and a client
+    /// A server with one object, and a client
     #[default]
     Hello,
     /// A server with two lanes of different priorities, and a client that times urgent calls

@@ -42,8 +42,8 @@ pub(crate) struct Args {
     /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
-    /// Bind the manager in the Naming Service until it ends, as NODE.NodeManager, where execution managers find it with
-    /// --naming
+    /// Bind the manager in the Naming Service as NODE.NodeManager while it runs; execution managers with --naming find
+    /// it there
     #[arg(long)]
     bind: bool,
     #[command(flatten)]
@@ -66,8 +66,8 @@ pub(crate) struct Starting {
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
-    /// Argument of each process, such as -ORBMaxMessage=1000000, which overrides those of the plan and of this command;
-    /// may be repeated
+    /// Argument to pass to each process, such as -ORBMaxMessage=1000000; overrides the arguments of the plan and of
+    /// this command. May be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
     /// Maximum number of processes on a node
@@ -79,7 +79,7 @@ pub(crate) struct Starting {
     /// Time limit in seconds of each call to a process: to install, connect and start its instances
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs())]
     call_timeout: u64,
-    /// Seconds for a process to remove its instances, and then to end, before it is killed
+    /// Seconds that a process has to remove its instances, and then the same time again to end, before it is killed
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs())]
     stop_timeout: u64,
 }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Milliseconds between calls
     #[arg(short = 'i', long, default_value_t = 0, value_name = "MS")]
     interval: u64,
-    /// Time limit of a connection or a call in milliseconds
+    /// Time limit in milliseconds for connecting, and for each call
     #[arg(long, default_value_t = 2000, value_name = "MS")]
     timeout: u64,
     /// CORBA priority of the calls, 0 to 32767; selects the lane or band of the server

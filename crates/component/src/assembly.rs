@@ -48,7 +48,7 @@ impl Instance {
     /// Returns the component's reference.
     ///
     /// # Panics
-    /// Never: the reference exists before any executor runs.
+    /// Never in practice: the reference exists before any executor runs.
     pub fn reference<R: Interface>(&self) -> R {
         let object = self.0.object().expect("activated before executors run");
         object.unchecked_narrow()

@@ -155,15 +155,15 @@ impl Container {
         }
     }
 
-    /// Sets the rates that are enforced at ports of the component that is installed under this name next: facets, sinks,
-    /// and sources. No port is limited by default. The installation uses the rates up, even if it fails.
+    /// Sets the rates enforced at ports (facets, sinks and sources) of the next component that is installed under this
+    /// name. By default no port is limited. The rates apply to one installation, even if it fails.
     ///
     /// A call beyond the rate raises TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event
     /// beyond the rate of a source is not pushed, and counts as failed ([`Pushed`](crate::Pushed)). An event that a
     /// sink refuses is lost; its source keeps the connection. [`Component::refused`] counts both.
     ///
-    /// A limited port reads the clock once for each call or event, and updates one atomic word. Stubs of the same process call
-    /// a limited facet by messages.
+    /// A limited port reads the clock once for each call or event, and updates one atomic word. Collocated calls of a
+    /// limited facet are marshalled.
     pub fn limit_ports(&self, component: &str, rates: BTreeMap<String, PortRate>) {
         let mut all = self.0.0.rates.lock();
         match rates.is_empty() {

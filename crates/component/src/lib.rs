@@ -7,8 +7,8 @@
 //! ```
 //!
 //! * [`Container`] installs components and homes over a POA, with RT-CORBA policies.
-//! * [`Component`] is a component of any type: it implements `Components::CCMObject` by the names of ports, and its
-//!   owner moves it through its life cycle.
+//! * [`Component`] represents a component regardless of its type: it implements `Components::CCMObject` by the names of
+//!   ports, and its owner moves it through its life cycle.
 //! * The types of `Components.idl` have their own names here: [`CcmObject`], [`Cookie`], [`Navigation`].
 //!
 //! The facade exports this crate as `oxorb::components`. `docs/components.md` describes how to write components. Out of

@@ -108,7 +108,7 @@ impl fmt::Debug for LifeCycleError {
 }
 
 impl From<LifeCycleError> for SystemException {
-    /// Returns BAD_INV_ORDER for any reason.
+    /// Returns BAD_INV_ORDER, whatever the error.
     fn from(_: LifeCycleError) -> Self {
         NOT_NOW
     }

@@ -1,4 +1,4 @@
-//! All that generated code names, as the facade shows it. Not for use by hand: it changes with the generator.
+//! Items that generated code refers to, as the facade exports them. Not for direct use: they change with the generator.
 
 use std::fmt;
 pub use std::sync::LazyLock;
@@ -23,7 +23,7 @@ pub use oxorb_perfect::PerfectHash;
 
 use oxorb_object::minor;
 
-/// Value as a trait that its concrete type, or a base of that type, implements.
+/// Returns a value as a trait object; its concrete type, or a base of that type, implements the trait.
 pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(
     value: &Value<T>,
 ) -> Result<&Tr, SystemException> {
@@ -56,7 +56,8 @@ pub fn show_exception(
     Ok(())
 }
 
-/// A string of an exception, between quotes; what a terminal would obey is escaped as everywhere.
+/// A string of an exception, in quotes. Characters that would control a terminal are escaped, as by
+/// [`Printable`](oxorb_cdr::Printable).
 pub struct Quoted<'a>(pub &'a str);
 
 impl fmt::Debug for Quoted<'_> {

@@ -1,4 +1,4 @@
-//! The one trait by which this crate calls upward: into the object adapter.
+//! The trait through which this crate calls the object adapter, the only layer above it that it calls.
 
 use crate::budget::Described;
 use crate::policy::LargePayloads;
@@ -34,7 +34,8 @@ pub trait Adapter: Send + Sync + 'static {
     }
 
     /// Returns the policy of an object about large payloads of requests. `None`: the configuration of the endpoint or
-    /// the ORB applies. Called for each request with octets of 16 KiB or more for an operation that has them in place.
+    /// the ORB applies. Called for each request with octets of 16 KiB or more, if its operation has `@in_place`
+    /// parameters.
     fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
         let _ = key;
         None
@@ -48,13 +49,14 @@ pub trait Adapter: Send + Sync + 'static {
         None
     }
 
-    /// Passes the description of the object of a key to `look` if it is active, for [budgets](crate::Budget). Called if
-    /// the ORB has budgets, once for each key and operation in a thread, or again in a thread that serves many.
+    /// Passes the description of the object of a key to `look`, if the object is active, for [budgets](crate::Budget).
+    /// Called only if the ORB has budgets: once per thread for each key and operation, or more often in a thread that
+    /// serves many of them.
     fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
         let _ = (key, look);
     }
 
-    /// Passes the id of the object whose request the calling thread runs, if any, to `look`, for
+    /// Passes to `look` the id of the object whose request the calling thread runs, if any, for
     /// [`PriorityTransform::outbound`](oxorb_rt::PriorityTransform::outbound). Called only if the ORB has a transform.
     fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {
         let _ = look;

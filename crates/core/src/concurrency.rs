@@ -1,17 +1,17 @@
-//! Choice of the threads that serve an ORB's own endpoints.
+//! Concurrency strategies: how requests at an ORB's own endpoints are assigned to threads.
 
 use std::fmt;
 
 use crate::options::positive;
 use crate::rt::Serving;
 
-/// Threads that serve requests.
+/// Strategy by which requests are assigned to threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concurrency {
     /// A thread for each connection.
     ThreadPerConnection,
-    /// A fixed number of workers; each takes the next connection with something to read and stays with it while it is
-    /// busy.
+    /// A fixed number of workers. Each takes the next connection that has input, and stays with it while the connection
+    /// is busy.
     ///
     /// While all workers run servants, nothing else is served: new connections are accepted up to the limit, and their
     /// requests wait in the system's socket buffers, in bounded memory, until a worker is free or their callers' time
@@ -21,9 +21,9 @@ pub enum Concurrency {
         /// each level.
         threads: usize,
     },
-    /// A single thread reads and serves all requests, one after the other; another accepts connections. Like
-    /// leader/followers with one worker, nothing else is served while a servant runs. While a servant waits for a call
-    /// of its own, a further thread serves the requests that its caller sends meanwhile (nested callbacks).
+    /// A single thread reads and serves all requests, one after the other; another accepts connections. While a servant
+    /// runs, nothing else is served, as with one leader/followers worker. While a servant waits for the reply to a call
+    /// that it made, a further thread serves the requests that arrive from its caller (nested callbacks).
     Reactive,
     /// A single thread reads, and starts a thread for each request, so that requests of one connection run
     /// concurrently. The start costs some tens of microseconds.

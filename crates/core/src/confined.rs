@@ -197,7 +197,7 @@ impl Servant for Confined {
 }
 
 impl Drop for Confined {
-    /// Ends the servant in its own thread when the last reference is dropped, in whichever thread.
+    /// Ends the servant in its own thread when the last reference is dropped, regardless of the thread that drops it.
     fn drop(&mut self) {
         let key = self.key;
         let remove = move || {

@@ -1,7 +1,7 @@
 //! Text that every client's code set can carry, for services that keep names of many clients.
 //!
-//! A client that negotiated ISO 8859-1 cannot receive a character outside of it, and one such entry would cost it a
-//! whole list. A servant wrapped by [`servant`] passes text that it sends through [`outgoing`], and text that it
+//! A client that negotiated ISO 8859-1 cannot receive a character outside of it, and one such entry would make a whole
+//! list fail. A servant wrapped by [`servant`] passes text that it sends through [`outgoing`], and text that it
 //! receives through [`incoming`]:
 //!
 //! * For a client in UTF-8 nothing changes.

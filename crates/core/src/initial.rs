@@ -61,8 +61,8 @@ impl Orb {
         names
     }
 
-    /// Returns the entry of an interface in the Interface Repository, for `_interface`. The repository is the initial
-    /// reference `InterfaceRepository`.
+    /// Returns the InterfaceDef of an interface from the Interface Repository, for `_interface`. The repository is the
+    /// initial reference `InterfaceRepository`.
     ///
     /// Raises INTF_REPOS if this ORB knows no repository, cannot reach it, or the repository does not know the
     /// interface.

@@ -27,7 +27,7 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Repository id of the interface, such as `IDL:bank/Account:1.0`.
     const REPOSITORY_ID: &'static str;
 
-    /// Types a reference without asking the object (`_unchecked_narrow`).
+    /// Types a reference without a query to the object (`_unchecked_narrow`).
     fn from_ref(reference: Ref) -> Self;
 
     /// Returns the untyped reference.
@@ -52,7 +52,7 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
         Interface::reference(self).is_a(repository_id)
     }
 
-    /// Reports whether the object is known to exist no longer (`_non_existent`).
+    /// Reports whether the object is known to no longer exist (`_non_existent`).
     fn non_existent(&self) -> Result<bool, SystemException> {
         Interface::reference(self).non_existent()
     }

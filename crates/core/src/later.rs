@@ -19,8 +19,8 @@ use crate::{Orb, Ref, raise};
 /// Request whose answer comes later, from any thread; made by [`Upcall::later`].
 ///
 /// Each of the methods that answer consumes it, so a request is answered once. Dropping it unanswered still answers the
-/// request, so that no client hangs: a oneway as done, any other with NO_RESPONSE (minor `UNANSWERED`),
-/// COMPLETED_MAYBE; with UNKNOWN if a panic dropped it.
+/// request, so that no client hangs: a oneway ends as with [`done`](Self::done), any other request raises NO_RESPONSE
+/// (minor `UNANSWERED`), COMPLETED_MAYBE, or UNKNOWN if a panic dropped it.
 ///
 /// The answer may be sent before the upcall has returned. Until then the client's connection stays open, and an ORB
 /// that ends waits for the answer (at most as long as for other requests, 30 s). Interceptors see the end of the
@@ -146,8 +146,8 @@ impl Later {
         self.response == Response::WithTarget
     }
 
-    /// Reports whether the client has cancelled the request or is gone, so that the answer is in vain. Takes a lock
-    /// that replies over the same connection take, too.
+    /// Reports whether the client has cancelled the request or is gone, so that no answer is needed. Takes a lock that
+    /// replies over the same connection take, too.
     pub fn is_cancelled(&self) -> bool {
         self.line.as_ref().is_some_and(Line::is_cancelled)
     }

@@ -48,8 +48,8 @@ impl Operations {
 
     /// Returns the position of a name in the list, or the list's length if it is absent.
     ///
-    /// `slot` is the position sent by the client. If the name is at that position, nothing is
-    /// searched; otherwise the client was wrong, and the name decides.
+    /// `slot` is the position sent by the client. If the list has the name at that position, no
+    /// search is needed; otherwise the position is ignored and the name is searched for.
     #[inline]
     pub fn find(&self, name: &str, slot: u16) -> usize {
         match self.believed(name, slot) {

@@ -218,7 +218,7 @@ pub(crate) const TOO_MANY_UNANSWERED: SystemException =
 pub(crate) const UNKNOWN_OPERATION: SystemException =
     SystemException::bad_operation(minor::bad_operation::UNKNOWN_OPERATION, CompletionStatus::No);
 
-/// MARSHAL: text arrived in another code set than the one negotiated for the connection.
+/// MARSHAL: text arrived in a code set other than the one negotiated for the connection.
 pub(crate) const CODE_SETS_CHANGED: SystemException =
     SystemException::marshal(minor::marshal::CODE_SETS_CHANGED, CompletionStatus::No);
 

@@ -276,7 +276,8 @@ impl Ref {
     }
 
     /// Reports whether both references certainly name the same object: with the same hosts, ports and object keys,
-    /// whatever else their profiles contain. False may also mean "unknown" (`_is_equivalent`). Makes no call.
+    /// regardless of the other contents of their profiles. False may also mean "unknown" (`_is_equivalent`). Makes no
+    /// call.
     pub fn is_equivalent(&self, other: &Ref) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared) || self.ior().is_equivalent(other.ior())
     }

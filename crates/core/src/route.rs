@@ -228,8 +228,8 @@ impl Route {
         self.silent.store(silent, Ordering::Relaxed);
     }
 
-    /// Makes later calls try another profile first: the server of this one accepted the connection,
-    /// but no request.
+    /// Makes later calls try another profile first, because the server of this profile accepted the connection, but no
+    /// request.
     pub(crate) fn turn_from(&self, index: usize) {
         if self.preferred.load(Ordering::Relaxed) == index && self.profiles.len() > 1 {
             self.answered((index + 1) % self.profiles.len(), &[index]);

@@ -47,7 +47,7 @@ pub enum SetupError {
     DuplicateInterceptor(DuplicateInterceptor),
     /// Exception that an interceptor raised while the ORB was created.
     Interceptor(SystemException),
-    /// Table of the run-time scheduler, analysed under a dispatching model that an ORB does not enforce.
+    /// Table of the run-time scheduler that was analysed under a dispatching model which an ORB cannot enforce.
     Schedule(Unenforceable),
     /// Object of `-ORBPreconnect` that cannot be reached.
     Preconnect(Box<PreconnectError>),

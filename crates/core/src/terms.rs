@@ -149,8 +149,8 @@ pub(crate) fn within<R>(
 /// answer, if the request declares it: for servants that can abandon work whose result is not
 /// awaited. `None` also outside of a request.
 ///
-/// The precision is that of the clocks; a relative time limit counts from the receipt of the request. An object that
-/// the servant calls within the process inherits the deadline. Costs one access to a thread-local variable.
+/// The precision is that of the clocks; a relative time limit counts from the receipt of the request. Collocated calls
+/// of the servant inherit the deadline. Costs one access to a thread-local variable.
 ///
 /// ```
 /// assert_eq!(oxorb_core::current_deadline(), None, "no request is being served here");

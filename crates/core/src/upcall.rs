@@ -178,8 +178,8 @@ impl<'r> Upcall<'r> {
         self.arrived.key
     }
 
-    /// Returns the position of the operation in the list of the skeleton, or the list's length if
-    /// it is absent.
+    /// Returns the position of the operation in the skeleton's list, or the length of the list if the operation is
+    /// absent.
     #[inline(always)]
     pub fn find(&self, operations: &Operations) -> usize {
         let found = match self.slot {
@@ -257,9 +257,9 @@ impl<'r> Upcall<'r> {
         Priority::new(priority.0).map(Some).map_err(|_| raise::BAD_PRIORITY)
     }
 
-    /// Returns the threadpool whose port received the request, 0 for the ORB's own port. `None` if no port did (the
-    /// request came from this process, or over a connection that this side opened), or if a
-    /// [filter](crate::ThreadFilter) chose its threads. For the object adapter. Costs nothing unless called.
+    /// Returns the threadpool whose port received the request, 0 for the ORB's own port. `None` if the request came
+    /// from this process or over a connection that this side opened, or if a [filter](crate::ThreadFilter) picked its
+    /// thread. For the object adapter. Costs nothing unless called.
     pub fn port_of(&self) -> Option<ThreadpoolId> {
         let came = self.sink.is_wire().then(crate::server::pool_of_request);
         came.flatten().map(ThreadpoolId)
@@ -294,8 +294,8 @@ impl<'r> Upcall<'r> {
 
     /// Decodes arguments as [`args`](Self::args) does, but leaves [`Octets`](oxorb_cdr::Octets) where the sender wrote
     /// them, if the transport lends them and [`LargePayloads`] permits it: the policy of the object's POA, else of the
-    /// endpoint, else of the ORB. If `decode` does not take the octets that the transport lent, it is called a second
-    /// time, and the result of the first call is dropped.
+    /// endpoint, else of the ORB. If the transport lent octets that `decode` does not take in place, `decode` is called
+    /// a second time, and the result of the first call is dropped.
     ///
     /// Under [`LargePayloads::InPlaceOnly`] the arguments of a request over a connection are rejected with
     /// NO_RESOURCES, `NOT_IN_PLACE`, if octets of 16 KiB or more lie elsewhere.

@@ -34,7 +34,7 @@ struct Args {
     /// Number of threads that deliver to consumers
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
-    /// Role among the hosts: router, peer or client
+    /// Mode of zenoh on this host: router, peer or client
     #[arg(long, default_value = "peer")]
     mode: Mode,
     /// Endpoint to listen at for other hosts, such as tcp/0.0.0.0:7447; may be repeated
@@ -49,16 +49,16 @@ struct Args {
     /// First part of the names of topics: only channels with the same prefix share topics
     #[arg(long, default_value = "oxorb/events")]
     prefix: String,
-    /// Priorities by type of event, such as '17@real-time 18@background *@data'
+    /// Priorities of zenoh by type of event, such as '17@real-time 18@background *@data'
     #[arg(long, default_value = "*@data", value_parser = Priorities::by_type)]
     priorities: Priorities,
     /// Wait for queue space instead of dropping events when zenoh is congested
     #[arg(long)]
     wait: bool,
-    /// Maximum number of topics whose last event is kept for channels that join later
+    /// Maximum number of topics of which the last event is kept for channels that join later
     #[arg(long, value_name = "TOPICS", default_value_t = 0)]
     latest: usize,
-    /// Print one line of JSON for each change and at the end, instead of text
+    /// Output format; JSON writes one line for each change, and one at the end
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     format: String,
 }

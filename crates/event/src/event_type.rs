@@ -1,6 +1,7 @@
-//! Types of events with a meaning for channels, with TAO's values.
+//! Event types that channels interpret, with TAO's values.
 
-/// Any type, or any source: in a filter it matches every event, and in an event every filter.
+/// Wildcard for the type or the source: in a filter it matches the type or source of every event, in an event that of
+/// every filter.
 pub const ANY: i32 = 0;
 /// Announcement that the supplier ends, by convention between suppliers and consumers.
 pub const SHUTDOWN: i32 = 1;

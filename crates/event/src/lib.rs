@@ -10,8 +10,8 @@
 //! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) admits clients of an ORB.
 //! * [`Publisher`] and [`Subscriber`] exchange values of IDL types instead of octets, over a local or remote channel
 //!   ([`RemoteChannel`]).
-//! * [`Filter`] selects the events of a consumer; [`event_type`] holds the types with a meaning for channels.
-//! * [`gateway`] passes events on: to a remote channel by GIOP, or to many by datagrams.
+//! * [`Filter`] selects the events of a consumer; [`event_type`] holds the event types that channels interpret.
+//! * [`gateway`] passes events on: to a remote channel over GIOP, or to many receivers in datagrams.
 //! * [`in_order`] makes an ORB keep the order of events between processes.
 //! * `ComponentEvents`, with the feature `components`, carries the events of components.
 //! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.

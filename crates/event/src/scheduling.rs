@@ -200,7 +200,7 @@ impl Scheduling {
     }
 
     /// Returns the scheduled dispatch of a consumer's most urgent operation: its lane, its order there, and, for lanes
-    /// that dispatch by deadline or laxity, its period and longest execution time. `None`: not scheduled.
+    /// ordered by deadline or laxity, its period and longest execution time. `None`: not scheduled.
     ///
     /// # Errors
     /// The service cannot be reached; the next check reports a change.

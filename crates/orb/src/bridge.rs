@@ -118,9 +118,9 @@ impl Bridge {
     /// `corbaname:`, ..). The name is the object's id, which stays valid across restarts of the bridge, and its key:
     /// `corbaloc::host:port/name`.
     ///
-    /// A reference may not declare its interface; URLs do not. The target is then queried for it, and, if it does not
-    /// answer, for each interface that the bridge knows, with a time limit of 5 s for each query. If no interface is
-    /// found, only operations that need no types are passed on.
+    /// A reference need not declare its interface, and a URL never does. If the interface is not declared, the target
+    /// is queried for it and, if it does not answer, for each interface that the bridge knows, with a time limit of 5 s
+    /// for each query. If no interface is found, only operations that need no types are passed on.
     ///
     /// # Errors
     /// The reference cannot be resolved, or the name is taken.

@@ -234,8 +234,7 @@ impl Builder {
         self
     }
 
-    /// Sets the byte order of sent messages. An order other than the machine's own serves tests of
-    /// peers.
+    /// Sets the byte order of sent messages. An order other than the machine's own is for testing peers.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.options.byte_order = order;

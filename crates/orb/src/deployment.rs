@@ -1,4 +1,4 @@
-//! Launch of deployment plans: localities and their managers. With the feature `deployment`.
+//! Launch of deployment plans: localities and their managers. Requires the feature `deployment`.
 
 use std::process::ExitCode;
 

@@ -42,7 +42,7 @@ pub mod __gen;
 pub mod cdr {
     pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
 }
-/// Components: containers, homes, ports, and the types of the module `Components`. With the feature `components`.
+/// Components: containers, homes, ports, and the types of the module `Components`. Requires the feature `components`.
 #[cfg(feature = "components")]
 pub mod components {
     pub use oxorb_component::*;
@@ -101,8 +101,8 @@ pub use oxorb_core::{
 };
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 
-/// Messagings with less overhead around CORBA's messages than GIOP, for an application's own protocols. With the
-/// feature `lite`, which is a default.
+/// Messagings with less overhead than GIOP, for an application's own protocols. Requires the feature `lite`, which is
+/// on by default.
 #[cfg(feature = "lite")]
 pub mod lite {
     pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};

@@ -436,7 +436,7 @@ pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the reference as one to an object of any type.
+/// Returns the reference as an untyped [`ObjectRef`].
 pub(crate) fn untyped(reference: &Ref) -> ObjectRef {
     ObjectRef::from_ref(reference.clone())
 }

@@ -203,9 +203,9 @@ impl Poa {
         ))
     }
 
-    /// Sets the factory that makes all references of this POA (`current_factory`), in every
-    /// function that activates, creates or converts, except in [`template`](Self::template), which
-    /// the factory itself may use. To be called from
+    /// Sets the factory that makes all references of this POA (`current_factory`). Every function
+    /// that activates an object, or creates or converts a reference, uses it;
+    /// [`template`](Self::template) does not, so that the factory may use it. To be called from
     /// [`AdapterObserver::established`](crate::AdapterObserver::established).
     ///
     /// # Errors

@@ -16,8 +16,8 @@ use crate::{ObjectId, PoaError};
 /// (`PortableServer::Current`): within one ORB, for the request that the calling thread runs.
 ///
 /// Nested requests, such as a servant's calls of local objects, each have their own identity;
-/// afterwards that of the outer request applies again. In a servant manager it provides POA and
-/// object id. Costs a request a few instructions.
+/// afterwards that of the outer request applies again. In a servant manager only POA and object id
+/// are available. Each request pays a few instructions for this.
 ///
 /// ```
 /// # use std::sync::Arc;

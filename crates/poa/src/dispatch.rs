@@ -522,7 +522,8 @@ fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
     }
 }
 
-/// Replies with the object's entry in the Interface Repository, if the ORB knows a repository.
+/// Replies with the object's InterfaceDef from the Interface Repository, if the ORB knows a
+/// repository.
 fn interface(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     match upcall.orb().interface_of(servant.repository_id()) {
         Ok(entry) => upcall.reply(|e| oxorb_core::encode_ref(e, entry.as_ref())),

@@ -84,8 +84,8 @@ impl PoaManager {
         self.change(ManagerState::Active).map(drop)
     }
 
-    /// Holds requests: at most `-ORBMaxHeld`, each for `-ORBHoldTime` at most and occupying the
-    /// thread that serves it. Requests beyond either limit fail with TRANSIENT.
+    /// Holds requests: at most `-ORBMaxHeld` of them, each for at most `-ORBHoldTime`. A held
+    /// request occupies the thread that serves it. Requests beyond either limit raise TRANSIENT.
     ///
     /// With `wait_for_completion`, returns when all earlier requests have ended, or the state has
     /// changed again.

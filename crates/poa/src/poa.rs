@@ -213,7 +213,7 @@ impl Poa {
         std::iter::once(ROOT.to_owned()).chain(below).collect()
     }
 
-    /// Returns an identifier of the POA within its ORB; the same after a restart (`id`).
+    /// Returns an identifier of the POA within its ORB, which is the same after a restart (`id`).
     pub fn id(&self) -> &[u8] {
         &self.inner.path
     }
@@ -396,11 +396,11 @@ impl Poa {
         self.adapter.change_names(|names| names.unbind(name.as_bytes()))
     }
 
-    /// Maps all foreign keys, which no POA of this ORB created and no name is bound to, to objects
-    /// of this POA: each such key is an object id. A server can thus answer under the keys of a
-    /// server that it replaces, and under `corbaloc` keys that it first learns from a request. The
-    /// POA should have user ids, and a default servant, servant locator or servant activator. Only
-    /// one POA of an ORB takes foreign keys; a later call replaces it.
+    /// Maps all foreign keys to objects of this POA, with the key as the object id. A key is
+    /// foreign if no POA of this ORB created it and no name is bound to it. A server can thus
+    /// answer under the keys of a server that it replaces, and under `corbaloc` keys that it first
+    /// learns from a request. The POA should have user ids, and a default servant, servant locator
+    /// or servant activator. Only one POA of an ORB takes foreign keys; a later call replaces it.
     ///
     /// A request with a foreign key costs an extra copy of the key.
     ///

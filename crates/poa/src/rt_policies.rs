@@ -31,10 +31,11 @@ pub struct RtPolicies {
     /// all that share them. Specific to OxORB: TCP paces its packets by it (SO_MAX_PACING_RATE),
     /// protocols without pacing ignore it.
     pub reply_bandwidth: Option<NonZeroU32>,
-    /// Whether requests with a period (`RequestQos`) are scheduled by it while they run: the
-    /// shorter, the higher (rate-monotonic), within the band of their priority, or between the
-    /// priority of their lane and that of the next one. Specific to OxORB. Costs such a request two
-    /// system calls under `SCHED_FIFO` and `SCHED_RR`, others nothing.
+    /// Whether requests with a period (`RequestQos`) are scheduled rate-monotonically while they
+    /// run: the shorter the period, the higher the native priority, within the band of their
+    /// priority, or between the priority of their lane and that of the next one. Specific to OxORB.
+    /// Under `SCHED_FIFO` and `SCHED_RR` such a request costs two system calls more; other requests
+    /// cost nothing more.
     pub rate_monotonic: bool,
 }
 

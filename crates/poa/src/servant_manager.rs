@@ -97,8 +97,8 @@ pub trait ServantActivator: Send + Sync + 'static {
     /// separate thread of the adapter, where waiting for the POA fails with `BAD_INV_ORDER`. A
     /// request that arrives for the object meanwhile waits, and then incarnates the object again.
     ///
-    /// `cleanup_in_progress`: whether the POA, its manager or the ORB ends.
-    /// `remaining_activations`: whether the servant incarnates other objects of the POA.
+    /// `cleanup_in_progress`: whether this call is due to the end of the POA, its manager or the
+    /// ORB. `remaining_activations`: whether the servant still incarnates other objects of the POA.
     fn etherealize(
         &self,
         id: &ObjectId,

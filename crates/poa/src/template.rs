@@ -61,7 +61,7 @@ impl fmt::Debug for ObjectReferenceTemplate {
     }
 }
 
-/// Factory that replaces a POA in making its references
+/// Factory that makes a POA's references in its place
 /// (`PortableInterceptor::ObjectReferenceFactory`): for example to a replicated object, or to one
 /// behind a gateway. Set by [`Poa::set_current_factory`].
 ///

@@ -45,8 +45,8 @@ impl Unknown {
         }
     }
 
-    /// Begins to create a POA. Returns `None` if another thread created it while this one waited:
-    /// look it up again.
+    /// Begins to create a POA. Returns `None` if another thread created it while this one waited;
+    /// the caller then has to look it up again.
     fn begin(&self, path: &[u8], until: Instant) -> Result<Option<Making<'_>>, SystemException> {
         let mut running = self.lock();
         let own = thread::current().id();

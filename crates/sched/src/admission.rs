@@ -1,9 +1,9 @@
 //! Admission control: whether an operation may be added to the running ones without endangering a
 //! proved deadline.
 //!
-//! The running operations are analysed together with the new one. It is admitted if its own
-//! deadline is proved and every deadline proved before still is; otherwise the [`Refusal`] names
-//! the operation that would be late, what it would wait for, and by how much it is late.
+//! The running operations are analysed together with the new one. It is admitted if its own deadline is proved and
+//! every deadline proved before still is; otherwise the [`Refusal`] names the operation that would be late, what it
+//! would wait for, and how late it would be.
 
 mod controller;
 

@@ -15,7 +15,7 @@ pub struct DispatchTable {
     model: DispatchModel,
     operations: Vec<Row>,
     queues: Vec<Queue>,
-    /// First queue by deadline or laxity that has operations of several static priorities.
+    /// First queue ordered by deadline or laxity that has operations of several static priorities.
     mixed: Option<usize>,
 }
 
@@ -212,10 +212,9 @@ impl DispatchTable {
     /// Returns the operation names that requests to an interface may carry, each with the index of
     /// its row: the name on the wire first.
     ///
-    /// A row `nav::Display::show` belongs to the interface with the repository id
-    /// `IDL:nav/Display:1.0`, under any prefix, and to derived interfaces, for which `is_a` of that
-    /// id returns true; rows of the interface itself win. A row of an attribute covers reading and
-    /// writing it.
+    /// A row `nav::Display::show` belongs to the interface with the repository id `IDL:nav/Display:1.0`, under any
+    /// prefix, and to derived interfaces, for which `is_a` of that id returns true; rows of the interface itself take
+    /// precedence. A row of an attribute covers reading and writing it.
     ///
     /// Takes time in proportion to the table, and allocates.
     ///

@@ -23,8 +23,8 @@ pub struct Task {
     pub parts: u64,
     /// Best-case execution time of a job; 0 if unknown.
     pub bcet: Nanos,
-    /// Worst-case execution time of a job of high criticality, where `wcet` is a less careful
-    /// measurement; `None`: `wcet` is never exceeded. Only mixed-criticality analysis reads it.
+    /// Worst-case execution time of a job of high criticality, where `wcet` is a less conservative estimate; `None`:
+    /// `wcet` is never exceeded. Only mixed-criticality analysis reads it.
     pub overrun: Option<Nanos>,
     /// Shortest time between two releases, or, with a burst, the window of the burst; more than 0.
     pub period: Nanos,

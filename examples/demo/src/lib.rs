@@ -36,9 +36,9 @@ use navigation::navigation as interface;
 /// Live demonstration: one urgent client among many busy ones, with and without priorities
 ///
 /// An urgent client calls a server 50 times a second; many others call it without a pause, and each of their calls
-/// takes 200 us of the one CPU that the server has. In the first act four threads serve requests as they come. In the
-/// second the urgent client has a lane: a port, a thread and a connection of its own. In the third the lane also has a
-/// real-time priority (SCHED_FIFO), where this user may have one. All three are compared at the end.
+/// takes 200 us of the one CPU that the server has. In the first act, four threads serve requests in order of arrival.
+/// In the second, the urgent client has a lane: its own port, thread and connection. In the third, the lane also has a
+/// real-time priority (SCHED_FIFO), if this user may use one. All three are compared at the end.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -50,7 +50,7 @@ use navigation::navigation as interface;
 pub struct Args {
     #[command(subcommand)]
     play: Option<Play>,
-    /// Seconds of each of the three acts
+    /// Duration of each of the three acts in seconds
     #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Number of clients that call without a pause
@@ -59,7 +59,7 @@ pub struct Args {
     /// Address of the server; port 0 lets the system choose
     #[arg(long, default_value = "iiop://127.0.0.1:0", value_name = "ENDPOINT")]
     listen: String,
-    /// Print the IDL of the interface and end
+    /// Print the IDL of the interface and exit
     #[arg(long)]
     idl: bool,
     /// Output format
@@ -72,7 +72,8 @@ pub struct Args {
 enum Play {
     /// Overload a server under four scheduling strategies, and compare the missed deadlines with those of a simulation
     Sched(sched::Args),
-    /// Show an event channel: urgent events overtake, slow consumers lose only their own, filters, a timeout
+    /// Show an event channel: urgent events overtake others, slow consumers lose only their own events, filters select
+    /// events, and the silence of a supplier is detected
     Events(events::Args),
     /// Run components of a cockpit in an overloaded ordinary server, then with real-time resources, and count late warnings
     #[cfg(feature = "avionics")]

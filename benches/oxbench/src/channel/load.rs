@@ -1,4 +1,4 @@
-//! Round of the high pair and the low pairs, on one CPU.
+//! Round of the high-priority pair and the low-priority pairs, on one CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -23,7 +23,7 @@ const QUEUE: usize = 64;
 /// Time after which a waiting event counts as lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pairs and rates of a round.
+/// Number of pairs in a round, and their rates.
 pub(super) struct Load {
     pub(super) lows: usize,
     pub(super) duration: Duration,
@@ -80,12 +80,12 @@ impl PushConsumer for Low {
 }
 
 impl Load {
-    /// Returns the periods in the schedule, of the high pair and of low pairs.
+    /// Returns the periods that the schedule has for the high pair and for the low pairs.
     pub(super) fn periods(&self, low_hz: u32) -> [Duration; 2] {
         [self.high_period, Duration::from_secs(1) / low_hz]
     }
 
-    /// Measures a round; reports whether threads had their priorities.
+    /// Measures a round; reports whether the threads had the requested priorities.
     pub(super) fn measure(&self, scheduled: &Scheduled, seen: &mut Seen) -> Result<bool> {
         // All threads of the channel inherit the CPU of the thread that creates it.
         thread::scope(|scope| {
@@ -170,7 +170,7 @@ impl Load {
         Ok(pushed)
     }
 
-    /// Pushes for every `threads`-th low pair from `first` on, until the high pair is done.
+    /// Pushes events for every `threads`-th low pair, starting with number `first`, until the high pair is done.
     fn push_lows(
         &self,
         lows: &[Pair],

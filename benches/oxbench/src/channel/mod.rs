@@ -1,11 +1,11 @@
-//! `oxbench channel` (E8): one high-priority pair of supplier and consumer among 1 to 1,000 low-priority pairs, through
-//! one event channel with the queues of a computed schedule; compares urgency by laxity (MUF) with static urgency
-//! (RMS).
+//! `oxbench channel` (E8): one high-priority pair of supplier and consumer shares an event channel with 1 to 1,000
+//! low-priority pairs. The channel has the queues of a computed schedule. Dispatching by laxity (MUF) is compared with
+//! static priorities (RMS).
 //!
 //! Paper 3, section 5.1: the latency of an event of the high pair, from the push to the consumer, includes the time of
-//! the scheduler and the dispatching module. The paced version has the rates of the paper; in the saturated one, the
-//! low suppliers push as fast as their consumers allow. All threads run on one CPU, with the priorities of the
-//! schedule.
+//! the scheduler and the dispatching module. In the paced version, the suppliers push at the rates of the paper; in the
+//! saturated version, the low suppliers push as fast as their consumers allow. All threads run on one CPU, with the
+//! priorities of the schedule.
 
 mod load;
 mod report;
@@ -27,7 +27,7 @@ use crate::output::CheckedOutput;
 /// Options of `oxbench channel`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few seconds, and at most 100 low-priority pairs: a test that everything works
+    /// Measure for a few seconds only, with at most 100 low-priority pairs, to test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct Options {
 /// Strategies in the order of the first round.
 const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, report::verdicts, Report::drawing)

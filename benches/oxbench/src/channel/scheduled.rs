@@ -1,5 +1,5 @@
-//! Schedule of all pairs, as computed in a configuration run of the channel, and the run-time scheduling service with
-//! its table.
+//! Schedule of all pairs, computed in a configuration run of the channel, and the run-time scheduling service that
+//! serves the schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use oxorb_event::{
 
 use crate::Result;
 
-/// First event type: that of the high pair; those of the low pairs follow.
+/// Event type of the high pair; the types of the low pairs follow.
 const FIRST: i32 = 16;
 
 /// Thread priorities of the schedule.

@@ -1,6 +1,6 @@
-//! E11: processes whose calls are timed. One object is called in two ways: by a reference that the caller holds, as in
-//! a program without components, and from a receptacle to a facet. Both servants have one type and live in POAs of
-//! equal policies with names of equal length, and both references use one connection.
+//! E11: processes whose calls are timed. Objects are called by two routes: by a reference that the caller holds, as in
+//! a program without components, and from a receptacle to a facet. The two servants have the same type; their POAs have
+//! the same policies and names of equal length; and both references use the same connection.
 
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};

@@ -1,11 +1,12 @@
-//! E16: what has to be written for real time, counted from the files: in plans, and in an equivalent program.
+//! E16: lines that must be written to make the application real-time, counted in the files: in the plans, and in an
+//! equivalent program without components.
 
 use serde::Serialize;
 
 use super::plans::{AGAINST_RATE, BY_RATE, PAIRS};
 use crate::table::Table;
 
-/// Code of the components, shared by all states.
+/// Code of the components, which is the same in all states.
 const CODE: [(&str, &str); 2] = [
     ("executors.rs", include_str!("executors.rs")),
     ("components.idl", include_str!("../../idl/components.idl")),
@@ -81,8 +82,8 @@ fn step(name: &'static str, before: &State, after: &State) -> Step {
     Step { name, code, documents }
 }
 
-/// Returns the numbers of lines that are only in the first text, and only in the second, by the longest common
-/// subsequence of lines. Quadratic.
+/// Returns how many lines are only in the first text, and how many only in the second, by the longest common
+/// subsequence of lines. Takes quadratic time.
 fn difference(before: &str, after: &str) -> (usize, usize) {
     let [before, after] = [before, after].map(|text| text.lines().collect::<Vec<_>>());
     // Length of the longest common subsequence of the lines of `before` seen so far and the first lines of `after`.

@@ -1,5 +1,5 @@
 //! Components of paper 4, section 3.1: workers that use processor time, and controllers that call them, at a rate or
-//! back to back. They are independent of priorities, lanes and processes, which plans decide.
+//! back to back. Their code does not depend on priorities, lanes and processes, which the plans determine.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -60,7 +60,7 @@ pub(crate) struct Controller {
     hertz: AtomicU32,
     repetitions: AtomicU32,
     context: OnceLock<controller::Context>,
-    /// Last run, even if it has ended.
+    /// Current run, or the last one if it has ended.
     run: Mutex<Arc<Run>>,
 }
 
@@ -221,7 +221,8 @@ impl Seen {
         self.longest = self.longest.max(took);
     }
 
-    /// Returns the number of releases whose call did not return within the period: late ones, and skipped ones.
+    /// Returns the number of releases whose call did not return within the period: calls that were late, and releases
+    /// that were skipped.
     fn missed(&self) -> u64 {
         let due = match self.period.as_nanos() {
             0 => self.met,

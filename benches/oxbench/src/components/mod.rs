@@ -1,8 +1,10 @@
 //! `oxbench components`: experiments of paper 4, section 3, and the cost of deployment.
 //!
-//! E11: cost of a call between components, compared with a call of plain objects. E13, E14: controllers at 25, 50 and
-//! 75 Hz with growing work, without real time and with lanes by rate and against it, as chosen by documents alone. E16:
-//! effort of writing these. Finally, a hundred instances deployed on four nodes of this machine.
+//! - E11: cost of a call between components, compared with a call between plain objects.
+//! - E13, E14: controllers at 25, 50 and 75 Hz with growing work. They run without priorities, with lanes by rate, and
+//!   with lanes against the rate; only the documents of the deployment differ.
+//! - E16: effort of writing these documents.
+//! - Cost of deployment: a hundred instances on four nodes of this machine.
 
 mod calls;
 mod deployment;
@@ -34,11 +36,11 @@ pub(crate) mod generated {
 /// Parts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
-    /// Compare a call between components with one of plain objects (E11)
+    /// Compare a call between components with a call between plain objects (E11)
     Calls,
     /// Run controllers at three rates (E13, E14)
     Rates,
-    /// Count the lines written for real time (E16)
+    /// Count the lines of plans and code needed to make the application real-time (E16)
     Effort,
     /// Deploy a hundred instances on four nodes
     Deployment,
@@ -47,12 +49,12 @@ enum Part {
 /// Options of `oxbench components`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Number of pairs of processes for each kind of call, and rounds of deployment
+    /// Number of pairs of processes for each kind of call, and number of rounds of the deployment
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Work of a call, in repetitions of 50 us; default: 20 to 240. All controllers together request 150 times as much
-    /// per second
+    /// Work of a call, in repetitions of 50 us; default: 20 to 240. All controllers together request 150 times this
+    /// work per second
     #[arg(long, value_delimiter = ',')]
     work: Vec<u32>,
 
@@ -64,7 +66,8 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     orders: Vec<Order>,
 
-    /// Use two rounds, and three points of work for a second each: tests that everything runs, with little precision
+    /// Run two rounds, and three points of work for one second each: a quick test that everything works, with little
+    /// precision
     #[arg(long)]
     quick: bool,
 
@@ -86,7 +89,7 @@ const BLOCKS: u32 = 20;
 const WORK: [u32; 13] = [20, 40, 60, 80, 100, 110, 120, 130, 140, 160, 180, 210, 240];
 const QUICK: [u32; 3] = [20, 130, 240];
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, Report::verdicts, Report::drawing)

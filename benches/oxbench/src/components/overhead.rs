@@ -1,4 +1,4 @@
-//! E11: overhead of a call from receptacle to facet over a call of a plain object.
+//! E11: overhead of a call from a receptacle to a facet, compared with a call to a plain object.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::verdict::{Verdict, at_most};
 /// Sizes in octets of an argument.
 const SIZES: [u32; 2] = [8, 4096];
 
-/// Greatest permitted ratio of a component's call to a plain one, and the target ratio.
+/// Greatest permitted ratio of the time of a call between components to that of a plain call, and the target ratio.
 const BOUND: f64 = 1.04;
 const GOAL: f64 = 1.01;
 
@@ -51,7 +51,8 @@ pub(super) struct Row {
     pub(super) octets: u32,
     pub(super) plain: Side,
     pub(super) component: Side,
-    /// Median over all neighbouring blocks of the component's median divided by the plain object's.
+    /// Ratio of the component's median to the plain object's, in each pair of neighbouring blocks: the median of these
+    /// ratios.
     pub(super) overhead: Ratio,
 }
 
@@ -167,8 +168,8 @@ impl Processes {
         self.client.samples(samples)
     }
 
-    /// Returns the allocations per call of each route, by all threads of all processes: the difference between few and
-    /// many calls.
+    /// Returns the allocations per call of each route, by all threads of all processes. They are the difference between
+    /// many and few calls.
     fn allocations(&mut self, octets: u32) -> Result<[f64; 2]> {
         let mut counts = [0.0; 2];
         for (count, way) in counts.iter_mut().zip(Way::ALL) {
@@ -230,7 +231,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Prints the calls, and below the table the overhead of components.
+/// Prints a table of the calls, and below it the overhead of components.
 pub(super) fn show(rows: &[Row], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let sides = rows.iter().flat_map(|row| {
         [("plain", &row.plain), ("component", &row.component)].map(|(name, side)| (row, name, side))

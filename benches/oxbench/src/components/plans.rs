@@ -12,7 +12,7 @@ use crate::lanes::Order;
 /// Three pairs of a controller and a worker.
 pub(super) const PAIRS: &str = include_str!("../../plans/pairs.cdp");
 
-/// Lanes for the pairs, the most urgent one for the highest rate or for the lowest.
+/// Lanes for the pairs; the most urgent lane is for the highest rate, or for the lowest.
 pub(super) const BY_RATE: &str = include_str!("../../plans/by-rate.csr");
 pub(super) const AGAINST_RATE: &str = include_str!("../../plans/against-rate.csr");
 

@@ -23,7 +23,7 @@ use crate::verdict::{Verdict, at_least, below};
 /// Share of its rate below which a controller counts as failed.
 const KEPT: f64 = 0.95;
 
-/// Share of 75 Hz to be kept under the greatest work if it is the most urgent.
+/// Share of the 75 Hz calls that must be kept under the greatest work if they are the most urgent.
 const URGENT: f64 = 0.9;
 
 /// Time limit of a controller's last call.
@@ -199,8 +199,8 @@ impl Rates {
         self.points.iter().filter(move |point| point.order == order)
     }
 
-    /// Returns the repetitions at which one rate first fails divided by those at which the other does, which may be
-    /// never. `None` if the first does not fail.
+    /// Returns a ratio: the repetitions at which the rate `this` first fails, divided by those at which `other` first
+    /// fails (infinite if it never does). `None` if `this` never fails.
     fn fails_before(&self, order: Order, this: usize, other: usize) -> Option<Ratio> {
         let first = |at: usize| {
             let failed = |point: &&Point| {

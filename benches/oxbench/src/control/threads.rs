@@ -1,11 +1,11 @@
-//! `oxbench control threads`: distributable threads through three processes, by fixed priorities and by maximum
-//! urgency.
+//! `oxbench control threads`: distributable threads run through three processes, scheduled by fixed priorities and by
+//! MUF.
 //!
-//! Three threads begin a job in each of their periods: a third of it is computed at its origin, a third in a servant of
-//! a second process, and a third in a servant of a third process, which the second one calls. The critical thread has
-//! the longest period. Fixed priorities follow the rates, as in rate-monotonic scheduling: under overload, the critical
-//! thread is the first to miss its deadlines. Under MUF it is the last, and the others share the remaining time by
-//! laxity.
+//! Three distributable threads begin a job in each of their periods. A third of the job is computed at its origin, a
+//! third in a servant of a second process, and a third in a servant of a third process, called by the second one. The
+//! critical thread has the longest period. Fixed priorities follow the rates, as in rate-monotonic scheduling: under
+//! overload, the critical thread is the first to miss its deadlines. Under MUF it is the last to miss them, and the
+//! other threads share the remaining time by laxity.
 
 use std::fmt;
 use std::process::Command;
@@ -153,7 +153,7 @@ impl Jobs {
     }
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     if !crate::load::may_use_priorities() {
         return Err("this experiment needs SCHED_FIFO: run it as root, or with CAP_SYS_NICE".into());
@@ -376,7 +376,7 @@ impl Report {
         self.points.iter().filter(move |it| it.discipline == discipline)
     }
 
-    /// Draws timely jobs over the load: a panel for each discipline, a line for each task.
+    /// Draws the share of jobs in time over the load: a panel for each discipline, a line for each task.
     fn drawing(&self) -> Drawing {
         let panels = Discipline::value_variants().iter().map(|&discipline| {
             let lines = TASKS.iter().enumerate().map(|(at, task)| {

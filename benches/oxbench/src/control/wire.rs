@@ -1,10 +1,9 @@
-//! `oxbench control wire`: an urgent client and heavy bulk traffic share a slow link, with and without queues by
-//! priority.
+//! `oxbench control wire`: an urgent client and bulk traffic share a slow link, with and without priority queues.
 //!
 //! Server and client are in separate network namespaces, connected by a pair of veth devices. A token bucket, which
 //! represents the link, limits the server's traffic. Bulk clients continuously fetch large answers from a low-priority
 //! lane and keep the link full; an urgent client fetches small ones from a high-priority lane. The lanes set the DSCP
-//! of their packets, and the device's queueing discipline honours the DSCP, or does not.
+//! and SO_PRIORITY of their packets; the device's queueing discipline orders packets by one of them, or by arrival.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -38,7 +37,7 @@ mod generated {
 
 use generated::oxbench::{Wire, WireRef};
 
-/// Variable set in the process with its own namespaces.
+/// Environment variable set in the process that has its own namespaces.
 const INSIDE: &str = "OXBENCH_CONTROL_WIRE";
 
 const SERVER: &str = "10.78.1.2";
@@ -154,7 +153,7 @@ struct Point {
     samples: Vec<u64>,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     if std::env::var_os(INSIDE).is_none() {
         return enter();
@@ -401,7 +400,7 @@ impl Report {
         self.points.iter().find(|point| point.queueing == queueing)
     }
 
-    /// Returns the ratio of the urgent client's p99 to the p99 without queues by priority.
+    /// Returns the ratio of the urgent client's p99 to its p99 without priority queues.
     fn to_none(&self, queueing: Queueing) -> Option<Ratio> {
         let (these, those) = (self.of(queueing)?, self.of(Queueing::None)?);
         Some(Ratio::of(&these.samples, &those.samples, 0.99))

@@ -22,9 +22,9 @@ const KINDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Maximum number of additional instructions of a request: with one budget of a rate, one of processor time, and two of
-/// both kinds. The target is 60 for each budget; most of the excess is the lookup of the accounts and of the request's
-/// entry in them. A system call that reads a clock counts as the instructions before and after it.
+/// Maximum number of additional instructions per request: with one budget of a rate, with one of processor time, and
+/// with two budgets of both kinds. The target is 60 per budget; most of the excess is spent on finding the accounts and
+/// the request's entry in them. A system call that reads a clock counts as the instructions before and after it.
 const MOST: f64 = 520.0;
 const MOST_OF_TIME: f64 = 800.0;
 const MOST_OF_ALL: f64 = 880.0;

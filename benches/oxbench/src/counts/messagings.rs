@@ -1,4 +1,4 @@
-//! Costs of a ping over each messaging: the light ones must not exceed GIOP in any count.
+//! Costs of a ping over each messaging: no count of a light messaging may exceed that of GIOP.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use crate::table::Table;
 /// Messagings over TCP, each of which must take no more instructions than the previous one.
 const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
 
-/// Relative difference between builds or runs of the same messaging: the addresses of keys affect the instructions of
-/// comparing them.
+/// Relative difference between builds or runs of the same messaging: the addresses of object keys affect the number of
+/// instructions that compare them.
 const NOISE: f64 = 0.01;
 
 /// Counts of a ping over GIOP and over each light messaging.

@@ -1,5 +1,5 @@
-//! Instructions from a request's octets to its upcall, with one and with many objects, operations and nested POAs,
-//! which must not grow; and the instructions of calls within the process.
+//! Instructions from a request's octets to its upcall, which must not grow with the number of objects, operations and
+//! nested POAs; and the instructions of collocated calls.
 
 use std::fmt;
 use std::process::Command;
@@ -14,14 +14,15 @@ use crate::collocated::Way;
 use crate::demux::Shape;
 use crate::table::Table;
 
-/// Two numbers of requests or calls, whose difference is counted.
+/// Two numbers of requests or calls; the difference between their counts is used.
 const FEW: u32 = 1_000;
 const MANY: u32 = 5_000;
 
-/// Permitted growth of a request's cost with many: longer names and keys, and variation of hashing.
+/// Permitted growth of a request's cost with the number of objects, due to longer names and keys, and to variation of
+/// hashing.
 const GROWTH: f64 = 1.15;
 
-/// Quantity that grows, its lookup, and the numbers to count.
+/// Growing quantity with its kind of lookup, and the numbers for which to count.
 const ROWS: [(Shape, [usize; 3]); 5] = [
     (Shape::Objects, [1, 100, 100_000]),
     (Shape::NamedObjects, [1, 100, 100_000]),
@@ -30,7 +31,7 @@ const ROWS: [(Shape, [usize; 3]); 5] = [
     (Shape::Depth, [1, 10, 100]),
 ];
 
-/// Linear searches, which the gate must detect to prove that it works.
+/// Linear searches, whose growth the check must detect to prove that it works.
 const PLANTED: [(Shape, [usize; 2]); 2] =
     [(Shape::SearchedObjects, [1, 100]), (Shape::SearchedOperations, [1, 100])];
 
@@ -52,11 +53,11 @@ struct Row {
     of: String,
     /// Numbers, each with the instructions of one request.
     points: Vec<(usize, f64)>,
-    /// Whether the gate has to fail.
+    /// Whether the check must fail.
     planted: bool,
 }
 
-/// Instructions of a call within the process.
+/// Instructions of a collocated call.
 #[derive(Debug, Serialize)]
 struct Call {
     way: Way,
@@ -99,7 +100,7 @@ fn name(value: &impl ValueEnum) -> String {
 /// Number of objects from which on the instructions of setup vary enough to affect a difference.
 const LARGE: usize = 10_000;
 
-/// Number of requests for that many objects: the variation is divided by this number.
+/// Number of requests for [`LARGE`] or more objects; the variation is divided by this number.
 const VERY_MANY: u32 = 41_000;
 
 /// Returns the instructions of one request among `many`; for a large number of objects, the median of three counts.
@@ -114,8 +115,8 @@ fn steady(args: &[String], many: usize) -> Result<f64> {
     Ok(counted[times / 2])
 }
 
-/// Returns the instructions of one request or call of a side of this program, which gets the number as its last
-/// argument: from `last` and [`FEW`].
+/// Returns the instructions of one request or call of a side of this program, from a run with `last` of them and a run
+/// with [`FEW`]. The number is the last argument of the side.
 fn difference(args: &[String], last: u32) -> Result<f64> {
     let count = |times: u32| -> Result<u64> {
         let log = Log::new(&format!("{}-{times}", args.join("-")));

@@ -1,8 +1,8 @@
-//! Virtual calls of a process: calls through a register or a table in memory, as by `dyn` methods and function
+//! Virtual calls of a process: calls through a register or a table in memory, as for `dyn` methods and function
 //! pointers.
 //!
-//! The disassembly identifies these instructions, callgrind counts how often each one called a function of this
-//! program. Calls of libraries do not count, nor do jumps of a `match`.
+//! The disassembly identifies these instructions, and callgrind counts how often each of them called a function of this
+//! program. Calls of library functions do not count, nor do the jumps of a `match`.
 
 use std::collections::HashSet;
 use std::fs;
@@ -87,8 +87,8 @@ impl Profile {
 }
 
 /// Sums the calls from the sites to functions of the program itself; functions of libraries called through a register
-/// do not count. `cob=` names the object of the called function if it is another one, `calls=COUNT` the number of
-/// calls, and the next line begins with the address of the site.
+/// do not count. In the profile, `cob=` names the object of the called function if it is not the caller's,
+/// `calls=COUNT` states the number of calls, and the next line begins with the address of the site.
 fn count(text: &str, program: &str, sites: &Sites) -> u64 {
     let (mut ours, mut called_ours, mut calls, mut sum) = (false, true, None, 0);
     for line in text.lines() {

@@ -17,7 +17,7 @@ use crate::table::Table;
 pub(crate) struct Share {
     /// Total processor time, including the kernel: a two-way call without arguments over loopback.
     pub(crate) server: f64,
-    /// Part of it for finding POA, object and operation in one step.
+    /// Part of `server` for finding POA, object and operation in one step.
     pub(crate) one_step: f64,
     /// Time of the same lookup in layers, at depth 4 with 50 operations.
     pub(crate) layered: f64,
@@ -53,8 +53,8 @@ pub(super) fn measure(layers: &Panel, rounds: u32) -> Result<Share> {
     })
 }
 
-/// Returns the server's processor time. Both sides are in this process, and the client is this thread, which reads its
-/// own replies: all other processor time is the server's. The best of five.
+/// Returns the server's processor time, the best of five measurements. Both sides are in this process. The client is
+/// this thread, which reads its own replies, so that all other processor time is the server's.
 fn server() -> Result<f64> {
     static CALL: Op = Op::twoway("call");
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build()?;

@@ -1,8 +1,8 @@
-//! `oxbench dispatch` (E8): one high-priority pair among 1 to 1,000 low-priority pairs, through the dispatching modules
-//! of an ORB; compares urgency by laxity (MUF) with static urgency (RMS).
+//! `oxbench dispatch` (E8): one high-priority pair of client and object shares the dispatching modules of an ORB with 1
+//! to 1,000 low-priority pairs. Dispatching by laxity (MUF) is compared with static priorities (RMS).
 //!
-//! Each low pair is an object; in each round all of them are called at once, so that as many requests wait in the low
-//! module, while the high pair calls repeatedly. Paper 3 (5.1) asks whether the high pair is affected, and what
+//! Each low pair is an object. In each round all of them are called at once, so that one request per pair waits in the
+//! low module, while the high pair calls repeatedly. Paper 3 (5.1) asks whether the high pair is affected, and what
 //! ordering requests by laxity costs.
 
 use std::fmt;
@@ -40,7 +40,7 @@ use generated::dispatching::{Pair, PairRef};
 /// Options of `oxbench dispatch`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few rounds, and at most 100 low-priority pairs: a test that everything works
+    /// Use few rounds, and at most 100 low-priority pairs, to test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -96,7 +96,8 @@ pub(crate) struct Point {
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) max_ns: u64,
-    /// Median time per request from the first of the low pairs' simultaneous requests to the end of the last.
+    /// Median time per request of the low pairs: from the first of their simultaneous requests to the end of the last,
+    /// divided by their number.
     pub(crate) low_ns: u64,
 }
 
@@ -107,7 +108,7 @@ struct Seen {
     lows: Vec<u64>,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let (pairs, rounds) = match options.quick {
         true => (&QUICK[..], options.rounds.min(2)),

@@ -6,7 +6,7 @@
 //! < 25412 25390 60123 91234 812345  ns from push to the last consumer: p50, p99, p99.9, max; and for the whole run
 //! ```
 //!
-//! A driver is supplier and consumers in one process; the channel is another one.
+//! A driver process contains the supplier and the consumers; the channel is in another process.
 
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -127,8 +127,8 @@ pub(crate) fn drive_relay(address: &str) -> Result {
     })
 }
 
-/// Drives a relay with a separate receiving thread, which accounts for most of the time if a consumer is no part of its
-/// supplier's call.
+/// Drives a relay with a separate receiving thread. This thread accounts for most of the time if a
+/// consumer does not run within its supplier's call.
 pub(crate) fn drive_relay_apart(address: &str) -> Result {
     listen(|task| {
         let mut stream = TcpStream::connect(address)?;

@@ -1,10 +1,11 @@
-//! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of
-//! filters that do not match, compared with omniEvents, zenoh, Cyclone DDS, iceoryx2 and raw sockets.
+//! `oxbench events`: times of events from a supplier to consumers through a channel, for different payloads, numbers of
+//! consumers and numbers of filters that do not match. OxORB is compared with omniEvents, zenoh, Cyclone DDS, iceoryx2
+//! and raw sockets.
 //!
-//! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer's
-//! receipt of the event. omniEvents' push is two-way according to CosEvent, OxORB's is oneway as in TAO. Only
-//! omniEvents, OxORB and zenoh's router have an intermediate process: the others take one hop, Cyclone DDS between two
-//! processes, zenoh's peers over TCP and iceoryx2 through shared memory within one.
+//! Supplier and consumers are in one process, the channel is in another. A time is that from a push to the last
+//! consumer's receipt of the event. The push of omniEvents is two-way, according to CosEvent; that of OxORB is oneway,
+//! as in TAO. Only omniEvents, OxORB and zenoh's router have an intermediate process. The others take one hop: Cyclone
+//! DDS between two processes, and zenoh's peers (over TCP) and iceoryx2 (over shared memory) within one process.
 
 pub(crate) mod driver;
 mod report;
@@ -32,7 +33,7 @@ use crate::protocols::Folder;
 /// Options of `oxbench events`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few events, one round, and at most 100 consumers: a test that everything works
+    /// Use few events, one round, and at most 100 consumers, to test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -44,12 +45,12 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Maximum number of consumers of the fan-out
+    /// Maximum number of consumers of one supplier
     #[arg(long, default_value_t = 1_000)]
     most: u32,
 
-    /// CPUs of supplier and consumers, and of the channel: `0` both on one, `0,1` one each, `free` chosen by the
-    /// kernel. The bounds apply to one CPU
+    /// CPUs of the two processes, of supplier and consumers and of the channel: `0` puts both on CPU 0, `0,1` puts them
+    /// on one each, `free` leaves the choice to the kernel. The bounds apply to a single CPU
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -67,9 +68,9 @@ pub(crate) struct Options {
 pub(crate) enum Contender {
     /// Messages over TCP to a process that returns them: two hops without any ORB
     Raw,
-    /// Messages as with raw, received by a separate thread that notifies the sending one
+    /// The same messages as in `raw`, received by a separate thread that notifies the sending thread
     RawApart,
-    /// omniEvents and a client of omniORB, with the shortest cycle of its channel
+    /// omniEvents and an omniORB client; the channel uses its shortest cycle
     #[value(name = "omnievents")]
     #[serde(rename = "omnievents")]
     OmniEvents,
@@ -87,18 +88,18 @@ pub(crate) enum Contender {
     OxOrbShm,
     /// A channel in the process of supplier and consumers
     Local,
-    /// zenoh through a router, a session for each consumer
+    /// zenoh through a router, with a session for each consumer
     ZenohRouter,
     /// zenoh from the supplier's session to each consumer's, without a router
     ZenohPeers,
-    /// Cyclone DDS by UDP from one process to another, reliable, a reader for each consumer
+    /// Cyclone DDS over UDP from one process to another, reliable, with a reader for each consumer
     Cyclone,
-    /// iceoryx2 through shared memory, with a sleeping thread for each consumer
+    /// iceoryx2 over shared memory, with a thread for each consumer that sleeps until an event arrives
     Iceoryx2,
 }
 
 impl Contender {
-    /// Returns the endpoint of OxORB's sides: `FILE` stands for a different socket of each.
+    /// Returns the endpoint of OxORB's sides, in which `FILE` stands for a different socket on each side.
     fn endpoint(self) -> &'static str {
         match self {
             Contender::OxOrbUnix => "uiop://FILE",
@@ -154,13 +155,13 @@ impl Load {
         }
     }
 
-    /// Returns the events of a round: fewer if each has many receivers.
+    /// Returns the number of events of a round, which is smaller if each event has many receivers.
     fn events(&self, wanted: u64) -> u64 {
         (wanted * 10 / u64::from(self.consumers.max(10))).max(50).min(wanted)
     }
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, Report::verdicts, Report::drawing)

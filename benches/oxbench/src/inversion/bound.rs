@@ -1,8 +1,8 @@
-//! Bounds of urgent calls through lanes, proved by the admission analysis, compared with the calls of the run.
+//! Bounds on urgent calls through lanes, proved by the admission analysis and compared with the calls of the run.
 //!
 //! The processors of clients and server are treated as one, which is safe but not tight: two processors serve a call at
-//! least as fast as one. The worst case of a call is [`MARGIN`] times the time of 99 % of the urgent calls with the
-//! fewest other clients; the bounds apply to all numbers of clients.
+//! least as fast as one. The assumed worst case of a call is [`MARGIN`] times the 99 % quantile of the urgent calls
+//! with the fewest other clients; the bounds apply to all numbers of clients.
 
 use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::report::{Point, Report, Version};
 use crate::Result;
 use crate::load::Architecture;
 
-/// Factor from the time of nearly all calls to the worst case.
+/// Ratio of the assumed worst case to the time within which nearly all calls return.
 const MARGIN: u64 = 2;
 
 /// Bound of the urgent calls of one point, and its verification.

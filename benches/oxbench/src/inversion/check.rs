@@ -21,7 +21,7 @@ impl Quantile {
         }
     }
 
-    /// Returns the quantile at one point divided by that at the other.
+    /// Returns the quantile at `this` point divided by the quantile at the `other`.
     fn ratio(self, this: &Point, other: &Point) -> Ratio {
         Ratio::of(&this.calls, &other.calls, self.share())
     }
@@ -111,12 +111,13 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     Verdicts::new(of_lanes.into_iter().chain(urgent).chain(of_bounds))
 }
 
-/// Greatest permitted ratio of an urgent call to the floor; less over UNIX sockets.
+/// Greatest permitted ratio of an urgent call's time to that of the floor; a second, smaller one applies over UNIX
+/// sockets.
 const FLOOR: f64 = 1.25;
 const FLOOR_UNIX: f64 = 1.1;
 
-/// Greatest permitted ratio of an urgent call with the most low clients to one with the fewest; less over shared
-/// memory.
+/// Greatest permitted ratio of an urgent call's time with the most low clients to that with the fewest; a second,
+/// smaller one applies over shared memory.
 const GROWTH: f64 = 1.5;
 const GROWTH_SHARED: f64 = 1.1;
 

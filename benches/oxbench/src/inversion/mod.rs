@@ -61,7 +61,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
-    /// Connect over these sockets
+    /// Sockets between clients and server
     #[arg(long, value_enum, default_value_t = Over::Tcp)]
     over: Over,
 
@@ -102,7 +102,7 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, check::verdicts, Report::drawing)

@@ -17,9 +17,9 @@ use crate::table::Table;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Version {
-    /// Low-priority clients at a fixed rate, as in paper 0
+    /// Low-priority clients that call at a fixed rate, as in paper 0
     Paper,
-    /// Low-priority clients back to back, and servants that work
+    /// Low-priority clients that call back to back, and servants that use CPU time
     Saturated,
 }
 

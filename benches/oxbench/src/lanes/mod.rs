@@ -1,8 +1,9 @@
 //! `oxbench lanes` (E13, E14): three clients at fixed rates, with growing work per call.
 //!
 //! Paper 4, sections 3.3 and 3.4: controllers call workers at 25, 50 and 75 Hz with equal work. Without priorities, the
-//! fastest falls behind first, and in the end all do. With a lane for each rate, the most urgent one for the highest,
-//! the slowest falls behind first and 75 Hz is kept; with the reverse order, the opposite holds.
+//! fastest controller falls behind first, and in the end all do. With a lane for each rate, and the most urgent lane
+//! for the highest rate, the slowest controller falls behind first and 75 Hz is kept. With the lanes in reverse order,
+//! the opposite holds.
 
 mod report;
 
@@ -66,7 +67,7 @@ impl Order {
 /// Options of `oxbench lanes`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPU time of one call, in us. All clients together request 150 times as much per second
+    /// CPU time of one call, in us. All clients together request 150 times this time per second
     #[arg(long, value_delimiter = ',', default_values_t = [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 10000, 12000])]
     work: Vec<u32>,
 
@@ -85,7 +86,7 @@ pub(crate) struct Options {
     output: Output,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, Report::drawing)

@@ -26,9 +26,9 @@ pub(crate) enum Architecture {
     Floor,
     /// OxORB: a lane for each priority, private connections
     Lanes,
-    /// OxORB: as lanes, but with asynchronous calls to the first object
+    /// OxORB: as `lanes`, but with asynchronous calls to the first object
     LanesAsynchronous,
-    /// OxORB: as lanes, but with the first client in the server's process
+    /// OxORB: as `lanes`, but with the first client in the server's process
     LanesCollocated,
     /// OxORB: a thread for each connection, no priorities
     Threads,

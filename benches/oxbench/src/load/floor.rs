@@ -1,5 +1,5 @@
-//! Floor: as many octets over blocking sockets, a connection and a thread on either side for each client, with the
-//! operating system's priorities and nothing else.
+//! Floor: as many octets as in the GIOP messages, exchanged over blocking sockets. Each client has a connection and a
+//! thread on either side; the operating system's priorities apply, and nothing else is done.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::Result;
 use crate::session;
 use crate::wire::{self, Lengths};
 
-/// Returns the lengths of the call with work; the plain one is eight octets shorter.
+/// Returns the lengths of the messages of a call with work; the request of a plain call is seven octets shorter.
 fn lengths() -> Lengths {
     wire::call("toil", 8, 1)
 }

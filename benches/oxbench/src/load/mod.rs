@@ -37,7 +37,8 @@ pub(crate) struct Task {
     pub(crate) period: Duration,
     /// CPU time that the servant uses for each call.
     pub(crate) work: Duration,
-    /// Whether a call is timed from its release, as a response time: including the time until its thread runs.
+    /// Whether a call is timed from its release, as a response time is: it then includes the time until the client's
+    /// thread runs.
     pub(crate) from_release: bool,
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn call(architecture: Architecture, references: &[String]) -> Result 
     }
 }
 
-/// Caller of one client: calls in its own thread, for the cube of a number.
+/// Caller of one client: requests the cube of a number, in its own thread.
 trait Caller {
     /// Makes one call; `work` is zero for the plain one.
     fn cube(&mut self, value: u8, work: Duration) -> Result<u8>;
@@ -170,14 +171,14 @@ fn elapsed(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Sleeps until a moment. Not for the remaining time: an interruption between reading the clock and sleeping would
-/// cause delay.
+/// Sleeps until a moment, not for the remaining time: an interruption between reading the clock and sleeping would
+/// delay the wake-up.
 pub(crate) fn sleep_until(when: Duration) {
     let time = Timespec { tv_sec: when.as_secs() as i64, tv_nsec: when.subsec_nanos().into() };
     while clock_nanosleep_absolute(ClockId::Monotonic, &time).is_err() {}
 }
 
-/// Uses CPU time of the calling thread, in which other threads' time does not count.
+/// Uses CPU time of the calling thread; the time of other threads does not count.
 pub(crate) fn toil(work: Duration) {
     let end = elapsed(ClockId::ThreadCPUTime) + work;
     while elapsed(ClockId::ThreadCPUTime) < end {

@@ -1,4 +1,4 @@
-//! Suppression of the machine's own effects: the kernel's throttling of real-time threads, and the wake-up time of an
+//! Suppression of two effects of the machine: the kernel's throttling of real-time threads, and the wake-up time of an
 //! idle (virtual) CPU.
 
 use std::fmt;

@@ -7,7 +7,8 @@ use super::report::Report;
 use crate::bootstrap::Ratio;
 use crate::table::Table;
 
-/// Ratio to omniORB: not slower, as far as the rounds can tell; half the time for sequences of structs.
+/// Greatest permitted ratio to the time of omniORB: not slower, within the confidence interval of the rounds; for
+/// sequences of structs, half the time.
 const ANY_ROW: f64 = 1.0;
 const SEQUENCES_OF_STRUCTS: f64 = 0.5;
 
@@ -63,9 +64,9 @@ fn word(ratio: Ratio) -> &'static str {
 }
 
 impl Verdict {
-    /// Reports whether the bound holds. Two copies of the same octets take the same time, and in each run one of them
-    /// is slightly faster, so that a bound of equal time is decided by the confidence interval. A bound of half the
-    /// time is compared as a number.
+    /// Reports whether the bound holds. If the bound is an equal time, the confidence interval decides: even of two
+    /// copies of the same octets, one is slightly faster in each run. A bound of half the time is compared with the
+    /// ratio itself.
     fn is_met(&self) -> bool {
         match self.most == ANY_ROW {
             true => word(self.ratio) != "slower",

@@ -1,6 +1,6 @@
 //! Size of the code that writes and reads each type, compiled and interpreted.
 //!
-//! Read from an object file of this program, whose symbols name the types of each generic function:
+//! The sizes are read from an object file of this program, whose symbols name the types of each generic function:
 //!
 //! ```sh
 //! cargo rustc --release -p oxbench --bin oxbench -- -C symbol-mangling-version=v0 -C codegen-units=1 -C lto=off \
@@ -17,8 +17,8 @@ use crate::Result;
 /// Types of `idl/marshal.idl` with their own code.
 const TYPES: [&str; 7] = ["Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node"];
 
-/// Functions through which every row writes and reads its value once, regardless of what the compiler inlines into
-/// them.
+/// Fragments of the mangled names of the functions in which each benchmark row writes and reads its value once. Their
+/// whole size counts as codec code, because the compiler may inline parts of the codec into them.
 const ROOTS: [&str; 2] = ["9write_out", "7read_in"];
 
 /// Sizes in octets of the machine code for one type, including its sequences.

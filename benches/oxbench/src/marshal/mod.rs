@@ -1,5 +1,5 @@
-//! `oxbench marshal`: cost of writing and reading values as CDR, compared with omniORB's memory streams. No message, no
-//! socket: the codec alone.
+//! `oxbench marshal`: cost of writing and reading values as CDR, compared with omniORB's memory streams. There are no
+//! messages and no sockets: only the codec is measured.
 
 mod check;
 mod code;
@@ -27,7 +27,7 @@ pub(crate) use side::{Kind, serve};
 /// Options of `oxbench marshal`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPU that all codecs take turns on, or `free`
+    /// CPU on which all codecs take turns; `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     time: u32,
 
-    /// Use two short rounds: tests that everything runs, with little precision
+    /// Run two short rounds: a quick test that everything works, with little precision
     #[arg(long)]
     quick: bool,
 
@@ -54,8 +54,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     output: CheckedOutput,
 
-    /// Report the code size of each type in addition, from this object file of oxbench; docs/marshalling.md explains
-    /// how to make one
+    /// Report the code size of each type, too; OBJECT is an object file of oxbench, made as docs/marshalling.md
+    /// explains
     #[arg(long, value_name = "OBJECT")]
     code: Option<PathBuf>,
 }
@@ -112,7 +112,7 @@ const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 /// Object that is never called.
 const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, check::verdicts, Report::drawing)
@@ -162,7 +162,7 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// Returns a reference to the object as `IOR:...`, to be read alike by all ORBs.
+/// Returns a reference to the object as `IOR:...`, which all ORBs read the same way.
 fn reference() -> Result<String> {
     let orb = Orb::builder().build()?;
     let target: ObjectRef = orb.resolve(REFERENCE)?;

@@ -85,8 +85,8 @@ impl Line {
         }
     }
 
-    /// Compares the octets of codecs, which must be equal for the work to be equal. For omniORB only the number can be
-    /// compared: its padding is uninitialized memory.
+    /// Compares the octets written by the codecs, which must be equal for the work to be equal. For omniORB only their
+    /// number can be compared, because its padding is uninitialized memory.
     pub(crate) fn compare(&mut self, codec: Codec, octets: &str) -> Result {
         let Line { row, order, .. } = self;
         let octets = match codec {
@@ -125,13 +125,13 @@ impl Line {
         self.cells.iter().find(|cell| cell.codec == codec)
     }
 
-    /// Returns the ratios of a codec's best times to another's, for encoding and for decoding.
+    /// Returns the ratios of the best times of `codec` to those of `to`, for encoding and for decoding.
     pub(crate) fn ratios(&self, codec: Codec, to: Codec) -> Option<[f64; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
         Some([this.encode.best / other.encode.best, this.decode.best / other.decode.best])
     }
 
-    /// Returns the ratios with the interval of the rounds' median.
+    /// Returns the same ratios, each with an interval for the median of the rounds.
     pub(crate) fn judged(&self, codec: Codec, to: Codec) -> Option<[Ratio; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
         let [encode, decode] = self.ratios(codec, to)?;
@@ -144,9 +144,9 @@ impl Line {
     }
 }
 
-/// Returns an interval that contains the median with a probability of at least 95 %, for any distribution: between two
-/// of the sorted values, at the ranks of the 2.5 % tails of a binomial distribution. With fewer than six values it
-/// spans all of them, at a lower probability.
+/// Returns an interval that contains the median with a probability of at least 95 %, for any distribution. Its ends are
+/// two of the sorted values, at the ranks of the 2.5 % tails of a binomial distribution. With fewer than six values, it
+/// spans all of them, and the probability is lower.
 fn interval_of_median(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let tosses = values.len() as f64;

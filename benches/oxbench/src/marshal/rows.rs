@@ -1,5 +1,5 @@
-//! Values that are written and read, equal for every ORB. Included once for each kind of generated code, in
-//! `super::idl`.
+//! Values that are written and read, which are the same for every ORB. This file is included once for each kind of
+//! generated code, in `super::idl`.
 
 use oxorb::{Any, Interface, Ior, Orb, Ref};
 

@@ -1,7 +1,7 @@
-//! `oxbench oneway`: oneways per second, sent one by one and buffered, of one and of four callers, compared with
+//! `oxbench oneway`: oneways per second of one and of four callers, sent one by one and buffered, compared with
 //! omniORB.
 //!
-//! A oneway counts when the servant has run: each round ends when the server has counted all oneways.
+//! A oneway counts once its servant has run, and each round ends when the server has counted all oneways.
 
 mod report;
 pub(crate) mod sides;
@@ -68,8 +68,8 @@ pub(crate) enum Mode {
 
 display_by_name!(Mode);
 
-/// Size in octets of a message sent over each connection before the measurement, in half of the rows: the server's
-/// buffers stay large afterwards.
+/// Size in octets of the message that is sent over each connection before the measurement, in half of the rows: it
+/// leaves the server's buffers large.
 const LARGE: u32 = 1 << 20;
 
 /// Load of a row: size, callers, and whether a large message comes first.
@@ -82,7 +82,7 @@ pub(crate) struct Load {
     pub(crate) before: u32,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, Report::verdicts, Report::drawing)

@@ -35,7 +35,7 @@ const NAP: Duration = Duration::from_micros(100);
 /// Size in octets of a client's buffer.
 const BUFFER: &str = "4194304";
 
-/// Size in octets of the waiting oneways at which they are sent.
+/// Total size in octets of the buffered oneways at which they are sent.
 const BATCH: usize = 64 << 10;
 
 /// Longest wait of buffered oneways.

@@ -7,10 +7,10 @@ use crate::Result;
 /// Folder of the programs, as built by their workspace.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/target/release");
 
-/// Program that acts as both sides of a pair.
+/// Program that contains both sides of a pair.
 pub(crate) struct Apart {
     program: &'static str,
-    /// Environment variable that names the program in another place.
+    /// Environment variable with the path of the program, if it is elsewhere.
     variable: &'static str,
     /// Processor time of building it.
     takes: &'static str,

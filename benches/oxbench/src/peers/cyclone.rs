@@ -13,7 +13,7 @@ const SOURCES: [(&str, &str); 2] = [
 
 const HINT: &str = "Cyclone DDS; on Debian: apt install gcc cyclonedds-dev cyclonedds-tools";
 
-/// Restricts it to the loopback interface, without multicast.
+/// Settings that restrict Cyclone DDS to the loopback interface, without multicast.
 const SETTINGS: &str = r#"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo" multicast="false"/></Interfaces><AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>9</MaxAutoParticipantIndex><Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>"#;
 
 /// Builds the driver of `oxbench events` next to this program, unless these sources were built there before.

@@ -280,8 +280,8 @@ impl Events {
         Ok(Events { directory })
     }
 
-    /// Starts omniEvents with a channel that forwards events as often as it can (by default ten times per second) and
-    /// drops none of those in transit.
+    /// Starts omniEvents with a channel that forwards events as often as it can (its default is ten times per second)
+    /// and that drops no event in transit.
     pub(crate) fn serve(&self, placement: Placement) -> Result<EventService> {
         let port = free_port().to_string();
         let state = State(self.directory.join(format!("state-{}", std::process::id())));

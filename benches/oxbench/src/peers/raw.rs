@@ -1,4 +1,4 @@
-//! Floor: as many octets as the GIOP messages of a call, over blocking TCP, and nothing else.
+//! Floor: as many octets as in the GIOP messages of a call, exchanged over blocking TCP sockets, and nothing else.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -43,9 +43,9 @@ fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     }
 }
 
-/// Returns a buffer of `octets` octets at an address for fast copies, like OxORB's receive buffers: some processors
-/// take four times as long to receive 1 to 31 octets after the beginning of a page, where an allocator's large blocks
-/// begin.
+/// Returns a buffer of `octets` octets at an address for fast copies, like OxORB's receive buffers. Some processors
+/// receive four times more slowly at addresses 1 to 31 octets after the beginning of a page, where an allocator's large
+/// blocks begin.
 pub(crate) fn room(buffer: &mut Vec<u8>, octets: usize) -> &mut [u8] {
     const FRONT: usize = 48;
     buffer.resize(octets + FRONT, 0);

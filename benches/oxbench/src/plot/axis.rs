@@ -37,7 +37,7 @@ impl Axis {
         Axis::new(name, Scale::Log)
     }
 
-    /// Creates an axis of quantiles, each nine as wide as the one before.
+    /// Creates an axis of quantiles, on which each further nine has the same width.
     pub(crate) fn percentiles() -> Axis {
         Axis::new("percentile", Scale::Nines)
     }
@@ -62,7 +62,7 @@ impl Axis {
         }
     }
 
-    /// Returns the ends of the axis for these values, as positions.
+    /// Returns the positions of the ends of the axis for these values.
     fn ends(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         if let Some((from, to)) = self.extent {
             return (self.place(from), self.place(to));

@@ -6,22 +6,22 @@ use super::report::{CubeReport, Report};
 use crate::bootstrap::Ratio;
 use crate::verdict::{Verdict, Verdicts, at_most, below};
 
-/// Greatest permitted ratio of a UNIX ping to one over a raw UNIX socket.
+/// Greatest permitted ratio of the time of a ping over UNIX sockets to that of the raw exchange.
 const UNIX: f64 = 1.15;
 
-/// Greatest permitted ratio of GIOPlite/RT to raw TCP.
+/// Greatest permitted ratio of the time of GIOPlite/RT to that of raw TCP.
 const LITE_RT: f64 = 1.08;
 
 /// Maximum time in microseconds of a ping over shared memory, with spinning threads on a CPU for each side.
 const SPINNING: f64 = 1.0;
 
-/// Greatest permitted ratio of 64 KiB in place to a ping.
+/// Greatest permitted ratio of the time of a call with 64 KiB in place to that of a ping.
 const PLACED: f64 = 1.2;
 
 /// Maximum time in microseconds for 1 MiB one way in place.
 const MEBIBYTE: f64 = 20.0;
 
-/// Greatest permitted ratio of 1 MiB one way, copied, to one memcpy.
+/// Greatest permitted ratio of the time of 1 MiB one way, copied, to that of one memcpy.
 const COPIED: f64 = 1.1;
 
 /// Returns one line for each bound.
@@ -39,7 +39,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     Verdicts::new(pings.chain(sizes).chain(order).chain(floor))
 }
 
-/// Returns verdicts on sequences one way over shared memory, spinning, by medians over all rounds.
+/// Returns verdicts on sequences sent one way over shared memory with spinning threads, by medians over all rounds.
 fn one_way(report: &Report) -> Vec<Verdict> {
     const SIZED: u32 = 64 << 10;
     const LARGE: u32 = 1 << 20;
@@ -145,7 +145,8 @@ fn shared(cube: &CubeReport) -> [Verdict; 3] {
     ]
 }
 
-/// Returns verdicts on the order of messagings: each is faster than the one before it, over each transport.
+/// Returns verdicts on the order of messagings: over each transport, each messaging must be faster than the one before
+/// it.
 fn order(cube: &CubeReport) -> Vec<Verdict> {
     let transports = matrix::TRANSPORTS;
     let of = |transport| {

@@ -53,7 +53,7 @@ pub(crate) const CUBES: [Cube; 9] = [
     cube(Operation::Octets, 4096),
 ];
 
-/// Sequences of octets from 4 B to 16 MiB, there and back, and one way.
+/// Sequences of octets from 4 B to 16 MiB, sent there and back, and one way.
 pub(crate) const SIZES: [Cube; 24] = [
     cube(Operation::Octets, 4),
     cube(Operation::Octets, 16),

@@ -1,4 +1,4 @@
-//! Contenders: messagings by transports. Rows that a build lacks are left out and reported.
+//! Contenders: every messaging over every transport. Rows that this build does not support are left out and reported.
 
 use std::fmt;
 
@@ -48,15 +48,15 @@ pub(crate) enum Maker {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
-    /// Copies of any message by the transport.
+    /// Number of copies that the transport makes of any message.
     Usual,
-    /// Once, by the client: the servant reads them where the client's ORB wrote them.
+    /// One copy, by the client: the servant reads the octets where the client's ORB wrote them.
     Once,
-    /// None: the client fills memory that the connection lends. Its first and last octets are written.
+    /// No copy: the client fills memory that the connection lends; it writes only the first and last octets.
     Placed,
-    /// None, and the octets are neither written nor read.
+    /// No copy, and the octets are neither written nor read.
     Untouched,
-    /// Once on each side, overlapping: pieces are read while later ones are being written.
+    /// One copy on each side; the copies overlap: pieces are read while later ones are being written.
     Pieces,
 }
 
@@ -181,10 +181,10 @@ pub(crate) fn by(maker: Maker, transport: Transport, way: Way) -> Option<&'stati
 pub(crate) const TRANSPORTS: [Transport; 5] =
     [Transport::Tcp, Transport::Unix, Transport::Shared, Transport::Spinning, Transport::Memory];
 
-/// Microseconds that spinning threads spin, the longest permitted: calls take less.
+/// Microseconds for which spinning threads spin: the longest permitted time, which is longer than a call.
 const SPIN: &str = "5000";
 
-/// Microseconds that threads spin before they sleep: less than the longer calls take.
+/// Microseconds for which threads spin before they sleep: less than the longer calls take.
 const BRIEF: &str = "20";
 
 impl Protocol {

@@ -1,5 +1,6 @@
-//! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, compared with
-//! omniORB and raw sockets (E5), and sequences of 4 B to 16 MiB (E7): copied, copied once, and in place.
+//! `oxbench protocols`: the calls of the cubit of "pluggable protocols" over every messaging and every transport,
+//! compared with omniORB and raw sockets (E5); and sequences of 4 B to 16 MiB that are copied on both sides, copied
+//! once, or written and read in place (E7).
 
 mod check;
 mod cube;
@@ -26,8 +27,8 @@ use crate::record::Record;
 /// Options of `oxbench protocols`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPUs of a pair: `0` puts both processes on CPU 0 and so compares software, `0,1` client and server on one each,
-    /// `free` leaves the choice to the kernel
+    /// CPUs of a pair: `0` puts both processes on CPU 0, so that only software is compared; `0,1` puts client and
+    /// server on one each; `free` leaves the choice to the kernel
     #[arg(long, default_value = "0")]
     cpus: Placement,
 
@@ -39,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 
-    /// Make 1,500 calls in three rounds: tests that everything runs, with little precision
+    /// Make 1,500 calls in three rounds: a quick test that everything works, with little precision
     #[arg(long)]
     quick: bool,
 
@@ -59,7 +60,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, check::verdicts, Report::drawing)

@@ -1,4 +1,5 @@
-//! Sequences one way, read where the client's ORB wrote them; and the copy to which they are compared.
+//! Sequences that are sent one way and read where the client's ORB wrote them; and the memcpy with which they are
+//! compared.
 
 use std::hint::black_box;
 
@@ -64,9 +65,9 @@ impl Sink for Reader {
 
 struct SinkCaller {
     sink: SinkRef,
-    /// Whether the octets are written in memory of the connection: only the first and the last one.
+    /// Whether the octets are placed in memory of the connection; only the first and the last octet are then written.
     placed: bool,
-    /// Whether not even these are written.
+    /// Whether not even the first and the last octet are written.
     untouched: bool,
 }
 

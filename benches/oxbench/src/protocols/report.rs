@@ -204,7 +204,7 @@ impl CubeReport {
         Panel::bars(&self.name, Axis::linear("microseconds, p50"), bars)
     }
 
-    /// Returns the nanoseconds by which a call takes longer than the raw exchange over the same transport.
+    /// Returns by how many nanoseconds a call takes longer than the raw exchange over the same transport.
     fn gap(&self, protocol: &Protocol) -> Option<f64> {
         let raw = self.row(Maker::Raw, protocol.transport)?;
         Some(self.row_of(protocol)?.p50 as f64 - raw.p50 as f64)

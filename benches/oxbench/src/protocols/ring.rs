@@ -1,8 +1,8 @@
 //! Raw exchange through shared memory: the floor for an ORB there.
 //!
-//! A word for each direction counts the messages written. A side copies octets in, increments its word, and waits for
-//! the other one, spinning or sleeping on it; then it copies octets out. No ring, no limits, no detection of dead
-//! peers.
+//! A word for each direction counts the messages written. A side copies octets in, increments its own word, and spins
+//! or sleeps until the other side's word changes; then it copies octets out. It has no ring, no limits, and no
+//! detection of dead peers.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};

@@ -1,7 +1,7 @@
 //! `oxbench throughput`: calls per second of 1 to 16 simultaneous clients, for each architecture.
 //!
-//! Small calls, back to back, without priorities. The placement of threads matters more than the ORB, so one report has
-//! both placements: client and server on a CPU each, and as chosen by the kernel.
+//! The calls are small, back to back, and without priorities. The placement of threads matters more than the ORB, so
+//! each report has two placements: client and server on one CPU each, and the kernel's choice.
 
 mod report;
 
@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16])]
     clients: Vec<usize>,
 
-    /// Milliseconds of each round
+    /// Duration of each round in milliseconds
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..))]
     time: u64,
 
@@ -32,7 +32,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// CPUs of client and server: `0,1` one each, `0` both on one, `free` chosen by the kernel; may be repeated
+    /// CPUs of client and server: `0,1` puts them on one each, `0` puts both on CPU 0, `free` leaves the choice to the
+    /// kernel; may be repeated
     #[arg(long, default_values = ["0,1", "free"])]
     cpus: Vec<Placement>,
 
@@ -44,12 +45,12 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [0])]
     work: Vec<u64>,
 
-    /// Measure only clients of OxORB, omniORB and JacORB that share one connection, each with the server of every ORB:
-    /// the effect on concurrent requests
+    /// Measure only how a shared connection affects concurrent requests: clients of OxORB, omniORB and JacORB that
+    /// share one connection, each with the server of every ORB
     #[arg(long)]
     one_connection: bool,
 
-    /// Run only these servers, with one connection
+    /// Run only these servers with --one-connection
     #[arg(long, value_delimiter = ',', default_values_t = SERVERS, requires = "one_connection")]
     servers: Vec<Architecture>,
 
@@ -57,7 +58,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
     options.output.show(&report, Report::verdicts, Report::drawing)

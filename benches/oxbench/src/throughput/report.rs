@@ -84,8 +84,8 @@ impl Point {
         self.server == Architecture::OmniOrb
     }
 
-    /// Reports whether this point is compared with `omniorb`: with the same clients, if there are also points of these
-    /// clients with other servers.
+    /// Reports whether this point is compared with `omniorb`: if both have the same clients, or if the clients and the
+    /// server of this point are of the same architecture.
     pub(super) fn is_beside(&self, omniorb: &Point) -> bool {
         self.architecture == omniorb.architecture || self.server == self.architecture
     }
@@ -126,8 +126,8 @@ impl Report {
         }
     }
 
-    /// Returns verdicts: ahead of omniORB at every count; with one connection, not below it by more than the interval,
-    /// with the same clients.
+    /// Returns verdicts: OxORB must be ahead of omniORB for every number of clients. With one connection and the same
+    /// clients, it must not be below omniORB by more than the interval.
     pub(super) fn verdicts(&self) -> Verdicts {
         let foreign = [
             Architecture::Floor,
@@ -170,7 +170,7 @@ impl Report {
     }
 }
 
-/// Strictly ahead, to the two digits of the table.
+/// Smallest ratio that counts as strictly ahead of omniORB: the table shows two digits.
 const AHEAD: f64 = 1.01;
 
 impl Report {

@@ -1,8 +1,8 @@
-//! `oxbench whitebox` (E2, E3): cost of a request inside each ORB, on both sides, with ten simultaneous clients. With
-//! priorities, each client has a different one, and thus its own lane.
+//! `oxbench whitebox` (E2, E3): cost of a request inside each ORB, on both sides, with ten simultaneous clients. If the
+//! architecture has priorities, each client has a different priority, and thus its own lane.
 //!
-//! Every count is the difference between two loads of equal duration, with few calls and with many, divided by the
-//! difference in calls: costs of starting, connecting and periodic work cancel out.
+//! Every count is the difference between two loads of equal duration, one with few and one with many calls, divided by
+//! the difference in calls. Thus the costs of starting, connecting and periodic work cancel out.
 
 mod profile;
 mod report;
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=50))]
     clients: u16,
 
-    /// Milliseconds of each load
+    /// Duration of each load in milliseconds
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(400..))]
     time: u64,
 
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     architectures: Vec<Architecture>,
 
-    /// Fail unless the real-time configuration takes no lock and allocates nothing
+    /// Fail if the real-time configuration takes a lock or allocates memory
     #[arg(long)]
     check: bool,
 
@@ -79,7 +79,8 @@ fn measure(options: &Options) -> Result<Report> {
     Ok(Report { machine: Machine::this(), clients: options.clients.into(), rows })
 }
 
-/// Makes all kinds of counts for one architecture. They would disturb each other, so each has its own loads.
+/// Makes all kinds of counts for one architecture. Each kind has its own loads, because the kinds would disturb each
+/// other.
 fn look_into(
     contender: &Contender,
     options: &Options,

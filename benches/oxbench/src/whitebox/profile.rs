@@ -139,7 +139,7 @@ impl Disassembly {
         version.is_ok_and(|output| output.status.success())
     }
 
-    /// Returns the atomic instructions of an object; code that is in no file has none that are known.
+    /// Returns the atomic instructions of an object; for code that is in no file, none are known.
     fn of(&mut self, object: &str) -> Result<&Atomics> {
         if !self.0.contains_key(object) {
             let atomics = match Path::new(object).is_file() {

@@ -45,7 +45,7 @@ pub(super) struct Counts {
     pub(super) instructions: f64,
 }
 
-/// A timer may fire during counting: five in a thousand calls still count as none per call.
+/// Greatest count per call that is regarded as none, because a timer may fire during counting.
 const SLACK: f64 = 0.005;
 
 impl Counts {

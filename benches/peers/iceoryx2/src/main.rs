@@ -1,8 +1,9 @@
 //! Side of a pair of processes that exchange requests and responses by iceoryx2, or a publisher with its subscribers,
 //! controlled by `oxbench` on standard input.
 //!
-//! A request and its response carry as many octets as the call's body. Both sides copy into memory that iceoryx2 lends,
-//! and read where the other side wrote. With `spin`, a side polls; with `event`, it sleeps until notified.
+//! A request and its response carry as many octets as the call's body. Each side copies octets into memory that
+//! iceoryx2 lends, and reads them where the other side wrote them. With `spin`, a side polls; with `event`, it sleeps
+//! until notified.
 
 mod events;
 

@@ -2,8 +2,8 @@
 //! standard input.
 //!
 //! A query and its reply carry as many octets as the call's body, in a memory pool that zenoh shares; the descriptors
-//! are sent over a UNIX socket. Both sides copy into such memory, and read where the other side wrote. With `placed`,
-//! the client allocates memory of the full size and writes only its first octet.
+//! are sent over a UNIX socket. Each side copies octets into such memory, and reads them where the other side wrote
+//! them. With `placed`, the client allocates memory of the full size and writes only its first octet.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -43,7 +43,8 @@ const POOL: usize = 80 << 20;
 /// Longest time until the client discovers the server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Threshold above which zenoh would share memory by itself: here either all or no messages are in shared memory.
+/// Size from which on zenoh would move a message into shared memory by itself: never, so that either all or no messages
+/// are there.
 const NEVER: usize = 1 << 30;
 
 /// Opens a session over one UNIX socket, without discovery of other peers.

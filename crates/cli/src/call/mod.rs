@@ -50,8 +50,8 @@ pub(crate) struct Args {
     /// Arguments, one for each in and inout parameter
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
-    /// All arguments as one JSON array, or as one object with a member for each parameter; @FILE reads a file, -
-    /// standard input
+    /// All arguments as a JSON array, or as a JSON object with a member for each parameter; @FILE reads them from a
+    /// file, - from standard input
     #[arg(long = "args", value_name = "JSON", conflicts_with = "args")]
     document: Option<String>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// Make omitted arguments and members zero, empty or nil, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
-    /// Send the request as a oneway, even if the IDL declares none
+    /// Send the request as a oneway, even if the IDL does not declare the operation oneway
     #[arg(long)]
     oneway: bool,
 }

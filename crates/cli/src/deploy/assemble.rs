@@ -18,13 +18,13 @@ pub(crate) struct Args {
     /// Plan to write; - writes to standard output
     #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: PathBuf,
-    /// Top-level descriptor within the package; default: the one that no other refers to
+    /// Top-level descriptor within the package; default: the only one to which no other descriptor refers
     #[arg(long, value_name = "DESCRIPTOR")]
     package: Option<String>,
-    /// Node of all instances that --place does not name
+    /// Node for all instances without a node in --place
     #[arg(long, value_name = "NODE")]
     node: Option<String>,
-    /// Node of an instance, or of all instances of a part; may be repeated
+    /// Node for one instance, or for all instances of a part; may be repeated
     #[arg(long, value_name = "PART=NODE", value_parser = placed)]
     place: Vec<(String, String)>,
     /// Format of the plan [default: that of its file name extension]

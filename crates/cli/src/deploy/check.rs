@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Domain with the existing nodes: .cdd or .toml
+    /// Domain that lists the existing nodes: .cdd or .toml
     #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
     domain: Option<PathBuf>,
     /// IDL of the components; may be repeated
@@ -36,15 +36,15 @@ pub(crate) struct Args {
     idl: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Check a plan whose processes are started by hand, systemd or Kubernetes, not by node managers: artifacts are not
-    /// needed, and references may be written to files
+    /// Check the plan for processes that are started by hand, systemd or Kubernetes instead of node managers: artifacts
+    /// are not required, and references may be written to files
     #[arg(long)]
     without_managers: bool,
     /// Look for the artifacts of the plan below DIR on this machine, as a node manager with this option would
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "without_managers")]
     artifacts: Option<PathBuf>,
-    /// Choose the priorities, and write the real-time resources with them to FILE, which may be the file of --rt;
-    /// comments are lost
+    /// Choose the priorities, and write the real-time resources with these priorities to FILE, without comments; FILE
+    /// may be the one given by --rt
     #[arg(long, value_name = "FILE", requires = "rt", value_hint = clap::ValueHint::FilePath)]
     assign: Option<PathBuf>,
     /// Output format

@@ -42,13 +42,14 @@ pub(super) struct Serving {
     /// Maximum number of concurrent plans
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans)]
     max_plans: usize,
-    /// Time limit in seconds of each call to a node manager that starts or stops something
+    /// Time limit in seconds of each call by which a node manager starts or stops something
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs())]
     node_timeout: u64,
-    /// Seconds without a renewal after which nodes stop a plan, and after which a silent node counts as lost
+    /// Duration of leases in seconds: nodes stop a plan whose lease was not renewed for this time, and a node that did
+    /// not answer for this time counts as lost
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     lease: u64,
-    /// Restart of processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub(super) restart: RestartPolicy,
 }
@@ -56,7 +57,7 @@ pub(super) struct Serving {
 /// Node managers, and where to find them.
 #[derive(clap::Args)]
 pub(super) struct Nodes {
-    /// Manager of a node: IOR:, corbaloc:, corbaname: or file:; may be repeated
+    /// Reference of the manager of the node NAME: IOR:, corbaloc:, corbaname: or file:; may be repeated
     #[arg(long = "node", value_name = "NAME=URL", value_parser = node)]
     pub(super) known: Vec<(String, String)>,
     /// Look for managers of other nodes in the Naming Service, as NAME.NodeManager

@@ -9,7 +9,7 @@ use oxorb_terminal::output::{Failed, because};
 /// Form of a document on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Form {
-    /// OMG's XML, and CIAO's for real-time resources
+    /// XML of the OMG; for real-time resources, XML of CIAO
     Xml,
     /// TOML
     Toml,

@@ -9,19 +9,19 @@ use oxorb_terminal::output::{Done, Failed, because, print};
 /// Arguments of `oxorb deploy host`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Shared library of a crate with oxorb::deployment::export!
+    /// Shared library of a crate that calls oxorb::deployment::export!
     #[arg(value_name = "LIBRARY", value_hint = clap::ValueHint::FilePath)]
     library: PathBuf,
     /// Required hash of the library's interfaces
     #[arg(long, value_name = "HASH")]
     interfaces: Option<String>,
-    /// Property that may differ: compiler or profile; may be repeated
+    /// Property of the library that may differ from this program's: compiler or profile; may be repeated
     #[arg(long, value_name = "FACT")]
     accept: Vec<Fact>,
-    /// Print the library's description of itself, and end
+    /// Print the library's description of itself, and exit
     #[arg(long)]
     show: bool,
-    /// Arguments of the process, as an executable artifact has them
+    /// Arguments of the process, the same as for an executable artifact
     #[arg(value_name = "ARGUMENT", last = true)]
     arguments: Vec<String>,
 }

@@ -34,7 +34,7 @@ struct What {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Domain with the existing nodes: .cdd or .toml
+    /// Domain that lists the existing nodes: .cdd or .toml
     #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
     domain: Option<PathBuf>,
     /// Launch even if `oxorb deploy check` finds errors in policies, rates or deadlines
@@ -70,7 +70,7 @@ pub(crate) struct RedeployArgs {
     what: What,
     #[command(flatten)]
     at: At,
-    /// Restart of processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY")]
     restart: Option<RestartPolicy>,
     /// Print what would change, and change nothing

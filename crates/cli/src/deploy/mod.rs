@@ -19,7 +19,7 @@ use oxorb_terminal::output::Done;
 /// Verbs of `oxorb deploy`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Prove that a plan can be deployed, or report each error with its place
+    /// Prove that a plan can be deployed, or report each error with its location
     #[command(
         after_help = "Always checked: every instance is on a node and has an artifact and an entry point, connections join ports that fit,\n\
         references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
@@ -33,7 +33,7 @@ pub(crate) enum Command {
         oxorb deploy check plan.toml --rt rt.toml --assign assigned.toml    (the analysis chooses the priorities)"
     )]
     Check(check::Args),
-    /// Convert a document of OMG's XML to TOML, or back
+    /// Convert a deployment document from the OMG's XML to TOML, or back
     #[command(
         after_help = "Plans (.cdp), domains (.cdd), packages (.cpd, .ccd, .cid, .iad, .pcd, .tpd) and real-time resources (.csr)\n\
         lose nothing but comments and layout either way. What the schema does not have is refused with its place.\n\n\
@@ -53,7 +53,7 @@ pub(crate) enum Command {
         Example:\n  oxorb deploy unpack gps.cpk gps"
     )]
     Unpack(package::UnpackArgs),
-    /// Make a plan of a package and the assemblies in it
+    /// Make a plan from a package and the assemblies in it
     #[command(
         after_help = "Parts of assemblies become instances on the nodes that --node and --place say, and the files of the package\n\
         artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
@@ -62,7 +62,7 @@ pub(crate) enum Command {
         oxorb deploy assemble cockpit.cpk plan.toml --node nose --place radar=tail --package radar/radar.cpd"
     )]
     Assemble(assemble::Args),
-    /// Write the program of one process of a plan as Rust: no XML and no shared library at run time
+    /// Write the program of one process of a plan in Rust; it needs neither XML nor shared libraries at run time
     #[command(
         after_help = "Components, attributes and connections become plain code over oxorb::components, real-time resources with them (--rt).\n\
         An executor is made by a function of the crate that the artifact is named after: the entry point (component factory)\n\
@@ -70,7 +70,7 @@ pub(crate) enum Command {
         Example:\n  oxorb deploy static plan.toml --idl avionics.idl --rt rt.toml --out cockpit && cargo run --manifest-path cockpit/Cargo.toml"
     )]
     Static(assembly::Args),
-    /// Run the process of a shared library of components
+    /// Run a process whose components are in a shared library
     #[command(
         after_help = "The library is checked before any of its functions is called: version of OxORB, compiler, target, profile, and the\n\
         interfaces that the plan was made for (--interfaces). What follows -- is for the process, as an executable artifact takes it.\n\n\
@@ -103,7 +103,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  oxorb deploy status\n  oxorb deploy status 'position display' --format json"
     )]
     Status(status::Args),
-    /// Replace the running plan of this name, without touching what both plans share
+    /// Replace the running plan of the same name; parts that are the same in both plans keep running
     #[command(
         after_help = "Instances that are new are installed, those that are gone or differ are removed; others go on running, and\n\
         their connections are made anew where that is needed. What changes is told: + is new, - is gone, ~ is made anew, which\n\

@@ -14,7 +14,7 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, pr
 /// Arguments of `oxorb deploy status`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Plans by name: UUID, or else label; default: all
+    /// Plans to show, by UUID or, if they have none, by label; default: all
     #[arg(value_name = "NAME")]
     plans: Vec<String>,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 /// Arguments of `oxorb deploy stop`.
 #[derive(clap::Args)]
 pub(crate) struct StopArgs {
-    /// Plans by name: UUID, or else label
+    /// Plans to stop, by UUID or, if they have none, by label
     #[arg(value_name = "NAME", required_unless_present = "all")]
     plans: Vec<String>,
     /// Stop all plans of the execution manager

@@ -42,21 +42,21 @@ pub(crate) struct Args {
     /// Directory that contains the host's proc and sys
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     root: PathBuf,
-    /// Report findings of these names only
+    /// Report only the findings with these names
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
     #[command(flatten)]
     measure: measure::MeasureArgs,
-    /// Apply the cures that can be reverted, and revert them at the end of COMMAND or --measure, or at a signal
+    /// Apply the cures that can be reverted; revert them when COMMAND or the measurement ends, or a signal arrives
     #[arg(long)]
     apply: bool,
     /// Leave the changes of --apply in place, to be reverted by --undo
     #[arg(long, requires = "apply")]
     keep: bool,
-    /// Revert the changes of a doctor that was killed or had --keep
+    /// Revert the changes of an earlier `oxorb doctor` that was killed or run with --keep
     #[arg(long, conflicts_with_all = ["apply", "check", "measure", "answer"])]
     undo: bool,
-    /// Record of the state before the changes; default: run/oxorb-doctor.json below the root
+    /// File that records the state before the changes; default: run/oxorb-doctor.json below the root
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Output format

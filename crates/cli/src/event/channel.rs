@@ -20,7 +20,7 @@ pub(super) struct At {
     /// bound as EventService in the Naming Service
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Time limit of a connection or a call in milliseconds, from 1
+    /// Time limit in milliseconds for connecting, and for each call; from 1
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

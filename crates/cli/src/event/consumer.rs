@@ -24,7 +24,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because};
 pub(super) struct Wanted {
     #[command(flatten)]
     at: At,
-    /// Events wanted, as `type==17 && source!=3`; default: all
+    /// Filter of the events to receive, such as `type==17 && source!=3`; default: all events
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Address to receive events on. Default: loopback for a channel on this machine, all addresses for others
@@ -36,7 +36,8 @@ pub(super) struct Wanted {
     /// Maximum number of events that wait to be written, from 1; further events are counted as missed
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
-    /// Seconds without an event after which the channel is asked whether it still has this consumer; 0: never
+    /// Seconds without an event after which the command asks the channel whether this consumer is still connected; 0:
+    /// never
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     ping: Duration,
     /// Seconds for which the command tries to reconnect to a lost channel; 0: without limit. By default, the loss of

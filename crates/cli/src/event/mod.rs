@@ -49,9 +49,9 @@ pub(crate) enum Command {
     Subscribe(subscribe::Args),
     /// List the suppliers and consumers of a server's channels
     Ls(stat::ListArgs),
-    /// Show the traffic of channels, live
+    /// Show the live traffic of channels
     Stat(stat::WatchArgs),
-    /// Record events in an MCAP file, a format of existing viewers
+    /// Record events in an MCAP file, a format that existing viewers read
     Record(record::Args),
     /// Push the events of a recording again
     Replay(replay::Args),

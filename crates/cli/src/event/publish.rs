@@ -33,8 +33,8 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 pub(crate) struct Args {
     #[command(flatten)]
     at: At,
-    /// Values, one for each event; @FILE reads one from a file, - reads one from each line of standard input. Without
-    /// any, one event without a value is pushed
+    /// Values, one for each event; @FILE reads one from a file, - reads one from each line of standard input. If
+    /// omitted, one event without a value is pushed
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
     /// Type of the events, as a number from 1 (applications use those from 16) or a name
@@ -48,12 +48,12 @@ pub(crate) struct Args {
     ttl: i32,
     #[command(flatten)]
     types: TypeArgs,
-    /// Events per second, above 0; without --count, events are pushed until the process ends, beginning again after the
-    /// last value
+    /// Events per second, above 0. Without --count, events are pushed until the process ends; after the last value, the
+    /// first one is used again
     #[arg(long, value_name = "HZ", value_parser = rate)]
     rate: Option<Duration>,
-    /// Total number of events; without --rate, pushed as fast as the channel accepts them. After the last value, begins
-    /// again with the first
+    /// Total number of events. Without --rate, they are pushed as fast as the channel accepts them; after the last
+    /// value, the first one is used again
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
     /// Number the events: the value is an unsigned long long that counts from 0. Missing numbers are reported by `oxorb

@@ -17,11 +17,12 @@ pub(super) struct Scheduled {
     /// suppliers there, and delivers to a consumer in the lane of its operation
     #[arg(long, value_name = "URL")]
     scheduler: Option<String>,
-    /// Replace --threads by a lane for each queue of the computed schedule, at its thread priority. Requires the
-    /// privilege for real-time priorities
+    /// Deliver events in a lane for each queue of the computed schedule, at the thread priority of the queue, instead
+    /// of by --threads. Requires the privilege for real-time priorities
     #[arg(long, requires = "scheduler")]
     scheduled_lanes: bool,
-    /// Enforce the period of a supplier's operation in the scheduling service: treatment of events beyond it
+    /// Enforce the rate that the scheduling service has for each supplier's operation; the value selects the treatment
+    /// of events beyond the rate
     #[arg(long, value_enum, requires = "scheduler")]
     beyond_rate: Option<BeyondRate>,
 }

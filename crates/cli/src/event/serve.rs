@@ -48,9 +48,9 @@ pub(crate) struct Args {
     /// under NotificationService
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "NotifyChannel")]
     notify: Option<String>,
-    /// Directory in which the Notification Service keeps its persistent channels, connections and events, channel NAME
-    /// among them; created if missing. kill -9 loses no accepted event. References survive a restart only with a --port
-    /// other than 0
+    /// Directory in which the Notification Service stores persistent channels, including the channel NAME of --notify,
+    /// connections and events; created if missing. No accepted event is lost, not even by kill -9. References survive a
+    /// restart only with a --port other than 0
     #[arg(long, value_name = "DIR", requires = "notify")]
     store: Option<PathBuf>,
     /// Syntax of the Notification Service's filters
@@ -73,8 +73,9 @@ pub(crate) struct Args {
     /// Maximum number of suppliers of each channel, connected or connecting; further ones get IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().suppliers)]
     max_suppliers: usize,
-    /// Share, in percent, of consumers, suppliers and observers, and of the Notification Service's channels, admins,
-    /// proxies, filters and waiting pulls, that one client (address or user) may have, from 1 to 100
+    /// Maximum percentage, from 1 to 100, that one client (address or user) may use of each of these limits: on
+    /// consumers, suppliers and observers; and on channels, admins, proxies, filters and waiting pulls of the
+    /// Notification Service
     #[arg(long, value_name = "PERCENT", default_value_t = Limits::default().client_share, value_parser = clap::value_parser!(u8).range(1..=100))]
     client_share: u8,
     /// Maximum size in octets of the payloads of one push; larger pushes are dropped and counted as refused
@@ -86,18 +87,18 @@ pub(crate) struct Args {
     /// Seconds between two rounds of pings to consumers and suppliers; 0: no pings
     #[arg(long, value_name = "S", default_value_t = 5)]
     ping: u64,
-    /// Seconds without an event after which a supplier that connected with nil, and so cannot be pinged, is
+    /// Seconds without an event after which suppliers that cannot be pinged (they connected with a nil reference) are
     /// disconnected; 0: never
     #[arg(long, value_name = "S", default_value_t = 0)]
     supplier_idle: u64,
-    /// Number of threads that deliver from a queue for each consumer, so that no consumer delays another, from 0 to 64;
-    /// 0: the supplier's thread delivers, without queues
+    /// Number of threads that deliver events, from 0 to 64. Each consumer has a queue, so that no consumer delays
+    /// another. 0: no queues; the supplier's thread delivers
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
     threads: u16,
     /// Maximum number of events that wait for a consumer, from 1 to 1000000
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue: u32,
-    /// Policy of a full queue; drops are counted
+    /// Policy when a queue is full; drops are counted
     #[arg(long, value_enum, default_value_t)]
     when_full: Full,
     /// Milliseconds that a supplier waits for space in a queue before the policy applies
@@ -114,12 +115,12 @@ pub(crate) struct Args {
     /// Write the times of receipt and delivery into the header of each event
     #[arg(long)]
     timestamps: bool,
-    /// Do not measure the delivery times that `oxorb event stat` shows: saves two clock reads for each event, and 5 KiB
-    /// for each consumer
+    /// Do not measure the delivery times that `oxorb event stat` shows: saves two clock reads per event and 5 KiB per
+    /// consumer
     #[arg(long)]
     no_latency: bool,
-    /// Output format; JSON writes one line when serving starts, and one for each peer that is disconnected or channel
-    /// that is destroyed
+    /// Output format; JSON writes one line when serving starts, one for each disconnected peer, and one for each
+    /// destroyed channel
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -155,7 +156,7 @@ enum Filters {
     /// Syntax of the specification
     #[default]
     Standard,
-    /// TAO's syntax, including its deviations
+    /// TAO's syntax, including its deviations from the specification
     Tao,
 }
 

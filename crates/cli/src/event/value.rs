@@ -21,8 +21,8 @@ pub(super) struct TypeArgs {
     /// Type of the values: scoped name or repository id in the IDL of --idl
     #[arg(long = "as", value_name = "TYPE", requires = "files")]
     name: Option<String>,
-    /// Values are in the payload, as an untyped CDR encapsulation, instead of in the any of the event: the format of
-    /// publishers and subscribers of oxorb-event
+    /// Values are in the payload of the event, as an untyped CDR encapsulation, instead of in its any; publishers and
+    /// subscribers of oxorb-event use this format
     #[arg(long, requires = "name")]
     payload: bool,
 }

@@ -26,12 +26,12 @@ pub(crate) struct Args {
     /// types, which is small. Both write the same octets
     #[arg(long, value_enum, default_value_t)]
     marshalling: Kind,
-    /// Interpret the module, interface or type NAME (bank::Account) with its contents, and the types that only it uses;
-    /// `@interpreted` in the IDL does the same
+    /// Use the interpreter for the module, interface or type NAME (such as bank::Account), its contents, and the types
+    /// that only these use; `@interpreted` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     interpret: Vec<String>,
-    /// Let the operation NAME of a valuetype (bank::Purse::spend) change the value; `@mutating` in the IDL does the
-    /// same
+    /// Let the operation NAME of a valuetype (such as bank::Purse::spend) change the value; `@mutating` in the IDL does
+    /// the same
     #[arg(long, value_name = "NAME")]
     mutating: Vec<String>,
     /// Generate a trait for servants of NAME (an interface, or all interfaces of a module) that reply later, from any
@@ -65,10 +65,10 @@ pub(crate) struct Args {
 /// Kinds of generated code.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
 pub(crate) enum Kind {
-    /// Fast
+    /// Separate code for each type: fast
     #[default]
     Compiled,
-    /// Small
+    /// Tables, and one interpreter for all types: small
     Interpreted,
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Generate Rust from IDL files
     Gen(generate::Args),
-    /// Print the meaning of IDL files: names resolved, constants evaluated, templates instantiated
+    /// Print IDL files with names resolved, constants evaluated and templates instantiated
     Show(show::Args),
     /// Format IDL files; only white space changes
     Fmt(fmt::Args),

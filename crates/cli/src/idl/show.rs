@@ -20,8 +20,8 @@ pub(crate) struct Args {
     /// Print components, homes and event types as their equivalent interfaces and valuetypes
     #[arg(long)]
     equivalent: bool,
-    /// Print the operations and types that interfaces imply, too: for asynchronous calls with callbacks, reply handlers
-    /// and `sendc_` operations
+    /// Print the operations and types implied by interfaces, too: the reply handlers and `sendc_` operations of
+    /// asynchronous calls with callbacks
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["equivalent", "sizes"])]
     implied: Option<Implied>,
     /// Print the number of octets of the arguments, results and exceptions of each operation

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// List the contents of the repository
     #[command(visible_alias = "list")]
     Ls {
-        /// Repository id or scoped name of the only module, interface or type to show
+        /// Module, interface or type to list instead of the whole repository: repository id or scoped name
         name: Option<String>,
         #[command(flatten)]
         place: Place,
@@ -72,7 +72,7 @@ pub(crate) enum Command {
         /// Write the reference to FILE, too
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
-        /// Milliseconds between checks for changes by load or unload; 0: never
+        /// Milliseconds between two checks for changes made by `oxorb ifr load` or `unload`; 0: no checks
         #[arg(long, default_value_t = 1000, value_name = "MS")]
         watch: u64,
     },

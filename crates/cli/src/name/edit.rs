@@ -62,7 +62,7 @@ pub(crate) struct UnbindArgs {
     /// Name to unbind
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// Destroy the bound context, too, which must be empty
+    /// Destroy the bound context, too; it must be empty
     #[arg(long)]
     destroy: bool,
     #[command(flatten)]

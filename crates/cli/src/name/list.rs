@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Name of the context; default: the server's root
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Show type and address of each object, too, which takes one call for each
+    /// Show the type and address of each object, too, at the cost of one call per object
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]

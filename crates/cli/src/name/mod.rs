@@ -62,7 +62,8 @@ pub(crate) struct At {
     /// corbaloc::localhost:2809/NameService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Time limit in milliseconds for calls to name servers; for prune, of each connection and each call
+    /// Time limit in milliseconds for all calls to name servers together; for prune, for each call and for each attempt
+    /// to connect
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Remove names without confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Keep names of objects that are only unreachable and may become reachable again
+    /// Keep the names of objects that cannot be reached but may come back
     #[arg(long)]
     gone_only: bool,
     /// Maximum number of objects to query at once

@@ -39,13 +39,13 @@ pub(crate) struct AdmitArgs {
     /// Work to admit: `operation Radar::Track::update`, `object KEY`, `poa PATH` or `client ADDRESS`
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
-    /// Longest processor time of one request, as in 2ms
+    /// Longest processor time of one request, such as 2ms
     #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse, required_unless_present = "share")]
     worst_case: Option<Nanos>,
-    /// Shortest time between two requests, as in 50ms or 20Hz
+    /// Shortest time between two requests, such as 50ms or 20Hz
     #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse_period, required_unless_present = "share")]
     period: Option<Nanos>,
-    /// Time from a request to its answer; default: the period
+    /// Maximum time from a request to its answer; default: the period
     #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse)]
     deadline: Option<Nanos>,
     /// CORBA priority of its requests, if the server uses priorities
@@ -61,7 +61,7 @@ pub(crate) struct AdmitArgs {
 /// Arguments of `oxorb sched release`.
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArgs {
-    /// Work to release, in the words with which it was admitted
+    /// Work to release, in the same words as for its admission
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Duration of the measurement in seconds
     #[arg(short, long, value_name = "S", default_value_t = 10.0)]
     seconds: f64,
-    /// Factor from the longest measured time to the worst-case time
+    /// Ratio of the worst-case time to the longest measured time
     #[arg(long, value_name = "FACTOR", default_value_t = 1.2)]
     margin: f64,
     /// Write the task set with the measured times to FILE, which may be the input file

@@ -48,8 +48,8 @@ pub(crate) struct How {
     /// Time of a context switch; default: as the file declares, or else 0
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) switch: Option<Nanos>,
-    /// File with the costs of dispatching, as written by `oxorb doctor --measure --format json`; --dispatch and
-    /// --switch override it
+    /// File with the costs of dispatching, written by `oxorb doctor --measure --format json`; the options --dispatch
+    /// and --switch override it
     #[arg(long, value_name = "FILE")]
     pub(super) overheads: Option<PathBuf>,
     /// Locking protocol for shared resources: PIP, PCP, SRP or NPP; default: as the file declares, or else PIP
@@ -59,7 +59,7 @@ pub(crate) struct How {
     /// (Audsley)
     #[arg(long)]
     pub(super) optimal: bool,
-    /// Restrict to this node or link, if the files have several
+    /// Restrict the command to this node or link, if the files have several
     #[arg(long, value_name = "NAME")]
     pub(super) node: Option<String>,
 }

@@ -68,7 +68,7 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Simulate operations from a simultaneous release of all
+    /// Simulate operations, beginning with the release of all of them at the same time
     #[command(
         after_help = "Examples:\n  oxorb sched simulate tasks.toml --strategy MUF --late demote\n  \
         oxorb sched simulate tasks.toml --csv summary.csv --jobs jobs.csv\n  \

@@ -23,7 +23,7 @@ pub(crate) struct At {
     /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, visible_alias = "ref", value_name = "URL")]
     at: Option<String>,
-    /// Time limit of a connection or a call to the service in milliseconds
+    /// Time limit in milliseconds for connecting to the service, and for each call
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }

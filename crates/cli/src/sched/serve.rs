@@ -46,8 +46,8 @@ pub(crate) struct Args {
     /// Reject all requests that would change the schedule: clients can only query it
     #[arg(long)]
     read_only: bool,
-    /// Bind the service in the Naming Service until it ends, as NAME; default: ScheduleService, where TAO's clients
-    /// look for it
+    /// Bind the service in the Naming Service as NAME while it runs; if NAME is omitted, as ScheduleService, where
+    /// TAO's clients look for it
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = INITIAL_NAME)]
     bind: Option<String>,
     /// Write the reference to FILE, too

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     how: How,
     #[command(flatten)]
     what: What,
-    /// Table 1 of paper 3 under MUF, MLF, EDF and RMS, in both forms
+    /// Simulate table 1 of paper 3 under MUF, MLF, EDF and RMS, in both forms
     #[arg(long, conflicts_with = "files")]
     paper: bool,
     /// Directory for the figures and tables of --paper
@@ -58,7 +58,7 @@ pub(crate) struct What {
     /// Method of computing the timeline
     #[arg(long, value_enum, default_value_t)]
     form: Form,
-    /// Treatment of late jobs, with the form `events`
+    /// Treatment of late jobs in the form `events`
     #[arg(long, value_enum, default_value_t)]
     late: LateJobs,
     /// Time for which jobs are released; default: until the schedule repeats

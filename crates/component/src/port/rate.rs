@@ -55,7 +55,8 @@ impl Gate {
         Arc::new(Gate { bucket, period, refused: AtomicU64::new(0) })
     }
 
-    /// Lets a call or an event through, or refuses it and counts it. Takes no lock and allocates nothing; reads the clock.
+    /// Lets a call or an event through, or refuses it and counts it. Takes no lock and allocates nothing; reads the
+    /// clock.
     #[inline]
     pub(crate) fn admits(&self) -> bool {
         let is_admitted = self.bucket.take(monotonic_nanoseconds(), self.period);
@@ -77,7 +78,7 @@ pub(crate) const BEYOND_RATE: SystemException =
 
 /// Servant of a facet whose rate is enforced.
 ///
-/// The servant has no typed handles, so that even stubs of the same process call it by messages.
+/// The servant has no typed handles, so that even collocated calls of it are marshalled.
 pub(crate) struct Paced {
     pub(crate) servant: Arc<dyn Servant>,
     pub(crate) gate: Arc<Gate>,

@@ -6,7 +6,7 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bucket with a limit that may be changed during use.
+/// Token bucket whose depth can be changed during use.
 ///
 /// All times are nanoseconds of one monotonic clock.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Bucket {
         self.depth.store(depth, Relaxed);
     }
 
-    /// Takes `cost`, unless the bucket has less.
+    /// Takes `cost` from the bucket; returns false, and takes nothing, if less is left.
     #[inline]
     pub fn take(&self, now: u64, cost: u64) -> bool {
         let depth = self.depth.load(Relaxed);

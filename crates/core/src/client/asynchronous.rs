@@ -35,8 +35,8 @@ const RESENDS: u32 = 3;
 
 /// Answer of an asynchronous call, as a future for any executor, or for none: [`wait`](AsyncReply::wait) blocks.
 ///
-/// The request has been sent when this is returned. Dropping this abandons the call and notifies the server
-/// (CancelRequest); the server decides whether the operation still runs.
+/// The request has been sent when this future is returned. Dropping the future abandons the call and notifies the
+/// server (CancelRequest); the server decides whether the operation still runs.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
@@ -146,8 +146,8 @@ impl<R, E: UserException> AsyncReply<R, E> {
     }
 
     /// Reports whether the answer has arrived; if not, the task of `context` is woken when it arrives. Never blocks,
-    /// and does not take the answer: for waiting for the first of several, with [`wait_until`] or in an executor
-    /// (CORBA's `PollableSet`).
+    /// and does not take the answer. With [`wait_until`], or in an executor, it serves to wait for the first of several
+    /// answers (CORBA's `PollableSet`).
     ///
     /// ```no_run
     /// use std::task::Poll;

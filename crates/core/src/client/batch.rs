@@ -18,14 +18,14 @@ use super::{Peer, call};
 /// Maximum number of connections over which oneways wait at a time. Searches for one are linear.
 const MOST_LINKS: usize = 8;
 
-/// Batch of oneways of this thread: those that go over one connection are sent by one write.
+/// Batch of oneways of this thread: all oneways that go over the same connection are sent by one write.
 ///
 /// For senders of the same data to many objects, such as event channels: a write for each of 100 consumers of one
-/// process takes longer than all the rest. While the batch is open, a oneway of this thread with
+/// process takes longer than all other work together. While the batch is open, a oneway of this thread with
 /// [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns before it is
 /// sent. At most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections;
 /// [`send`](Self::send) sends the waiting oneways, and so does any other call of this thread to the same server. Calls
-/// to objects of this process do not: make those that may block [`apart`](Self::apart).
+/// to objects of this process do not send them: make such a call [`apart`](Self::apart) if it may block.
 ///
 /// Allocates nothing once its buffers have grown, takes no lock of its own, and makes one system call for each
 /// connection. A batch that is opened within another is independent of it.

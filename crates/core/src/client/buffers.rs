@@ -6,7 +6,7 @@ use oxorb_cdr::{CharSet, Dialect, WcharSet};
 use oxorb_object::Version;
 use oxorb_rt::BufferPool;
 
-/// Dialect of calls within a process: both sides are this ORB, whatever the reference contains.
+/// Dialect of collocated calls: both sides are this ORB, regardless of the contents of the reference.
 pub(super) const DIALECT: Dialect =
     Dialect { giop_minor: Version::V1_2.minor, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 

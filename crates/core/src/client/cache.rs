@@ -55,7 +55,7 @@ impl Cache {
     }
 
     /// Counts an opened connection to `peer`. Beyond `max_client_connections`, the connection that has been idle
-    /// longest is closed, whichever its server is.
+    /// longest is closed, regardless of its server.
     pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Counted {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         let peers = self.watch(peer, options);

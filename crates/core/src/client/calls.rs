@@ -39,7 +39,8 @@ impl Ref {
     /// the transport lends them and [`LargePayloads`] is not `Copied`. Until the octets are dropped, the server cannot
     /// use that memory for other replies.
     ///
-    /// If the transport lent other results, `result` is called twice: what it read first is dropped.
+    /// If the transport lent octets that `result` does not take in place, `result` is called a second time, and the
+    /// result of the first call is dropped.
     pub fn invoke_in_place<'a, R, E: UserException>(
         &self,
         op: &'static Op,
@@ -114,8 +115,8 @@ impl Ref {
 
     /// Marshals the arguments of an operation, to send them many times.
     ///
-    /// Values that will change are written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Sends nothing
-    /// yet. Fails if an argument cannot be marshalled.
+    /// Values that will change are written with [`Slots::put`], all others as for [`invoke`](Self::invoke). Sends
+    /// nothing yet. Fails if an argument cannot be marshalled.
     pub fn prepare<'a, F>(
         &self,
         op: &'static Op,
@@ -174,7 +175,7 @@ impl Ref {
         self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
     }
 
-    /// Reports whether the object is known to exist no longer. A failure to reach its server is an exception, not an
+    /// Reports whether the object is known to no longer exist. A failure to reach its server is an exception, not an
     /// answer.
     pub fn non_existent(&self) -> Result<bool, SystemException> {
         static OP: Op = Op::twoway("_non_existent");
@@ -185,7 +186,7 @@ impl Ref {
         }
     }
 
-    /// Returns the object's entry in its Interface Repository (`_interface`).
+    /// Returns the object's InterfaceDef, from the Interface Repository of its server (`_interface`).
     pub fn interface(&self) -> Result<Option<ObjectRef>, SystemException> {
         static OP: Op = Op::twoway("_interface");
         self.invoke(&OP, |_| Ok(()), crate::decode_ref)

@@ -26,19 +26,19 @@ use crate::terms::current_qos;
 use crate::{Orb, Ref, Servant, raise};
 
 impl Ref {
-    /// Reports whether calls may be direct, as far as is known; the full conditions are checked only then. For
-    /// generated code.
+    /// Reports whether calls might be direct. Only if so are the full conditions checked, by [`direct`](Self::direct).
+    /// For generated code.
     #[doc(hidden)]
     #[inline(always)]
     pub fn is_near(&self) -> bool {
         !self.nearness().is_far()
     }
 
-    /// Calls the servant itself if the object is active in this process and the call may run in this thread; `None`: the
-    /// request has to be sent. For generated code.
+    /// Calls the servant itself if the object is active in this process and the call may run in this thread; `None`:
+    /// the request has to be sent. For generated code.
     ///
-    /// The servant finds what it would find with a request: the POA's current, its own priority, a panic that becomes
-    /// UNKNOWN. The call counts as a running request. Takes no lock and allocates nothing.
+    /// The servant runs as for a request: the POA's `Current` is set, the object's priority applies, and a panic
+    /// becomes UNKNOWN. The call counts as a running request. Takes no lock and allocates nothing.
     #[doc(hidden)]
     #[inline]
     pub fn direct<S: ?Sized + 'static, R, E: Raise + UserException>(
@@ -92,7 +92,7 @@ impl Ref {
         })
     }
 
-    /// Calls as [`direct`](Self::direct) does, for a oneway operation, whose caller learns nothing of the servant;
+    /// Calls as [`direct`](Self::direct) does, for a oneway operation, whose caller does not learn the outcome;
     /// `false`: the request has to be sent. For generated code.
     #[doc(hidden)]
     #[inline]

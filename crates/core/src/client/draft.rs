@@ -269,12 +269,12 @@ fn fill<'r, 'c>(
 
 /// Policies of a call that travel with its request, in the service context INVOCATION_POLICIES.
 ///
-/// Absolute times travel as such. Of a relative time the remainder travels, as a relative policy, so that the clocks of
-/// both sides need not agree. If they do (option SynchronizedClocks), the end times travel, too, which other ORBs
-/// understand. Allocates nothing.
+/// Absolute times are sent unchanged. Of a relative time the remainder is sent, as a relative policy, so that the
+/// clocks of both sides need not be synchronised. If they are (option SynchronizedClocks), end times are sent as well,
+/// which other ORBs understand. Allocates nothing.
 ///
-/// The caller's priority travels in a context of its own, RTCorbaPriority, if the object is to know it; so does, in
-/// RIOP, the quality of service of the call, if a policy sets one.
+/// If the object is to know the caller's priority, that is sent in the separate context RTCorbaPriority. If a policy
+/// sets a quality of service for the call, that is sent in the context RIOP.
 pub(crate) struct Carried {
     policies: Option<PolicyValueWriter>,
     priority: Option<[u8; contexts::Priority::OCTETS]>,

@@ -248,8 +248,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         self.unreached(route, unreachable)
     }
 
-    /// Handles a target that does not answer. If the request was forwarded to it, the original address may know better;
-    /// but if that forwards to the same target again, the call ends.
+    /// Handles a target that does not answer. If the request was forwarded to it, the server at the original address is
+    /// called again, as it may know a new location. If that forwards to the same target again, the call ends.
     pub(super) fn unreached(
         &mut self,
         tried: &Arc<Route>,

@@ -256,8 +256,8 @@ impl Multiplexed {
     }
 
     /// Sends calls to `peer` over this connection from now on; returns false if another connection to the peer is in
-    /// use. A client that connects again from the same host is believed: its earlier connection may be dead unnoticed.
-    /// On this host the process is known, so another process has to wait for the end of the earlier connection.
+    /// use. A new connection from the same remote host replaces the earlier one, which may be dead unnoticed. A client
+    /// on this host is identified by its process, so another process has to wait for the end of the earlier connection.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
         if !self.may_replace(current.usable().as_ref()) {

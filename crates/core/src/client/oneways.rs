@@ -255,7 +255,7 @@ impl Buffer {
 }
 
 impl State {
-    /// Reports whether the waiting oneways must be sent now, whatever the time is. `half`: half of the buffer's
+    /// Reports whether the waiting oneways must be sent now, regardless of the time. `half`: half of the buffer's
     /// capacity, in octets.
     fn is_due(&self, constraint: BufferingConstraint, half: usize) -> bool {
         let count = constraint.count.map(u64::from);

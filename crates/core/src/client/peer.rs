@@ -110,8 +110,8 @@ impl Peer {
         let _ = self.sharing.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Reports whether a connection to the peer can carry requests both ways: offers name addresses of GIOP, over
-    /// transports with connections.
+    /// Reports whether a connection to the peer can carry requests both ways. This requires GIOP over a transport with
+    /// connections, as offers can name only such addresses.
     pub(crate) fn may_call_back(&self) -> bool {
         self.protocol.messaging().is_none() && !self.may_lose()
     }

@@ -16,9 +16,9 @@ const MANY_PEERS: usize = 64;
 
 /// Servers by address, and by the code sets in which text travels to them.
 ///
-/// The first request of a connection fixes its pair of code sets. References that agree on others, or on none as those
-/// of `corbaloc:` do, have connections of their own; otherwise the encoding of their text would depend on which of them
-/// was called first.
+/// The first request of a connection fixes its pair of code sets. References that agree on another pair, or on none
+/// (references from `corbaloc:` URLs), have separate connections; otherwise the encoding of their text would depend on
+/// which reference was called first.
 #[derive(Default)]
 pub(super) struct Peers(HashMap<Address, Vec<Known>>);
 

@@ -193,8 +193,8 @@ impl<'r> ReplyIn<'r> {
     }
 
     /// Decodes the results as [`results`](Self::results) does, and leaves [`Octets`] where the server wrote them, if
-    /// the transport lends them. If the transport lent other results, `result` is called twice, and what it read first
-    /// is dropped.
+    /// the transport lends them. If the transport lent octets that `result` does not take in place, `result` is called
+    /// a second time, and the result of the first call is dropped.
     pub(crate) fn results_in_place<R, E: UserException>(
         self,
         result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,

@@ -116,8 +116,8 @@ pub(crate) struct Apart {
 pub(crate) struct Owner(pub(super) u32);
 
 impl Apart {
-    /// Reports whether the connection belongs to one reference. The calling thread keeps such connections, whatever the
-    /// option ClientConnections is.
+    /// Reports whether the connection belongs to one reference. The calling thread keeps such connections, regardless
+    /// of the option ClientConnections.
     #[inline]
     pub(crate) fn is_private(self) -> bool {
         self.reference != 0

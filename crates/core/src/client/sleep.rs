@@ -24,8 +24,8 @@ pub struct Sleep {
 impl Orb {
     /// Returns a future that completes at `until`, or when the ORB ends.
     ///
-    /// The ORB's alarm thread of the caller's CORBA priority wakes its task, which runs where its executor decides:
-    /// with [`spawn_here`](Orb::spawn_here), in the lane's thread.
+    /// The ORB's alarm thread of the caller's CORBA priority wakes the task that awaits the future. Where that task
+    /// runs is up to its executor: with [`spawn_here`](Orb::spawn_here), in the lane's thread.
     ///
     /// ```
     /// use std::task::Poll;

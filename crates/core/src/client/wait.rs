@@ -8,8 +8,8 @@ use crate::sync::thread;
 /// Blocks this thread until `poll` is ready. `poll` is called again whenever the task of its context is woken, for
 /// example by the answer of an [`InFlight`](crate::InFlight).
 ///
-/// Unlike an executor's way of blocking, a servant may use this: another thread serves requests that arrive on its
-/// connection meanwhile. Allocates once.
+/// Unlike the blocking functions of executors, a servant may call this function: another thread serves the requests
+/// that arrive on its connection meanwhile. Allocates once.
 ///
 /// ```no_run
 /// use std::task::Poll;

@@ -46,7 +46,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// Called before a request is marshalled and sent.
     ///
     /// # Errors
-    /// Ends the request: later interceptors and the server do not see it.
+    /// An error ends the request: later interceptors and the server do not see it.
     fn send_request(&self, request: &mut ClientRequest<'_>) -> Result<(), Interrupt> {
         let _ = request;
         Ok(())

@@ -17,10 +17,10 @@ use crate::{Orb, Ref};
 /// server       receive_contexts, [servant found] receive_request ... send_answer, leave
 /// ```
 ///
-/// Client points run in the calling thread, once for each call, whatever forwards and retries the call needs. For a
-/// call without a waiting caller (a oneway, an asynchronous call) only `send_request` runs. Server points run in the
-/// thread that serves the request; `receive_request` runs after the object adapter has set the thread's priority for
-/// the object.
+/// Client points run in the calling thread, once for each call, regardless of its forwards and retries. For a call
+/// without a waiting caller (a oneway, an asynchronous call) only `send_request` runs. Server points run in the thread
+/// that serves the request; `receive_request` runs after the object adapter has set the thread's priority for the
+/// object.
 ///
 /// ```
 /// use oxorb_core::interceptor::{IncomingRequest, OutgoingRequest, SchedulingInterceptor};
@@ -46,7 +46,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
     /// the context's data, an encapsulation, to `context`, which is empty before.
     ///
     /// # Errors
-    /// Ends the call: nothing is sent.
+    /// An error ends the call: nothing is sent.
     fn send_request(
         &self,
         request: &OutgoingRequest<'_>,
@@ -59,7 +59,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
     /// Called at the end of a call whose caller has waited.
     ///
     /// # Errors
-    /// Raised to the caller instead of the results, or of the exception that the call ended with.
+    /// This exception is raised to the caller instead of the results or the exception of the call.
     fn receive_answer(
         &self,
         request: &OutgoingRequest<'_>,
@@ -72,7 +72,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
     /// Called when a request has arrived, before its object is looked up.
     ///
     /// # Errors
-    /// Ends the request: the servant does not see it.
+    /// An error ends the request: the servant does not see it.
     fn receive_contexts(&self, request: &IncomingRequest<'_>) -> Result<(), SystemException> {
         let _ = request;
         Ok(())
@@ -81,7 +81,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
     /// Called when the servant of a request is about to be called.
     ///
     /// # Errors
-    /// Ends the request: the servant does not see it, and neither `send_answer` nor `leave` is called.
+    /// An error ends the request: the servant does not see it, and neither `send_answer` nor `leave` is called.
     fn receive_request(&self, request: &IncomingRequest<'_>) -> Result<(), SystemException> {
         let _ = request;
         Ok(())
@@ -92,7 +92,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
     /// appended the context's data to `context`, which is empty before.
     ///
     /// # Errors
-    /// Raised to the client instead of the results, or of the exception of the servant.
+    /// This exception is raised to the client instead of the results or the exception of the servant.
     fn send_answer(
         &self,
         request: &IncomingRequest<'_>,

@@ -60,7 +60,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// set slots.
     ///
     /// # Errors
-    /// Ends the request: later interceptors and the servant do not see it.
+    /// An error ends the request: later interceptors and the servant do not see it.
     fn receive_request_service_contexts(
         &self,
         request: &mut ServerRequest<'_>,
@@ -72,7 +72,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the servant is known and is about to be called.
     ///
     /// # Errors
-    /// Ends the request: the servant does not see it.
+    /// An error ends the request: the servant does not see it.
     fn receive_request(&self, request: &mut ServerRequest<'_>) -> Result<(), Interrupt> {
         let _ = request;
         Ok(())

@@ -2,25 +2,25 @@
 
 /// Path of calls to objects of the caller's own ORB (TAO's `-ORBCollocation` and `-ORBCollocationStrategy`).
 ///
-/// With every value, objects on lanes are called in the caller's thread only if that is a thread of the lane, and
-/// through the lane otherwise.
+/// Under every variant, an object that a lane serves is called in the caller's thread only if that thread belongs to
+/// the lane; otherwise the request is passed to the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Collocation {
-    /// The stub calls the servant: no message, no allocation. Calls for which interceptors, policies or types need a
-    /// message run as [`Marshalled`](Self::Marshalled) ones.
+    /// The stub calls the servant: no message, no allocation. Calls that need a message, because of interceptors,
+    /// policies or types, are made as under [`Marshalled`](Self::Marshalled).
     #[default]
     Direct,
     /// Arguments and results are marshalled, and the servant runs in the caller's thread.
     Marshalled,
-    /// Calls go over a connection, as to an object of another process: they run on the server's threads, within its
-    /// limits.
+    /// Calls go over a connection, as to an object of another process: they run on the server's threads, subject to the
+    /// server's limits.
     None,
 }
 
 pub(crate) const COLLOCATION: &str = "direct|marshalled|none";
 
 impl Collocation {
-    /// Reads the names of OxORB and of TAO.
+    /// Parses a strategy by its name in OxORB or in TAO.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Ok(match text {
             "direct" | "global" | "per-orb" | "best" | "yes" => Collocation::Direct,

@@ -13,13 +13,13 @@ use crate::rt::ThreadpoolId;
 /// Filter that inspects requests and picks the threads that serve them.
 ///
 /// Filters are called in the order they were [added](crate::Options::thread_filters), by the thread that has read the
-/// request; the first pick decides. A request that no filter picks is served as `-ORBConcurrency`, or the threadpool
-/// whose port it came to, specifies. A filter should be quick and must not block: its thread reads nothing else
+/// request; the first pick decides. A request that no filter picks is served as `-ORBConcurrency`, or the threadpool at
+/// whose port it arrived, specifies. A filter should be quick and must not block: its thread reads nothing else
 /// meanwhile.
 ///
-/// A closure is a filter. The threadpool that is picked has a queue ([`Serving::Queue`](crate::Serving), or request
-/// buffering) or a thread for each request; a request for any other pool, or for one that does not exist, raises
-/// TRANSIENT, minor `NO_THREAD`; a request for a pool with a full queue raises TRANSIENT, minor `REQUESTS_BUFFERED`.
+/// A closure can serve as a filter. The threadpool that it picks must have a queue ([`Serving::Queue`](crate::Serving),
+/// or request buffering) or start a thread for each request. If the pool has neither, or does not exist, the request
+/// raises TRANSIENT, minor `NO_THREAD`; if its queue is full, TRANSIENT, minor `REQUESTS_BUFFERED`.
 ///
 /// **Real-time cost.** None without filters. With filters each request is parsed twice, and a picked request costs as
 /// much as with [`Serving::Queue`](crate::Serving).
@@ -123,7 +123,7 @@ impl<'a> Arriving<'a> {
         self.request.operation
     }
 
-    /// Returns the key of the object, as its server made it.
+    /// Returns the object key, as the object adapter created it.
     pub fn object_key(&self) -> &'a [u8] {
         self.key
     }
@@ -137,7 +137,7 @@ impl<'a> Arriving<'a> {
         Priority::new(contexts::Priority::parse(context.data).ok()?.0).ok()
     }
 
-    /// Returns the quality of service that the caller states.
+    /// Returns the quality of service that the caller declares.
     pub fn qos(&self) -> Option<Qos> {
         Qos::of(&self.request.contexts)
     }

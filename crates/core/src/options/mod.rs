@@ -65,13 +65,13 @@ pub struct Options {
     /// Protocols that the ORB speaks, in order of preference. Change them by [`add_protocol`](Self::add_protocol), or
     /// before endpoints are parsed with them.
     pub protocols: Protocols,
-    /// Settings, by name and text, whose endpoints are of protocols that may still be added.
+    /// Settings, by name and text, that name endpoints of unknown protocols, which may still be added.
     pub(crate) unread: Vec<(&'static str, String)>,
     /// Endpoints to listen on; empty: one port, chosen by the system, on all interfaces, opened when the first object
     /// needs an address.
     pub listen: Vec<Endpoint>,
-    /// Hosts that references name instead of the addresses found: for servers behind NAT, in containers, and with
-    /// several interfaces. Empty: every address of this host to which others can connect.
+    /// Hosts that references contain instead of the addresses of this host: for servers behind NAT, in containers, and
+    /// with several interfaces. Empty: every address of this host to which others can connect.
     pub publish: Vec<Publish>,
     /// `Name=URL` pairs for initial references.
     pub init_refs: Vec<(String, String)>,
@@ -79,10 +79,11 @@ pub struct Options {
     pub default_init_ref: Option<String>,
     /// Objects to whose servers the ORB connects when it is created: names of initial references, or URLs.
     pub preconnect: Vec<String>,
-    /// Whether the connections that asynchronous calls share are opened ahead, too.
+    /// Whether `preconnect` also opens the connections that asynchronous calls share.
     pub preconnect_asynchronous: bool,
-    /// Names of the protocols that the ORB prefers, in this order: for its calls where a reference offers several, and
-    /// to listen with where no endpoint is named. Empty: no preference.
+    /// Names of the protocols that the ORB prefers, the most preferred first. Calls use this order if a reference
+    /// offers several protocols; an ORB without configured endpoints listens with these protocols. Empty: no
+    /// preference.
     pub preferred: Vec<String>,
     /// Strategy by which POAs find the object of a key, unless their policies name one.
     pub demultiplexing: Demultiplexing,
@@ -104,18 +105,18 @@ pub struct Options {
     /// Maximum total size in octets of the oneways that wait for each server and priority under `SyncScope::None`; a
     /// further oneway raises TRANSIENT, COMPLETED_NO.
     pub buffered_oneways: usize,
-    /// Whether the clocks of this machine and of its servers agree: relative time limits then travel as end times, too,
-    /// which other ORBs understand.
+    /// Whether the clocks of this machine and of its servers are synchronised. If so, relative time limits are sent as
+    /// end times as well, which other ORBs understand.
     pub synchronized_clocks: bool,
-    /// Longest time that a client may stall in mid-message, or not read its replies.
+    /// Longest time that a client may stall in mid-message, or leave its replies unread.
     pub stall_timeout: Duration,
     /// Strategy by which clients share connections.
     pub client_connections: ClientConnections,
-    /// Whether a further connection is opened only after the server has read the previous one to its end, if a request
-    /// was cut off on that ([`ClientConnections::LeaderFollowers`]): calls until then raise TRANSIENT, minor
-    /// `EARLIER_UNREAD`, and do not run. No oneway then overtakes an earlier one. Default false.
+    /// Whether a connection on which a request was cut off is replaced only after the server has read it to its end
+    /// ([`ClientConnections::LeaderFollowers`]). Until then calls raise TRANSIENT, minor `EARLIER_UNREAD`, and do not
+    /// run. This setting prevents a oneway from overtaking an earlier one. Default false.
     pub ordered_reconnect: bool,
-    /// Threads that serve requests.
+    /// Strategy by which requests are assigned to threads.
     pub concurrency: Concurrency,
     /// Strategy by which threads that serve several connections wait for the next request.
     pub reactor: ReactorChoice,
@@ -125,10 +126,11 @@ pub struct Options {
     /// others. A longer time saves system calls for clients that pause between calls; if all other workers become busy
     /// meanwhile, further connections wait this much longer.
     pub worker_stay: Duration,
-    /// Time that a thread polls a connection for the next octets, on either side, before it sleeps. For transports that
-    /// can be polled.
+    /// Time for which a thread of a client or a server polls a connection for input before it sleeps. Only for
+    /// transports that can be polled.
     pub spin: Duration,
-    /// Pages of connections over shared memory, on either side. A connection whose pages the system refuses is closed.
+    /// Handling of the memory pages of connections over shared memory, for client and server. If the system refuses a
+    /// connection's pages, the connection is closed.
     pub shared_pages: Pages,
     /// Longest time that a client connection may be idle before it is checked (one system call)
     /// ahead of its next use, so that a restarted server costs no failed call.
@@ -137,56 +139,60 @@ pub struct Options {
     pub class_pacing: ClassPacing,
     /// Settings of messages to groups.
     pub multicast: Multicast,
-    /// Certificates, keys and trusted authorities, for protocols that protect their octets.
+    /// Certificates, keys and trusted authorities, for protocols with transport security, such as TLS.
     pub security: Security,
     /// Rules about who may call what; `None`: every client that may connect may call everything.
     pub access_rules: Option<Arc<AccessRules>>,
-    /// Whether the ORB listens, publishes and calls only with protocols that protect their octets.
+    /// Whether the ORB listens, publishes and calls only with protocols that have transport security, such as TLS.
     pub secure_only: bool,
     /// Maximum number of connections that a server accepts. For a further one, the connection that has been idle
     /// longest is closed in order (by CloseConnection; its client connects again when it needs to), or else the one
     /// that has stalled longest in mid-message; if there is none, the new one is closed. Each costs a descriptor, about
     /// 10 KiB, and a thread if it has its own.
     pub max_connections: usize,
-    /// Maximum number of connections from one client address. For a further one, a connection of that client which
-    /// idles or stalls is closed in order; if there is none, the new one is closed, so that its client raises TRANSIENT
-    /// or tries another server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
+    /// Maximum number of connections from one client address. For a further one, an idle or stalled connection of that
+    /// client is closed in order; if there is none, the new one is closed, so that its client raises TRANSIENT or tries
+    /// another server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
     pub max_connections_per_client: Option<usize>,
     /// Maximum number of requests of one client address that run at one time; a further one raises TRANSIENT (minor
     /// `TOO_MANY_REQUESTS`) and is not run; a oneway is dropped. `None`: no limit but `max_requests_per_connection`.
     pub max_requests_per_client: Option<usize>,
-    /// Maximum number of requests of one connection that run concurrently, if the client sends more before it has an
-    /// answer; a further one waits in the client's socket. 1: one after another, in the order in which they came,
+    /// Maximum number of requests of one connection that run concurrently. If the client sends more before it has an
+    /// answer, the further ones wait in the client's socket. 1: requests run one after another, in order of arrival,
     /// except for callbacks within callbacks. Threadpools start no further threads for this.
     pub max_requests_per_connection: usize,
-    /// Maximum memory in octets that one client address may take: for its large messages while they arrive and are
-    /// served (at most two fifths of the limit), the values of its requests until those are answered, large replies
-    /// until the client has read them, and buffers that its connections keep (a sixteenth). A further large message
-    /// waits in the client's socket, at most twice `stall_timeout`; a request whose values do not fit raises NO_MEMORY.
-    /// Items of less than 32 KiB are not counted. `None`: no limit.
+    /// Maximum memory in octets that one client address may take; `None`: no limit. Items of less than 32 KiB are not
+    /// counted. The limit covers:
+    ///
+    /// - large messages while they arrive and are served, at most two fifths of the limit; a further one waits in the
+    ///   client's socket, at most twice `stall_timeout`;
+    /// - the values of requests until these are answered; a request whose values do not fit raises NO_MEMORY;
+    /// - large replies until the client has read them;
+    /// - buffers that the client's connections keep, at most a sixteenth of the limit.
     pub max_octets_per_client: Option<usize>,
     /// Maximum part of that memory, in octets, that large replies to one client address may take. A request whose reply
     /// is known to be large and does not fit waits for at most `reply_wait`; a large reply that was made meanwhile
     /// becomes NO_MEMORY, COMPLETED_YES. A single reply is always sent. `None`: no separate limit.
     pub max_reply_octets_per_client: Option<usize>,
-    /// Longest time that a request waits until its client has read earlier large replies; after it the request raises
-    /// TRANSIENT (minor `TOO_MANY_REPLIES`) and is not run. Lanes of threadpools, whose threads serve other clients, do
-    /// not wait.
+    /// Longest time that a request waits until its client has read earlier large replies; after that time the request
+    /// raises TRANSIENT (minor `TOO_MANY_REPLIES`) and is not run. Lanes of threadpools, whose threads serve other
+    /// clients, do not wait.
     pub reply_wait: Duration,
     /// Longest time that a client's connection may be idle before the server closes it in order; `None`: unlimited. The
-    /// client connects again with its next call, which takes the time to connect.
+    /// client's next call opens a new connection, and pays the cost of connecting.
     pub idle_timeout: Option<Duration>,
-    /// Time without traffic after which the system probes whether a peer still exists; the connection of a peer that
-    /// does not answer for the same time again is closed. `None`: never.
+    /// Time without traffic after which the system probes whether a peer still exists; if the peer does not answer
+    /// within the same time again, its connection is closed. `None`: never.
     pub keep_alive: Option<Duration>,
     /// Rules about who may connect to an endpoint without rules of its own.
     pub access: Access,
     /// Whether a connection to a server is offered to that server for its requests to objects here (bidirectional
-    /// GIOP): callbacks then need no way through NAT or firewalls in the other direction. Calls of one priority to a
-    /// server then share the offered connection; those of other priorities have their own. An offer lets that server
-    /// call any object here unless its POA forbids it.
+    /// GIOP): callbacks then need no connection in the other direction, through NAT or firewalls. Calls of one priority
+    /// to a server then share the offered connection; those of other priorities have their own. An offer lets that
+    /// server call any object here unless its POA forbids it.
     pub offer_bidirectional: bool,
-    /// Whether such offers of clients are accepted, unless the POA decides.
+    /// Whether clients' offers of their connections for requests in the other direction are accepted; a policy of the
+    /// POA takes precedence.
     pub accept_bidirectional: bool,
     /// Maximum number of idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
@@ -194,14 +200,14 @@ pub struct Options {
     /// further one is opened, the one that has been idle longest is closed. Connections in use are never closed, so the
     /// limit may be exceeded for a while. `None`: no limit.
     pub max_client_connections: Option<usize>,
-    /// Longest time that a connection to a server may be idle before it is closed (`ClientConnections::Cached`);
-    /// `None`: unlimited. The next call then takes the time to connect. Default ten minutes. The thread that closes
-    /// such connections, and those that their servers have closed, exists while there are connections.
+    /// Longest time that a connection to a server may be idle before it is closed (`ClientConnections::Cached`); the
+    /// next call after that pays the cost of reconnecting. `None`: unlimited. Default: ten minutes. A background thread
+    /// closes these connections, and those already closed by the server; it runs only while there are connections.
     pub client_idle_timeout: Option<Duration>,
     /// Highest GIOP version to publish and to speak.
     pub max_giop: Version,
-    /// Native code set of `char` and `string`, which references name and this side prefers. Text is Unicode here either
-    /// way, and the other code set is understood, too.
+    /// Native code set of `char` and `string`: references name it, and this ORB prefers it. The other code set is
+    /// understood as well, and text in Rust is Unicode with either.
     pub native_chars: CharSet,
     /// Whether strings are sent in UTF-8 to every server that understands it, even if the server's native code set is
     /// another.
@@ -219,9 +225,11 @@ pub struct Options {
     /// Maximum number of requests that wait at one holding POA manager, at one POA with a single thread, or for the
     /// main thread; a further one raises TRANSIENT.
     pub max_held: usize,
-    /// Longest time that each of those requests waits before it raises TRANSIENT, that a request waits for its start
-    /// time (with a later start time it raises TRANSIENT at once), and that the object adapter waits for the end of
-    /// requests on demand.
+    /// Longest time of each of these waits:
+    ///
+    /// - of a request that `max_held` counts, which then raises TRANSIENT;
+    /// - of a request for its start time; with a later start time it raises TRANSIENT at once;
+    /// - of the object adapter for the end of running requests, if a caller asks it to wait.
     pub hold_time: Duration,
     /// Whether the times at which requests pass each stage are recorded, in all threads of this process: see
     /// [`probe`](crate::probe), which can also switch that while the ORB runs.
@@ -351,7 +359,7 @@ impl Options {
         Err(SettingError { setting, problem })
     }
 
-    /// Keeps a setting for later if its endpoints are of a protocol that may still be added.
+    /// Keeps a setting for later if it names endpoints of a protocol that may still be added.
     pub(crate) fn keep_unread(&mut self, setting: &'static str, text: &str) -> bool {
         let later = self.protocols.may_know_later(endpoints_of(setting, text));
         if later {
@@ -390,8 +398,8 @@ impl Options {
         }
     }
 
-    /// Returns a buffer for the next message, made from that of the last one: a large message must not cost its memory
-    /// for as long as the connection lives.
+    /// Returns a buffer for the next message, made from that of the last one. The memory of a large message is not kept
+    /// for the life of the connection.
     #[inline]
     pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
         if buffer.capacity() > self.limits.kept_capacity {

@@ -12,7 +12,7 @@ pub enum OperationSearch {
     Generated,
     /// A perfect hash: one hash and one comparison.
     Perfect,
-    /// Binary search: a comparison for each doubling of the number of operations.
+    /// Binary search: about log2(n) comparisons for n operations.
     Binary,
     /// Linear search: one comparison after the other.
     Linear,

@@ -130,7 +130,7 @@ impl Orb {
         Ok(Ref::new(self, ior))
     }
 
-    /// Reports whether a configured endpoint has a protocol that protects its octets.
+    /// Reports whether a configured endpoint has a protocol with transport security, such as TLS.
     pub fn listens_securely(&self) -> bool {
         let is_secure = |endpoint: &Endpoint| {
             let protocol = self.options().protocols.named(&endpoint.protocol);
@@ -189,12 +189,12 @@ impl Orb {
     }
 }
 
-/// Choice of the protocols over which references make an object reachable.
+/// Protocols over which references make an object reachable.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Over {
     /// Protocols, in order of preference (ServerProtocolPolicy); `None`: all with which the ORB listens.
     pub protocols: Option<ProtocolList>,
-    /// Whether only protocols that protect their octets are used.
+    /// Whether only protocols with transport security are used.
     pub secure_only: bool,
 }
 

@@ -3,13 +3,13 @@
 use crate::{Budget, BudgetOf, BudgetUse, Orb, Ref};
 
 impl Orb {
-    /// Sets or changes the budget of an operation, an object, a POA or a client; a change keeps what was used. Returns
-    /// false, and changes nothing, if the ORB has no budgets (`-ORBBudgets 1`,
+    /// Sets or changes the budget of an operation, an object, a POA or a client; a change keeps the use counted so far.
+    /// Returns false, and changes nothing, if the ORB has no budgets (`-ORBBudgets 1`,
     /// [`RealTime::budgets`](crate::RealTime::budgets)) or has 4096 of them already. Takes locks and allocates;
     /// requests continue meanwhile, and the next one sees the change.
     ///
     /// A budget counts requests of other processes, and those of this process that come over a connection, but not
-    /// calls within the process that need no connection.
+    /// collocated calls, which need no connection.
     ///
     /// ```
     /// use std::time::Duration;

@@ -23,8 +23,8 @@ impl Orb {
         self.shared().priorities().effective()
     }
 
-    /// Returns the priority that a request of the calling thread carries: its own or, within an upcall, what the
-    /// application's transform makes of it.
+    /// Returns the priority that a request of the calling thread carries: its own or, within an upcall, the result of
+    /// the application's transform of it.
     ///
     /// # Errors
     /// Those of [`effective_priority`](Self::effective_priority); DATA_CONVERSION, OMG minor 2, if the transform

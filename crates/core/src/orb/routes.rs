@@ -33,8 +33,7 @@ impl Orb {
 
 impl Route {
     /// Returns a profile of this process whose requests may run in the calling thread, with its index. Requests of a
-    /// lane run in the lane's threads only (RT-CORBA as TAO has it): a call from any other thread goes through the
-    /// lane.
+    /// lane run in the lane's threads only, as in TAO: a call from any other thread goes through the lane.
     #[inline]
     pub(crate) fn local(
         &self,

@@ -14,10 +14,11 @@ impl Orb {
     /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not for
     /// the path of a request.
     ///
-    /// Each lane listens on the endpoints of the option LaneListenEndpoints or, without that, on the hosts of the ORB's
-    /// own endpoints: if the ports of these are fixed, on the ports that follow them, in the order in which threadpools
-    /// are created and their lanes are given; otherwise on ports that the system chooses. With `-ORBListenEndpoints
-    /// iiop://:5000` the lanes of a first pool of two get 5001 and 5002, the first lane of the next pool 5003.
+    /// Each lane listens on the endpoints of the option LaneListenEndpoints. Without that option it listens on the
+    /// hosts of the ORB's own endpoints. If those endpoints have fixed ports, lanes get the ports that follow them, in
+    /// the order in which threadpools are created and their lanes are given; otherwise the system chooses the ports.
+    /// With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool of two get 5001 and 5002, the first lane of
+    /// the next pool 5003.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb, Threadpool};

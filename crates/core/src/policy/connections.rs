@@ -78,13 +78,13 @@ pub enum LargePayloads {
     Copied,
     /// The sender copies, and the receiver reads the octets where the sender wrote them.
     SingleCopy,
-    /// Transfer of `SingleCopy`; the client also writes arguments in place, in a [room](crate::Ref::room). If the
+    /// `SingleCopy`, and in addition the client writes arguments in place, in a [room](crate::Ref::room). If the
     /// connection has no free room, or its protocol has none, the room is ordinary memory, which the client copies.
     #[default]
     InPlace,
-    /// Transfer of `InPlace`, with an exception in place of a copy: for a client that requests a room, and for requests
-    /// to a server whose arguments of 16 KiB or more do not lie where the client wrote them. Results that arrived
-    /// otherwise are copied, since the operation has run.
+    /// `InPlace` without the fallback to a copy: a client that requests a room raises NO_RESOURCES if none is
+    /// available, and a server raises it for a request with octets of 16 KiB or more that do not lie where the client
+    /// wrote them. Results that do not arrive in place are copied, since the operation has run.
     InPlaceOnly,
 }
 

@@ -26,8 +26,8 @@ use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
 #[derive(Debug)]
 pub enum PolicyCurrent {}
 
-/// Scope of policies in this thread. Dropping it removes these policies alone, in whatever order
-/// scopes end.
+/// Scope of policies in this thread. Dropping it removes only these policies, regardless of the order in which scopes
+/// end.
 #[derive(Debug)]
 #[must_use = "the policies hold as long as this lives"]
 pub struct PolicyScope {

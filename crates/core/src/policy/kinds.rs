@@ -19,26 +19,28 @@ impl RelativeRoundtripTimeout {
 /// Time limit until the server begins to serve a request; beyond it the call raises TIMEOUT, and the server drops the
 /// request.
 ///
-/// Messaging::RelativeRequestTimeoutPolicy, type 31. Default: no limit of its own. Bounds connecting and sending, and
-/// travels with the request.
+/// Messaging::RelativeRequestTimeoutPolicy, type 31. Default: no separate limit. The limit also bounds connecting and
+/// sending, and travels with the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelativeRequestTimeout(pub Duration);
 
 /// Time limit of a reply, counted from the sending of the request; beyond it the call raises TIMEOUT.
 ///
-/// OxORB's own, type 0x4f580001 (Messaging has only end times). Default: no limit of its own. Does not travel with the
-/// request.
+/// OxORB's own, type 0x4f580001 (Messaging has only end times). Default: no separate limit. The limit does not travel
+/// with the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelativeReplyTimeout(pub Duration);
 
 /// Earliest time of service: the client delays sending, and a server that receives the request earlier delays it, up to
 /// its option HoldTime.
 ///
-/// Messaging::RequestStartTimePolicy, type 27 (`start_time`, a UtcT). Asynchronous calls leave the waiting to the server.
+/// Messaging::RequestStartTimePolicy, type 27 (`start_time`, a UtcT). Asynchronous calls leave the waiting to the
+/// server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestStartTime(pub SystemTime);
 
-/// Latest time of service: TIMEOUT if the request could not be sent by then; the server drops a later one.
+/// Latest time of service. If the request cannot be sent by then, the call raises TIMEOUT; if it reaches the server
+/// later, the server drops it.
 ///
 /// Messaging::RequestEndTimePolicy, type 28 (`end_time`, a UtcT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +53,8 @@ pub struct RequestEndTime(pub SystemTime);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyStartTime(pub SystemTime);
 
-/// Latest time of the reply: beyond it the call raises TIMEOUT, and a server that has not begun
-/// drops the request.
+/// Latest time of the reply: beyond it the call raises TIMEOUT, and a server that has not begun to serve the request
+/// drops it.
 ///
 /// Messaging::ReplyEndTimePolicy, type 30 (`end_time`, a UtcT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +79,7 @@ pub enum SyncScope {
     #[default]
     WithTransport,
     /// Acceptance of the request by the server, before the servant runs (SYNC_WITH_SERVER): forwards are followed, and
-    /// an unreachable server is detected. Below GIOP 1.2 as `WithTarget`.
+    /// an unreachable server is detected. With GIOP 1.0 and 1.1, the same as `WithTarget`.
     WithServer,
     /// End of the servant's operation (SYNC_WITH_TARGET); system exceptions are returned.
     WithTarget,
@@ -86,8 +88,8 @@ pub enum SyncScope {
 /// Condition for sending buffered oneways ([`SyncScope::None`]): they are sent as soon as one of the constraints holds.
 ///
 /// TAO::BufferingConstraintPolicy, type 0x54410001: BUFFER_TIMEOUT, BUFFER_MESSAGE_COUNT, BUFFER_MESSAGE_BYTES.
-/// Default: [`FLUSH`](Self::FLUSH). Independent of it, the buffer for a server is sent when it is half full (option
-/// BufferedOneways), at [`Ref::flush`](crate::Ref::flush), and when the ORB ends.
+/// Default: [`FLUSH`](Self::FLUSH). Regardless of the policy, the buffer for a server is sent when it is half full
+/// (option BufferedOneways), at [`Ref::flush`](crate::Ref::flush), and when the ORB ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BufferingConstraint {
     /// Time since the first oneway was buffered.
@@ -106,8 +108,8 @@ impl BufferingConstraint {
 /// Permission for a reference to be rebound to another location or connection without notice to the
 /// caller.
 ///
-/// Messaging::RebindPolicy, type 23. Default: `Transparent`. With the other two the first call that succeeds, or
-/// [`Ref::validate_connection`](crate::Ref::validate_connection), binds the reference.
+/// Messaging::RebindPolicy, type 23. Default: `Transparent`. Under the other two variants the first call that succeeds,
+/// or [`Ref::validate_connection`](crate::Ref::validate_connection), binds the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RebindMode {
     /// Forwards are followed and connections opened as needed (TRANSPARENT).
@@ -124,10 +126,10 @@ pub enum RebindMode {
 /// the delay before each.
 ///
 /// OxORB's own, type 0x4f580002. Default: [`NONE`](Self::NONE), as in omniORB and TAO: the call raises the exception at
-/// once. (JacORB repeats ten times, 500 ms apart.) Independent of the policy, a call that may have run is never
-/// repeated, and a request that was lost on an idle connection or refused with CloseConnection is always repeated at
-/// once, as is an attempt at the next endpoint. All repetitions count against the call's time limit. For asynchronous
-/// calls see `docs/asynchronous.md`.
+/// once. (JacORB repeats ten times, 500 ms apart.) Regardless of the policy, a call that may have run is never
+/// repeated, a request that was lost on an idle connection or refused with CloseConnection is always sent again at
+/// once, and the next endpoint is always tried at once. All of this counts against the call's time limit. For
+/// asynchronous calls see `docs/asynchronous.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// Number of repetitions after the first attempt.
@@ -150,9 +152,9 @@ impl Retry {
 
 /// Condition for querying the location of an object (LocateRequest) before a request is sent to it.
 ///
-/// OxORB's own, type 0x4f580003. Default: `Never`: a forward makes the request be sent again, which is cheaper unless
-/// the request is large. Sent once for each address of a reference, over a connection that no other call uses
-/// meanwhile; not if calls use a bidirectional connection.
+/// OxORB's own, type 0x4f580003. Default: `Never`. A forwarded request is then sent twice, which costs less than a
+/// query unless the request is large. A query is sent once for each address of a reference, over a connection that no
+/// other call uses meanwhile; none is sent if calls use a bidirectional connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocateFirst {
     /// Queries never, except by [`Ref::validate_connection`](crate::Ref::validate_connection).

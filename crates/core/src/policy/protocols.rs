@@ -13,8 +13,8 @@ pub const MAX_PROTOCOL_LISTS: usize = 1024;
 
 /// List of protocols, the preferred one first (`RTCORBA::ProtocolList`).
 ///
-/// A handle of the size of a reference, so that the policies of a call stay small: each different list is kept once,
-/// for the life of the process.
+/// A handle of the size of a slice reference, so that the policies of a call stay small: each different list is kept
+/// once, for the life of the process.
 ///
 /// ```
 /// use oxorb_core::policy::{Protocol, ProtocolList};

@@ -70,9 +70,9 @@ impl Protocol {
         Ok(Protocol { name, profile: Arc::new(profile), messaging, transport })
     }
 
-    /// Joins GIOP with a transport that may lose messages, but delivers every other message complete, once, and
-    /// separately: one write is one message. Calls take from [`Facts::reliable`](oxorb_transport::Facts) that a reply
-    /// may never arrive.
+    /// Joins GIOP with a transport that may lose messages. Messages that are not lost must arrive complete and exactly
+    /// once, and each write must be one message. Calls read from [`Facts::reliable`](oxorb_transport::Facts) that a
+    /// reply may never arrive.
     ///
     /// # Errors
     /// [`Mismatch`] if the name is invalid.

@@ -88,8 +88,9 @@ pub(crate) fn restore_demoted() -> bool {
     now.schedule.is_none_or(|schedule| schedule::set_current(schedule).is_ok())
 }
 
-/// Changes the class and priority of the calling thread by `change` until the guard is dropped, whatever CORBA priority
-/// is set meanwhile. `None` if they were not changed, because the thread is lowered already or has a reservation.
+/// Changes the class and priority of the calling thread by `change` until the guard is dropped, regardless of CORBA
+/// priorities set meanwhile. `None` if they were not changed, because the thread is lowered already or has a
+/// reservation.
 pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<Lowered>, E> {
     know_schedule();
     let before = NOW.get();

@@ -125,7 +125,7 @@ impl NamedMutexes {
         known.ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 
-    /// Removes a name; its mutex lives on with its holders.
+    /// Removes a name; its mutex exists until the last handle is dropped.
     pub(crate) fn destroy(&self, name: &str) -> Result<(), MutexNotFound> {
         let mut mutexes = self.0.lock();
         let known = mutexes.remove(name);

@@ -25,7 +25,8 @@ use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 pub struct RealTime {
     /// Scheduling class of the ORB's threads, and of application threads with a CORBA priority. With [`Class::Other`],
     /// the default, priorities are sent and select lanes and connections, but have no effect in the kernel: the ORB's
-    /// threads run in SCHED_OTHER whichever thread starts them, and application threads are unchanged.
+    /// threads run in SCHED_OTHER, regardless of the class of the thread that starts them, and application threads are
+    /// unchanged.
     pub class: Class,
     /// Mapping of CORBA priorities to native ones.
     pub mapping: MappingChoice,
@@ -45,13 +46,14 @@ pub struct RealTime {
     /// Whether all memory of the process is locked in RAM from the first threadpool on, and the threads of lanes touch
     /// their stacks before they serve.
     pub lock_memory: bool,
-    /// Priorities and queues of analysed operations; `None` for those of the policies of POAs and callers.
+    /// Run-time scheduler, which sets the priorities and queues of analysed operations; `None`: the policies of POAs
+    /// and callers determine them.
     pub scheduler: Option<Arc<RunTimeScheduler>>,
-    /// Budgets of operations, objects, POAs and clients. `None` for no limits, which
-    /// [`Orb::set_budget`](crate::Orb::set_budget) cannot change.
+    /// Budgets of operations, objects, POAs and clients. `None`: no budgets, and
+    /// [`Orb::set_budget`](crate::Orb::set_budget) cannot add any.
     pub budgets: Option<Vec<(BudgetOf, Budget)>>,
-    /// Plan of admissions of operations, objects, POAs and clients to the running ORB; it enables
-    /// [`budgets`](Self::budgets). `None` for neither admissions nor refusals.
+    /// Plan by which operations, objects, POAs and clients are admitted to the running ORB; it enables
+    /// [`budgets`](Self::budgets). `None`: the ORB has no admission control.
     pub admission: Option<AdmissionPlan>,
     /// Interval between two checks of running requests with budgets of processor time. Default 1 ms, at least 50 us.
     pub budget_quantum: Duration,
@@ -155,7 +157,7 @@ impl Default for RealTime {
     }
 }
 
-/// Choice of an ORB's [`PriorityMapping`].
+/// [`PriorityMapping`] that an ORB uses.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum MappingChoice {
@@ -200,8 +202,8 @@ pub enum LaneScheduling {
     /// lane's priority, so the ORB must also have one of these classes. SCHED_OTHER and SCHED_IDLE
     /// have no priority; they are for work that must wait for all other work.
     Class(Class),
-    /// Reserved processor time for each thread (SCHED_DEADLINE): the lane's priority is sent and selects, but does not
-    /// reach the kernel. A pool with more than the kernel grants is not created; the error names the demand and the
-    /// limit. Such threads all exist from the start, may run on every processor, and are not lent.
+    /// Reserved processor time for each thread (SCHED_DEADLINE). The lane's priority is sent and selects the lane, but
+    /// the kernel does not see it. If a pool reserves more than the kernel grants, it is not created; the error names
+    /// the demand and the limit. Such threads all exist from the start, may run on every processor, and are not lent.
     Reserved(Reservation),
 }

@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadpoolId(pub u32);
 
-/// Choice of the thread that serves a request of a lane.
+/// Rule that determines which thread serves a request of a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Serving {
-    /// The thread that read it: with one thread a reactor, with several leader and followers. No hand-over, no lock, no
-    /// allocation.
+    /// The thread that read it. With one thread the lane is a reactor, with several it works as leader/followers. No
+    /// hand-over, no lock, no allocation.
     #[default]
     Reader,
     /// A thread of the lane, which takes requests from a bounded queue; one further thread reads. Requests of one
@@ -21,8 +21,8 @@ pub enum Serving {
     /// limit raises TRANSIENT, minor `NO_THREAD`. A request costs the start of a thread, some tens of microseconds, and
     /// more if the thread is given a priority, a processor or touched memory.
     ThreadPerRequest,
-    /// The thread of the connection, which is started at the lane's priority when the connection is
-    /// accepted. Their number is that of the connections, whatever `static_threads` is.
+    /// The thread of the connection, which is started at the lane's priority when the connection is accepted. There are
+    /// as many threads as connections, regardless of `static_threads`.
     ThreadPerConnection,
 }
 

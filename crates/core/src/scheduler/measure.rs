@@ -26,8 +26,8 @@ pub(crate) struct Measured {
 pub struct Measurement {
     /// Name of the operation in the table.
     pub operation: String,
-    /// Time from the receipt of a request (with dispatching modules; otherwise from the lookup of
-    /// its servant) to its answer.
+    /// Time to the answer of a request: from its receipt if there are dispatching modules,
+    /// otherwise from the lookup of its servant.
     pub response: Distribution,
     /// Processor time of the thread that ran the request.
     pub cpu: Distribution,

@@ -4,15 +4,15 @@ use oxorb_rt::dispatch::Storage;
 use oxorb_sched::DispatchTable;
 use oxorb_sched::queue::Missed;
 
-/// Run-time scheduler of an ORB: the table of an analysed schedule, and the way of its enforcement.
+/// Run-time scheduler of an ORB: the table of an analysed schedule, and how it is enforced.
 ///
 /// An ORB that cannot enforce the dispatching model of the table is not built: [`DispatchTable::enforceable`]. Thread
 /// priorities suffice if each queue of the table has one operation; otherwise requests wait in dispatching modules.
 ///
 /// An operation is looked up in O(1) by interface and name. On the server its requests run at the OS priority of its
-/// row, which is restored afterwards, whatever the POA's priority model. On the client its requests carry this
-/// priority, which selects the lane, and the row's quality of service (RIOP). Interfaces without a row are served as
-/// without a table; so are objects of default servants and servant locators.
+/// row, regardless of the POA's priority model; the thread's own priority is restored afterwards. On the client its
+/// requests carry this priority, which selects the lane, and the row's quality of service (RIOP). Interfaces without a
+/// row, and objects of default servants and servant locators, are served as if there were no table.
 ///
 /// ```
 /// use oxorb_core::{Options, RunTimeScheduler};
@@ -56,8 +56,8 @@ pub struct Modules {
     pub threads: usize,
     /// Processor of the modules' threads; `None` for any.
     pub cpu: Option<usize>,
-    /// Whether a request that would miss its deadline, by the worst-case times of the requests that wait and run in its
-    /// queue and more urgent ones, is refused at once with TRANSIENT (minor `NOT_ADMITTED`).
+    /// Whether a request that would miss its deadline is refused at once with TRANSIENT (minor `NOT_ADMITTED`). This is
+    /// computed from the worst-case times of the requests that wait or run in its queue and in more urgent ones.
     pub admission: bool,
     /// Whether the threads of each module reserve the processor time of its operations (SCHED_DEADLINE) instead of
     /// having its priority. If the reservation fails, the ORB does not listen, and reports the shortfall. Excludes

@@ -1,4 +1,4 @@
-//! Requests that another thread serves than the one that read them.
+//! Requests that are served by a thread other than the one that read them.
 //!
 //! ```text
 //! reader (the lane's, or the connection's own)
@@ -188,8 +188,8 @@ fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, Sy
     }
 }
 
-/// Applies a request's data about its connection, which must be known to later requests, whichever
-/// is served first.
+/// Applies the data about its connection that a request carries. Later requests depend on these data, even if they are
+/// served first.
 pub(super) fn see_to_connection(
     orb: &impl Host,
     caller: &mut Caller<'_>,
@@ -324,7 +324,7 @@ impl Drop for Detached {
 }
 
 impl Home {
-    /// Returns the lane if its requests are served by other threads than the one that reads them.
+    /// Returns the lane if its requests are served by threads other than the one that reads them.
     pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
         match self {
             Home::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),

@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     pub(crate) priority: Option<Priority>,
     /// Scheduling of its threads in the kernel.
     pub(crate) scheduling: LaneScheduling,
-    /// Choice of the threads that serve.
+    /// Rule that determines which thread serves a request.
     pub(crate) serving: Serving,
     /// Reactor at which its threads wait.
     pub(crate) reactor: ReactorChoice,

@@ -173,7 +173,8 @@ impl Registry {
         self.purge_one_as_of(self.now())
     }
 
-    /// Ends such a connection as of another time, in milliseconds since the registry's origin.
+    /// Does what [`purge_one`](Self::purge_one) does, as if the time were `now`, in milliseconds since the registry's
+    /// origin.
     pub(crate) fn purge_one_as_of(&self, now: u64) -> Option<String> {
         self.purge_at(&mut self.lock(), now, |_| true)
     }

@@ -8,10 +8,10 @@
 //! | requests wait in the sockets | nothing |
 //! | a call goes out over a connection of the lane: a *takeover thread* reads that until it is answered | starting a thread |
 //!
-//! A poller can be watched by another one. A lane whose threads are all busy arms its poller in that of the next lower
-//! lane, whose thread, woken by it, takes the upper lane's connection; if that lane's threads are busy as well, its own
-//! poller is armed one lane further down. With buffering a reader thread of the lane watches the lane's poller instead,
-//! and wakes a thread that may be lent.
+//! Lanes use nested epoll: one epoll descriptor is registered in another. A lane whose threads are all busy arms its
+//! poller in that of the next lower lane; a thread of the lower lane, woken by it, takes the upper lane's connection;
+//! if that lane's threads are busy as well, its own poller is armed one lane further down. With buffering a reader
+//! thread of the lane watches the lane's poller instead, and wakes a thread that may be lent.
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};

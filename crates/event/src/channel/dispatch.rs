@@ -33,16 +33,16 @@ use crate::rtec_event_comm::Event;
 pub struct ConsumerDispatch {
     /// Size and policy of the queue, its lane, and its order within the lane. `batch` counts as 1.
     pub queue: Qos,
-    /// Deadline of an event, relative to its arrival at the channel. Determines the order in queues
-    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and in lanes that dispatch by deadline or laxity; late
-    /// events are not dropped. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the
-    /// earlier one applies. Costs one clock reading per event.
+    /// Deadline of an event, relative to its arrival at the channel. It determines the order in queues
+    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and in lanes ordered by deadline or laxity; late events
+    /// are not dropped. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the earlier one
+    /// applies. Costs one clock reading per event.
     pub deadline: Option<Duration>,
-    /// Priorities of events by type and source, with 0 for any. The first matching entry applies; events without a
-    /// matching entry have the priority in the supplier's request, or 0. Determines the order in queues
-    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and determines the event that a full queue drops.
-    /// Default: empty; the priority in the request (RIOP) is then four times the importance, plus one for ISOCHRONOUS,
-    /// minus one for BURST. Costs one comparison per entry and event.
+    /// Priorities of events by type and source; 0 is a wildcard. The first matching entry applies; events without a
+    /// matching entry have the priority in the supplier's request, or 0. The priority determines the order in queues
+    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and which event a full queue drops. Default: empty; the
+    /// priority in the request (RIOP) is then four times the importance, plus one for ISOCHRONOUS, minus one for BURST.
+    /// Costs one comparison per entry and event.
     pub priorities: Vec<(Key, i16)>,
 }
 

@@ -261,7 +261,7 @@ impl State {
 }
 
 /// Returns the subscriptions of all consumers that are not gateways: a disjunction of types and sources. A filter that
-/// cannot be expressed so becomes any type from any source.
+/// cannot be expressed in this form is reported as the wildcard for type and source.
 pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -> ConsumerQos {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for interest in interests {

@@ -40,15 +40,16 @@ pub struct ChannelOptions {
     /// ([`ConsumerStatistics::latency`](crate::ConsumerStatistics::latency)). Default off. On: a clock reading per push
     /// and per delivery, and 5 KiB per consumer.
     pub latency: bool,
-    /// Time limit of a call to a consumer, supplier or observer, after which it counts as failed. Default 1 s. This
-    /// bounds the time that a peer can cost the calling thread.
+    /// Time limit of a call to a consumer, supplier or observer, after which it counts as failed. Default 1 s. It
+    /// bounds the time for which a peer can block the calling thread.
     pub call_timeout: Duration,
     /// Detection of dead peers.
     pub control: Control,
     /// Time without a push after which a remote supplier that connected with nil is released, since such a supplier
-    /// cannot be pinged. Default `None`: the supplier keeps its proxy until it disconnects, and [`Limits::suppliers`]
-    /// bounds their number. A released supplier gets OBJECT_NOT_EXIST for a two-way request; its oneways are lost. The
-    /// release may come later by up to half of that time: suppliers are checked at intervals of a quarter of it.
+    /// cannot be pinged. Default `None`: such a supplier keeps its proxy until it disconnects; [`Limits::suppliers`]
+    /// bounds the number of proxies. After its release a supplier's two-way requests raise OBJECT_NOT_EXIST, and its
+    /// oneways are lost. Suppliers are checked at intervals of a quarter of this time, so the release may be late by up
+    /// to half of it.
     pub supplier_idle: Option<Duration>,
     /// Time for which a proxy that was never connected is kept after the end of the connection over which a client
     /// obtained it. Default 30 s.

@@ -11,14 +11,14 @@ use crate::filter::Interest;
 use crate::rtec_event_comm::EventHeader;
 
 /// The consumers of one supplier, as of the last change of consumers. Finding those of an event costs one look-up, two
-/// more if filters accept any type or any source, and one step for each consumer whose filter may match, regardless of
-/// others.
+/// more if filters have a wildcard as type or source, and one step for each consumer whose filter may match, regardless
+/// of others.
 #[derive(Default)]
 pub(super) struct Routes {
     consumers: Vec<Arc<Connected>>,
     /// Indices into `consumers`. A key may have a 0 on either side.
     by_key: Index,
-    /// Whether some key has any source, and any type.
+    /// Whether some key has a wildcard as source, and whether some key has one as type.
     wild: [bool; 2],
     /// Consumers whose filters must be applied to every event.
     always: Vec<usize>,

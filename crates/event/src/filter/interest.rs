@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::Filter;
 
-/// A type and a source, where 0 stands for any.
+/// A type and a source; 0 is a wildcard.
 pub type Key = (i32, i32);
 
-/// Events to which a filter must be applied. Events of type or source 0 are applied to every filter.
+/// Events to which a filter must be applied. Every filter must be applied to events whose type or source is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// All events.

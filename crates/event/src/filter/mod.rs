@@ -31,7 +31,7 @@ use crate::rtec_event_comm::EventHeader;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Events of this type from this source; 0 stands for any. An event whose own type or source is 0 also matches any.
+    /// Events of this type from this source; 0 is a wildcard. A type or source of 0 in an event is a wildcard as well.
     Event {
         /// `header.type`.
         event_type: i32,
@@ -125,7 +125,7 @@ impl Filter {
     /// Filter that accepts no event: a disjunction without members, as in TAO's channel.
     pub const NONE: Filter = Filter::Disjunction(Vec::new());
 
-    /// Returns a filter for events of one type and source; 0 stands for any.
+    /// Returns a filter for events of one type and source; 0 is a wildcard.
     pub const fn event(event_type: i32, source: i32) -> Filter {
         Filter::Event { event_type, source }
     }

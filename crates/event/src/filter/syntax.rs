@@ -7,13 +7,14 @@ use crate::rtec_event_channel_admin::Dependency;
 /// Syntax in which a list of dependencies is read as a tree (TAO: `-ECFiltering basic`, `prefix`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
-    /// Prefix if the counts of all groups add up to the list; otherwise basic, which ignores counts. A list that is
-    /// valid in both means the same in both. TAO's factory of QoS writes a count only on request.
+    /// Prefix syntax if the counts of all groups add up to the length of the list; otherwise basic syntax, which
+    /// ignores counts. A list that is valid in both has the same meaning in both. TAO's factory of QoS writes a count
+    /// only on request.
     #[default]
     Auto,
     /// A conjunction, disjunction or logical and extends to the end; its count is ignored. At most one is allowed.
     Basic,
-    /// Groups have the number of their members as source, and may be nested.
+    /// A group's designator holds the number of members as its source; groups may be nested.
     Prefix,
 }
 

@@ -1,4 +1,4 @@
-//! Address servers, which return by GIOP the host or multicast group for the events of a type and source.
+//! Address servers: CORBA objects that return the host or multicast group for the events of a type and source.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,9 +19,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Addresses from an address server of any ORB, TAO's included (`RtecUDPAdmin::AddrServer`).
 ///
-/// The server is called once for each type and source, and again when the answer is older than [`keep`](Self::keep). A
-/// server that does not answer delays one event by the time of a call, and is then not called until `keep`, but at
-/// least a second, has passed: meanwhile its last address is used, or none.
+/// The server is called once for each type and source, and again when the answer is older than [`keep`](Self::keep). If
+/// the server does not answer, one event is delayed by the time limit of a call. The server is then not called again
+/// until `keep` has passed, but at least for a second; meanwhile its last address is used, or none.
 #[derive(Debug)]
 pub struct AskedAddresses {
     server: AddrServerRef,

@@ -103,8 +103,8 @@ impl Destinations {
         table.entries.get(&key).copied().or(table.other)
     }
 
-    /// Returns the addresses of subscribed events: for any type or source (0) all that a table has. A remote address
-    /// server is called as by TAO's gateways, for the type and source themselves.
+    /// Returns the addresses of subscribed events; for a wildcard (0) as type or source, all that a table has. A remote
+    /// address server is called as by TAO's gateways, for the type and source themselves.
     pub(super) fn asked_for(&self, (event_type, source): crate::Key) -> Vec<SocketAddr> {
         if let Source::Table(table) = &self.source {
             let key = match table.key {

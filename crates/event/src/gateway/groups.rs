@@ -55,10 +55,10 @@ pub struct GroupStatistics {
 /// Receiver of the multicast groups that carry the events to which the consumers of a channel subscribe, as TAO's
 /// `ECG_Mcast_EH` with an address server that has several groups. Dropping it leaves all groups.
 ///
-/// The receiver observes the channel. For a subscription to any type or source it joins all groups that a table has for
-/// that subscription; a remote address server is called as by TAO's gateways. Addresses that are not multicast groups
-/// are ignored. A dedicated thread looks up addresses, and joins and leaves groups, so that consumers do not wait;
-/// events sent before the join are not received.
+/// The receiver observes the channel. For a subscription to any type or any source (a wildcard) it joins all groups
+/// that its table has for that subscription; a remote address server is called as by TAO's gateways. Addresses that are
+/// not multicast groups are ignored. A dedicated thread looks up addresses, and joins and leaves groups, so that
+/// consumers do not wait; events sent before the join are not received.
 pub struct GroupReceiver {
     inner: Arc<Inner>,
     observer: Option<Box<dyn ObserverEnd>>,

@@ -1,5 +1,5 @@
-//! Gateway that passes events of one channel to another by GIOP, limited to the subscriptions of the latter's
-//! consumers.
+//! Gateway that passes events of one channel to another over GIOP: only those to which consumers of the other channel
+//! subscribe.
 
 mod links;
 
@@ -25,7 +25,7 @@ pub(super) use links::keys as asked_for;
 #[derive(Clone, Copy, Debug)]
 pub struct IiopOptions {
     /// Whether the gateway decrements the `ttl` of each event, and does not pass on events whose `ttl` is 0. Default
-    /// on. If off, two gateways are kept from sending an event back and forth only because they connect as gateways.
+    /// on. If it is off, only their registration as gateways keeps two gateways from sending an event back and forth.
     pub use_ttl: bool,
     /// Whether the events of each subscribed source enter the channel through a separate proxy, so that the channel
     /// filters by supplier. Default on.
@@ -80,8 +80,8 @@ pub enum GatewayState {
     Connected,
     /// A channel does not answer or refuses the gateway, which tries again after each [`period`](IiopOptions::period).
     Unreachable,
-    /// The two references refer to the same channel, as its answers show. The gateway passes nothing on, and checks
-    /// again after each [`period`](IiopOptions::period).
+    /// The two references name the same channel, as the channel's answers show. The gateway passes nothing on, and
+    /// checks again after each [`period`](IiopOptions::period).
     SameChannel,
 }
 

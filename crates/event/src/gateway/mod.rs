@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Each gateway decrements the `ttl` of an event and does not pass on events whose `ttl` is 0, so that events in a
-//! circle of gateways end. Gateways connect to channels as such: their subscriptions and publications are not reported
-//! to observers, so that two gateways do not subscribe to each other's subscriptions.
+//! circle of gateways end. Gateways identify themselves as gateways when they connect. Their subscriptions and
+//! publications are not reported to observers, so that two gateways do not subscribe to each other's subscriptions.
 //!
 //! Datagrams have the format of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
 

@@ -8,8 +8,8 @@
 //! | mark CDR with its byte order, as viewers expect | [`cdr_header`], [`split_cdr`] |
 //!
 //! Schemas are OMG IDL (`omgidl`, with names as in IDL) and messages are CDR (`cdr`), which Foxglove and PlotJuggler
-//! read. Recordings are written without compression by the crate `mcap` of the format's authors; they are read by code
-//! of this module, since a file may come from an untrusted source.
+//! read. The crate `mcap`, by the format's authors, writes recordings, without compression. This module has its own
+//! reader, since a file may come from an untrusted source.
 //!
 //! ```
 //! use oxorb_event::recording::{CDR, Ending, Playback, Recorder, Schema, Topic, cdr_header};

@@ -32,7 +32,7 @@ pub struct Names {
 const MOST: usize = 65_536;
 
 impl Names {
-    /// Returns the number of a type of events; never one with a meaning for channels.
+    /// Returns the number of a type of events; never one that channels interpret.
     ///
     /// # Errors
     /// [`NameCollision`].
@@ -48,7 +48,7 @@ impl Names {
         keep(&self.sources, name, 1)
     }
 
-    /// Returns a filter for events of a type from a source; an empty name stands for any.
+    /// Returns a filter for events of a type from a source; an empty name is a wildcard.
     ///
     /// # Errors
     /// [`NameCollision`].

@@ -8,13 +8,13 @@ use crate::{PoaError, ResolveError, SetupError};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Creation of the ORB that sends in the other byte order.
+    /// The ORB that sends in the other byte order could not be created.
     #[error("the bridge's ORB for foreign byte orders: {0}")]
     Setup(#[source] Box<SetupError>),
-    /// Creation of the bridge's object adapters, or of an object in them.
+    /// The bridge's object adapters, or an object in them, could not be created.
     #[error("an object of the bridge: {0}")]
     Poa(#[from] PoaError),
-    /// Resolution of a target's reference.
+    /// A target's reference could not be resolved.
     #[error("the target {0}: {1}")]
     Target(String, #[source] Box<ResolveError>),
 }

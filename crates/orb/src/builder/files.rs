@@ -1,4 +1,4 @@
-//! Settings from files: personalities, configurations, schedules. With the feature `files`.
+//! Settings from files: personalities, configurations, schedules. Requires the feature `files`.
 
 use std::path::Path;
 
@@ -17,9 +17,10 @@ const READERS: [Read; FILE_SETTINGS.len()] = [
 type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
-    /// Applies one of the [`PERSONALITIES`](crate::config::PERSONALITIES), combinations of settings and threadpools, by
-    /// its name or, if the text contains `.` or `/`, from your own file. Equivalent to `-ORBPersonality` and
-    /// `OXORB_PERSONALITY`. With the feature `files`, which is a default.
+    /// Applies a personality, which is a combination of settings and threadpools: one of the
+    /// [`PERSONALITIES`](crate::config::PERSONALITIES) by its name or, if the text contains `.` or `/`, the one in your
+    /// own file of that path. Equivalent to `-ORBPersonality` and `OXORB_PERSONALITY`. Requires the feature `files`,
+    /// which is on by default.
     ///
     /// Call it first: later settings override it.
     #[must_use]
@@ -29,7 +30,7 @@ impl Builder {
     }
 
     /// Applies settings and threadpools from a TOML file: [`config`](crate::config). Equivalent to `-ORBConfigFile` and
-    /// `OXORB_CONFIGFILE`. With the feature `files`, which is a default.
+    /// `OXORB_CONFIGFILE`. Requires the feature `files`, which is on by default.
     ///
     /// Call it first: later settings override it.
     #[must_use]

@@ -222,7 +222,7 @@ impl Controller {
         Controller { period, ..self }
     }
 
-    /// Adds a thread that precedes all members and is none of them, such as one that watches
+    /// Adds a thread that precedes all members without being a member, such as one that watches
     /// budgets: all members wait for it, and it reduces the time to share. To be called before any
     /// member is admitted.
     #[must_use]

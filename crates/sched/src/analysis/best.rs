@@ -1,11 +1,10 @@
 //! Best-case responses: the earliest completion of a job, and the variation of its completion time.
 //!
-//! A job always takes at least its time [alone]. Once the start-up of a system has passed, work
-//! that must run before the end of a job whatever the phases delays it, too: all releases but one,
-//! within the response, of a more urgent task that is released exactly once a period (Redell and
-//! Sanfridson, "Exact Best-Case Response Time Analysis of Fixed Priority Scheduled Tasks", ECRTS
-//! 2002). Only tasks with a known offset are released that regularly: other tasks may be released
-//! later, and delay nothing in the best case.
+//! A job always takes at least its time [alone]. After the start-up of a system, a job is also delayed by work that
+//! must run before its end regardless of phases: all releases but one, within the response, of a more urgent task that
+//! is released exactly once a period (Redell and Sanfridson, "Exact Best-Case Response Time Analysis of Fixed Priority
+//! Scheduled Tasks", ECRTS 2002). Only tasks with a known offset are released that regularly: other tasks may be
+//! released later, and delay nothing in the best case.
 
 use crate::analysis::fixed::goes_first;
 use crate::strategy::Dispatching;

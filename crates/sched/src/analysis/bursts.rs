@@ -1,4 +1,5 @@
-//! Bursts in queues by deadline or laxity: each burst is split into streams of one job per period.
+//! Bursts in queues ordered by deadline or laxity: each burst is split into streams of one job per
+//! period.
 //!
 //! The k-th job of a burst of n comes at least a period after the k-th job of the previous burst,
 //! as no window of a period has more than n jobs. So n periodic streams cover all releases of the

@@ -31,7 +31,7 @@ pub enum DemandOutcome {
 /// Limit on the number of deadlines tested.
 const MOST_STEPS: u32 = 1_000_000;
 
-/// Tests tasks that share a processor and are dispatched by deadline with full preemption.
+/// Tests tasks that share a processor under fully preemptive EDF.
 pub fn test(tasks: &[&Task]) -> DemandOutcome {
     test_with(tasks, 0)
 }

@@ -1,10 +1,11 @@
-//! Response times where a queue is ordered by deadline or laxity.
+//! Response times in queues that are ordered by deadline or laxity.
 //!
 //! Jobs that wait in such a queue never change their order: deadlines are fixed, and the laxities
-//! of waiting jobs, none of which has begun, fall alike. So both are orders by a fixed key, the
-//! deadline or the latest start, and the worst response is found by trying the arrivals at which
-//! keys meet (Spuri; George, Rivierre and Spuri). Only laxity with full preemption is no such
-//! order, as the laxity of the running job stays constant.
+//! of waiting jobs, none of which has begun, fall alike. So each job has a fixed key, its deadline
+//! or its latest start, by which the queue is ordered. The worst response is found by trying the
+//! arrivals at which keys meet, that is, at which the keys of two jobs are equal (Spuri; George,
+//! Rivierre and Spuri). With laxity and full preemption the order is not fixed, as the laxity of
+//! the running job stays constant.
 
 use super::fixed::{arrived, task_jobs};
 use super::verdict::Method;
@@ -99,9 +100,9 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
     level
 }
 
-/// Returns a bound on the response time of the task at `at`, and its method: by keys, or by the
-/// whole busy period. Exact for one level dispatched by deadline with full preemption, and safe
-/// otherwise.
+/// Returns a bound on the response time of the task at index `at`, and the method that gave it:
+/// trying the arrivals at which keys meet (`Keys`), or the length of the busy period
+/// (`BusyPeriod`). Exact for a single fully preemptive EDF level; otherwise a safe upper bound.
 pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Method) {
     let own = &set.tasks[at];
     let tasks = &set.tasks;

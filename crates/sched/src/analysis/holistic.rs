@@ -28,8 +28,8 @@
 //! of the previous steps. The first step may have both, and the flow counts from its nominal
 //! release.
 //!
-//! If a step is unbounded, the start of the next one is unknown, as is everything that shares a
-//! resource with that.
+//! If a step is unbounded, the start of the next step is unknown, and so are the responses of all
+//! tasks that share a resource with the next step.
 
 use std::collections::HashMap;
 

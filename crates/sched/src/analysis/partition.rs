@@ -4,7 +4,7 @@ use super::{Report, analyse};
 use crate::task::{TaskSet, Utilization};
 use crate::time::Nanos;
 
-/// Choice among the processors that can take a task.
+/// Rule that selects one of the processors on which a task fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fit {
     /// First processor.
@@ -17,7 +17,7 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// All choices.
+    /// All rules.
     pub const ALL: [Fit; 3] = [Fit::First, Fit::Best, Fit::Worst];
 
     /// Returns the name used in options.

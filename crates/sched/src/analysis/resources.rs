@@ -72,8 +72,8 @@ impl fmt::Debug for NoCeiling {
 
 impl std::error::Error for NoCeiling {}
 
-/// Returns the urgency that defines ceilings: smaller is more urgent. In a queue by deadline it is
-/// the preemption level.
+/// Returns the urgency that defines ceilings: smaller is more urgent. In a queue ordered by
+/// deadline it is the preemption level.
 fn urgency(task: &Task) -> (u32, Nanos) {
     match task.dispatching {
         Dispatching::Static => (task.level, Nanos::from(task.order)),

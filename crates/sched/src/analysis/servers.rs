@@ -59,7 +59,7 @@ pub enum Kind {
     Deferrable,
     /// Sporadic server: replenishes its capacity, chunk by chunk, a period after it could be used.
     Sporadic,
-    /// Constant bandwidth server, for queues by deadline.
+    /// Constant bandwidth server, for queues ordered by deadline.
     ConstantBandwidth,
 }
 

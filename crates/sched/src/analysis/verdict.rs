@@ -26,7 +26,8 @@ pub enum Method {
     ResponseTime,
     /// Response-time analysis that uses known offsets.
     Offsets,
-    /// Response times in a queue by deadline or laxity.
+    /// Response times in a queue ordered by deadline or laxity, found by trying the arrivals at
+    /// which the jobs' keys (deadlines or latest starts) meet.
     Keys,
     /// Busy period: all work of its level and above is done by its end.
     BusyPeriod,
@@ -222,8 +223,8 @@ impl Report {
             .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
     }
 
-    /// Returns the least urgent dispatching priority down to which all deadlines are proved: paper
-    /// 0 (4.5.2) asks for it, and this analysis answers exactly.
+    /// Returns the least urgent dispatching priority down to which all deadlines are proved
+    /// (required by paper 0, 4.5.2).
     pub fn guaranteed_priority(&self, set: &TaskSet) -> Option<u32> {
         let first_lost = self
             .verdicts

@@ -34,8 +34,9 @@ pub struct Timing {
     pub order: u32,
 }
 
-/// Treatment of a request that is late when dequeued. A queue by laxity detects lateness before the
-/// deadline, one by deadline only after it; a STATIC queue has no late requests.
+/// Treatment of a request that is late when dequeued. A queue ordered by laxity detects lateness
+/// before the deadline, a queue ordered by deadline only after it; a STATIC queue has no late
+/// requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missed {
     /// Runs the request in its order.

@@ -101,7 +101,8 @@ pub struct Characteristics {
     pub importance: Importance,
     /// Time slice of background operations; stored but not used, as in TAO.
     pub quantum: Nanos,
-    /// Number of threads of its own; 0 for a passive operation, which runs in its callers' threads.
+    /// Number of threads that belong to the operation; 0 for a passive operation, which runs in its
+    /// callers' threads.
     pub threads: u32,
     /// Kind of the info.
     pub info_type: InfoType,
@@ -124,9 +125,9 @@ pub struct Constraints {
     pub best_case: Nanos,
     /// Burst of requests: several in each window as long as the period; `None`: no bursts.
     pub burst: Option<Burst>,
-    /// Longest time of one execution, without its calls, if it exceeds the worst case, which
-    /// operations of high criticality must survive; `None`: it never does. Only mixed-criticality
-    /// analysis reads it.
+    /// Longest time of one execution, without its calls, if it may exceed the worst case;
+    /// operations of high criticality must meet their deadlines even then. `None`: it never exceeds
+    /// the worst case. Only mixed-criticality analysis reads it.
     pub overrun: Option<Nanos>,
 }
 

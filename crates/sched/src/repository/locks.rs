@@ -15,7 +15,7 @@ pub enum Protocol {
     Inheritance,
     /// Priority ceiling, in its original form or with immediate ceilings (Sha, Rajkumar and Lehoczky 1990).
     Ceiling,
-    /// Stack resource policy (Baker 1991), for fixed priorities and for queues by deadline.
+    /// Stack resource policy (Baker 1991), for fixed priorities and for queues ordered by deadline.
     Stack,
     /// Non-preemptive: a critical section is never interrupted.
     NonPreemptive,

@@ -19,8 +19,9 @@ pub enum LatePolicy {
     /// Keeps late jobs in the order of their deadlines or laxities.
     #[default]
     Keep,
-    /// Moves late jobs behind all jobs that can still be in time, in the order of paper 3. Laxity
-    /// detects lateness before the deadline, a deadline only after it.
+    /// Moves late jobs behind all jobs that can still be in time, in the order of paper 3. A queue
+    /// ordered by laxity detects lateness before the deadline, a queue ordered by deadline only
+    /// after it.
     Demote,
     /// Drops late jobs that have not begun.
     Drop,

@@ -21,10 +21,10 @@ use oxorb_terminal::output::{Done, Format, STRONG, print, print_json};
     (root, CAP_SYS_NICE or `ulimit -r 61`) the lanes of the second act have no priority, which is said."
 )]
 pub(crate) struct Args {
-    /// Seconds of each of the two acts
+    /// Duration of each of the two acts in seconds
     #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Factor by which a picture of the navigation display takes longer than planned
+    /// Factor by which each picture of the navigation display takes longer to draw than planned
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]
     load: u32,
     /// Output format

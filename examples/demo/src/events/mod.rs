@@ -20,7 +20,7 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
     told. Every event is counted from end to end; the demo fails if one is missing from the count."
 )]
 pub(crate) struct Args {
-    /// Seconds of the first act; the others take two seconds
+    /// Duration of the first act in seconds; the others together take about two seconds
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=60))]
     seconds: u32,
     /// Output format

@@ -10,7 +10,7 @@ use oxorb_sched::{Task, TaskSet};
 use super::report::Admission;
 use crate::Result;
 
-/// Admits operations with pseudo-random times, more than fit.
+/// Requests admission of more operations than fit, with pseudo-random times.
 pub(super) fn measure(operations: usize) -> Result<Admission> {
     let mut controller = Controller::new(LateComers::Refuse);
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
@@ -61,7 +61,7 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
     })
 }
 
-/// Reports whether all are in time, by a full analysis that ignores earlier results.
+/// Reports whether all operations meet their deadlines, according to a full analysis that ignores earlier results.
 fn whole(all: &[Wanted]) -> bool {
     let mut all: Vec<&Wanted> = all.iter().collect();
     all.sort_by_key(|wanted| wanted.deadline);
@@ -73,7 +73,7 @@ fn whole(all: &[Wanted]) -> bool {
     analyse(&TaskSet::fixed_priority(all.into_iter().map(task))).is_feasible()
 }
 
-/// Returns a quantile; 0 of an empty slice.
+/// Returns a quantile of the times; 0 if there are none.
 pub(super) fn part(times: &mut [u64], part: f64) -> u64 {
     times.sort_unstable();
     let last = times.len().saturating_sub(1);

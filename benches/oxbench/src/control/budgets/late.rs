@@ -1,4 +1,5 @@
-//! (c) Late clients are refused, or share the remaining time: a video server and a stock quote service.
+//! (c) Clients that arrive when the server can no longer guarantee their work are refused, or share the remaining time.
+//! The servers are a video server and a stock quote service.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

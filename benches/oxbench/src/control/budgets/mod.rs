@@ -1,7 +1,7 @@
 //! `oxbench control budgets`: (a) operations are admitted one by one, and each verdict is compared with a full
 //! analysis; (b) a flooding client and a spinning servant compete with an urgent client, with and without budgets; (c)
-//! late clients under both policies, for the video server and the stock quotes of "The Design of the TAO Real-Time
-//! Object Request Broker" (2.2); (d) calls beyond a proved bound.
+//! late clients are refused or share the remaining time, in the video server and the stock quote service of "The Design
+//! of the TAO Real-Time Object Request Broker" (2.2); (d) calls that take longer than a proved bound are counted.
 
 mod admission;
 mod late;
@@ -27,7 +27,7 @@ use generated::control as idl;
 /// Options of `oxbench control budgets`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Use few operations and short rounds: a test that everything works
+    /// Use few operations and short rounds, to test that everything works
     #[arg(long)]
     quick: bool,
 
@@ -44,15 +44,15 @@ pub(crate) struct Options {
 enum Part {
     /// (a) Admit operations one by one
     Admission,
-    /// (b) Flood and spin against an urgent client
+    /// (b) Flood a server, and keep a servant spinning, during the calls of an urgent client
     Storm,
-    /// (c) Let clients come too late
+    /// (c) Start clients whose work the server can no longer guarantee
     Late,
-    /// (d) Count the calls beyond a proved bound
+    /// (d) Count the calls that take longer than a proved bound
     Proof,
 }
 
-/// Measures and reports.
+/// Runs the experiment and reports its results.
 pub(crate) fn run(options: &Options) -> Result {
     let quick = options.quick;
     let is_wanted = |part| options.only.is_empty() || options.only.contains(&part);

@@ -1,6 +1,6 @@
-//! (d) Test whether a proved bound is ever exceeded. The urgent client of (b) has its own lane, the flooding client and
-//! the spinning servant have a lower one, all on one processor and with budgets; the admission analysis bounds the
-//! urgent call.
+//! (d) Test whether a proved bound is ever exceeded. The urgent client of (b) has its own lane; the flooding client and
+//! the spinning servant have a lane of lower priority. All run on one processor, with budgets. The admission analysis
+//! computes the bound of the urgent call.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ use crate::placement::pin_this_thread;
 /// CORBA priorities of the lanes, equal to those of SCHED_FIFO.
 const PRIORITIES: [i16; 2] = [20, 60];
 
-/// Shortest time between two releases of the urgent client; extended on a slow machine, so that calls fit into it.
+/// Shortest period of the urgent client; on a slow machine it is extended, so that a call fits into the period.
 const PERIOD: Duration = Duration::from_micros(200);
 
 /// Processor of all lanes and of the urgent client.
@@ -36,7 +36,7 @@ const CPU: usize = 1;
 /// Number of calls without load, from which the processor time of one call is derived.
 const ALONE: usize = 20_000;
 
-/// Factor from the time of nearly all calls without load to the worst case.
+/// Ratio of the assumed worst case to the time within which nearly all calls without load return.
 const MARGIN: u64 = 2;
 
 /// Measures `calls` calls.
@@ -101,7 +101,7 @@ fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>>
 /// Period of the budget watcher (`-ORBBudgetQuantum`).
 const QUANTUM: Duration = Duration::from_millis(1);
 
-/// Returns the time of each call from its release, in nanoseconds, and the longest look of the budget watcher.
+/// Returns the time of each call from its release, in nanoseconds, and the longest check of the budget watcher.
 fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
     let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
     let server = builder.setting("Budget", BUDGETS).build()?;
@@ -198,7 +198,7 @@ fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     thread.join().unwrap_or_default()
 }
 
-/// Returns the time from each release to completion, in nanoseconds. A release that passed meanwhile is skipped.
+/// Returns the time from each release to completion, in nanoseconds. A release that passes during a call is skipped.
 fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) -> Vec<u64> {
     let mut times = Vec::with_capacity(releases);
     let mut release = now() + period;
@@ -214,7 +214,7 @@ fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) ->
     times
 }
 
-/// Returns a bound for one look of the budget watcher, in nanoseconds: four times its average.
+/// Returns a bound on one check of the budget watcher, in nanoseconds: four times the average.
 fn longest_look() -> u64 {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let look = |path: std::path::PathBuf| {

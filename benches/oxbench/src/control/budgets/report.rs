@@ -61,7 +61,7 @@ pub(super) struct Proof {
     pub(super) period_ns: u64,
     /// Processor time of a call, as assumed by the analysis.
     pub(super) worst_case_ns: u64,
-    /// Processor time of a look of the budget watcher, as assumed by the analysis.
+    /// Processor time of a check of the budget watcher, as assumed by the analysis.
     pub(super) watcher_ns: u64,
     /// Bound of the analysis; `None` if unbounded.
     pub(super) bound_ns: Option<u64>,
@@ -70,7 +70,7 @@ pub(super) struct Proof {
     pub(super) p99_ns: u64,
     pub(super) p999_ns: u64,
     pub(super) max_ns: u64,
-    /// Releases of a thread that only computes, those that ended beyond the bound, and the longest.
+    /// Releases of a thread that only computes; how many of them ended after the bound, and the longest one.
     pub(super) without_orb: u64,
     pub(super) without_orb_beyond: u64,
     pub(super) without_orb_max_ns: u64,
@@ -97,7 +97,7 @@ pub(super) struct Client {
     pub(super) refused: u64,
     /// Number of frames that arrived after the next one was due.
     pub(super) late: u64,
-    /// Total frames that its share of the remaining time covers; 0 if it has a guarantee.
+    /// Number of frames for which its share of the remaining time suffices; 0 if it has a guarantee.
     pub(super) paid: f64,
 }
 
@@ -106,7 +106,7 @@ impl Report {
         self.storms.iter().find(|storm| storm.name == name)
     }
 
-    /// Returns the urgent client's p99 divided by that without load.
+    /// Returns the urgent client's p99 divided by its p99 without load.
     fn by_alone(&self, name: &str) -> Option<Ratio> {
         let alone = self.storm("alone")?.p99_ns.max(1);
         Some(Ratio::exactly(self.storm(name)?.p99_ns as f64 / alone as f64))
@@ -124,7 +124,7 @@ impl Late {
         clients.filter(move |client| client.verdict == verdict)
     }
 
-    /// Returns the share of timely frames among those of all admitted clients.
+    /// Returns the share of frames in time among the frames of all admitted clients.
     fn in_time(&self) -> f64 {
         in_time(self.clients.iter())
     }

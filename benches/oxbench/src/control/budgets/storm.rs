@@ -27,7 +27,7 @@ pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100
 /// Number of rounds of each setup, alternating.
 const ROUNDS: u32 = 3;
 
-/// Name of each setup, and whether it has the storm and budgets.
+/// Name of each setup, and whether it has the storm, and budgets.
 const SETUPS: [(&str, bool, bool); 3] =
     [("alone", false, false), ("without budgets", true, false), ("with budgets", true, true)];
 

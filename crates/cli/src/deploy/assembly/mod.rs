@@ -26,21 +26,21 @@ pub(crate) struct Args {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// IDL of the components, which checks them and decides their names in Rust; may be repeated
+    /// IDL file of the components, used to check them and to derive their Rust names; may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     idl: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Node of the process, if processes of several nodes have this name
+    /// Node of the process; required if several nodes have a process of this name
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// Process of the plan; required if it has several
+    /// Process to write; required if the plan has several
     #[arg(long, value_name = "NAME")]
     process: Option<String>,
-    /// Folder of a crate of executors or of oxorb, relative to --out (default: ../NAME); may be repeated
+    /// Folder of the crate NAME (executors, or oxorb itself), relative to --out (default: ../NAME); may be repeated
     #[arg(long = "crate", value_name = "NAME=FOLDER", value_parser = crate_folder)]
     crates: Vec<(String, String)>,
-    /// Folder for Cargo.toml, which is kept if it exists, and src/main.rs; created if missing
+    /// Folder for src/main.rs and Cargo.toml; created if missing. An existing Cargo.toml is kept
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Image of all containers
     #[arg(long, value_name = "IMAGE")]
     image: String,
-    /// Memory of each process
+    /// Memory request and limit of each process
     #[arg(long, value_name = "SIZE", default_value = "256Mi")]
     memory: String,
 }

@@ -13,10 +13,10 @@ use oxorb_deploy::{Process, processes};
 use super::files;
 use oxorb_terminal::output::{Done, Failed, because};
 
-/// Engines to write for.
+/// Engines for which plans can be written.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Write units of systemd, a folder for each node
+    /// Write systemd units, in a folder for each node
     #[command(
         after_help = "Each process of the plan becomes a service, with a target for all of them. With --rt, processes whose instances\n\
         have priorities may use real-time scheduling and lock memory, and run on the processors that are said.\n\
@@ -26,7 +26,7 @@ pub(crate) enum Command {
         --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]
     Systemd(systemd::Args),
-    /// Write manifests of Kubernetes
+    /// Write Kubernetes manifests
     #[command(
         after_help = "Each process of the plan becomes a Deployment of one replica on its node, and plan and real-time resources a\n\
         ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have priorities get SYS_NICE and IPC_LOCK, and whole processors, which\n\
@@ -46,7 +46,8 @@ pub(super) struct What {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Command of each process, in which {plan}, {rt}, {node} and {process} are replaced; words are separated by spaces
+    /// Command that starts each process; {plan}, {rt}, {node} and {process} in it are replaced, and words are separated
+    /// by spaces
     #[arg(long, value_name = "COMMAND")]
     command: String,
 }

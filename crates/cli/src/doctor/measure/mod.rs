@@ -34,19 +34,19 @@ pub(super) struct MeasureArgs {
     /// Duration of the measurement in seconds
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// Native priorities of the lanes whose threads wake up; 0: SCHED_OTHER
+    /// Native priorities of the lanes whose wake-ups are measured; 0: SCHED_OTHER
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 10, 50, 90], value_parser = clap::value_parser!(i32).range(0..=99))]
     priorities: Vec<i32>,
-    /// Do not load processors and lanes while measuring
+    /// Measure without load on processors and lanes
     #[arg(long)]
     idle: bool,
-    /// Send round trips to the address of this interface, too
+    /// Measure round trips to the address of this network interface, too
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Send round trips to another host, too, given by the reference that its --answer printed
+    /// Measure round trips also to the host on which `oxorb doctor --answer` printed the reference IOR
     #[arg(long, value_name = "IOR")]
     to: Option<String>,
-    /// Answer round trips of other hosts at this endpoint, until a signal
+    /// Answer the round trips of other hosts (--to) at this endpoint, until a signal arrives
     #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = "iiop://:0", conflicts_with = "measure")]
     pub(super) answer: Option<String>,
     /// Draw the wake-ups into this SVG file

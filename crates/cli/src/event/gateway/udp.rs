@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "URL")]
     channel: String,
-    /// Events to send, as `type==17 && source!=3`; default: all
+    /// Filter of the events to send, such as `type==17 && source!=3`; default: all events
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Send events to ADDRESS:PORT, or by type as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT'
@@ -54,14 +54,15 @@ pub(crate) struct Args {
     /// Serve the addresses of --send to other gateways, as an address server at corbaloc::HOST:PORT/NAME
     #[arg(long, value_name = "NAME", requires = "send")]
     serve_addresses: Option<String>,
-    /// Treat the numbers before @ in --send and --follow as sources
+    /// Treat the numbers before @ in --send and --follow as sources, not types
     #[arg(long)]
     by_source: bool,
     /// Receive events at ADDRESS:PORT, which may be a multicast group
     #[arg(long, value_name = "ADDRESS:PORT")]
     receive: Option<SocketAddr>,
-    /// Receive from the multicast groups of the events that consumers of the channel want, joined and left as consumers
-    /// connect and disconnect: 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT', or the URL of an address server
+    /// Receive from the multicast groups of the events to which consumers of the channel subscribe, and join and leave
+    /// groups as consumers connect and disconnect. The groups are given as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT', or
+    /// by the URL of an address server
     #[arg(long, value_name = "GROUPS|URL", conflicts_with = "receive")]
     follow: Option<String>,
     /// Interface for multicast groups: its name, or its IPv4 address; default: the system's choice
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     /// Maximum size in octets of a datagram, including its header of 32 octets
     #[arg(long, value_name = "OCTETS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(40..=65_507))]
     mtu: u32,
-    /// Send, and require, a CRC-32 in each datagram
+    /// Send a CRC-32 in each datagram, and require one in each datagram received
     #[arg(long)]
     crc: bool,
     /// Seconds between two checks that the channel exists

@@ -1,5 +1,4 @@
-//! Fronts: endpoints shared by all lanes of a threadpool, and the choice of the lane for a
-//! connection.
+//! Fronts: endpoints that all lanes of a threadpool share, and the selection of the lane for each connection.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::{Options, SetupError};
 #[derive(Default)]
 pub(super) struct OpenFront {
     pub(super) addresses: Vec<PublishedAddress>,
-    /// Index of the lane for connections that no other lane is chosen for.
+    /// Index of the lane that receives connections for which no other lane is selected.
     pub(super) least: usize,
 }
 

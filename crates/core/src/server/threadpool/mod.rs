@@ -57,7 +57,7 @@ pub struct ThreadpoolLanes {
     pub priorities: Vec<Priority>,
     /// Period of each lane if they are [rate groups](Threadpool::rate_groups); empty otherwise.
     pub periods: Vec<Duration>,
-    /// Choice of the threads that serve.
+    /// Assignment of requests to threads.
     pub serving: Serving,
     /// Buffers of each lane; empty without [preallocated ones](Threadpool::message_buffers).
     pub memory: Vec<LaneMemory>,

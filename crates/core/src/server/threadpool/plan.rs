@@ -18,7 +18,7 @@ use crate::server::lane_memory::MessageBuffers;
 use crate::shared::Shared;
 use crate::{Incident, LaneNumber};
 
-/// Longest chain of pollers that watch one another.
+/// Longest chain of nested epoll descriptors.
 const CHAIN: usize = 5;
 
 /// Threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
@@ -115,7 +115,7 @@ pub enum QueueOrder {
 }
 
 impl QueueOrder {
-    /// Returns the position of a request with these contexts in the queue; `None` for after all that have one.
+    /// Returns the position of a request with these contexts in the queue; `None`: behind all requests that have one.
     pub(crate) fn place(self, contexts: &ServiceContexts<'_>) -> Option<Urgency> {
         match self {
             QueueOrder::Arrival => None,
@@ -180,8 +180,8 @@ impl ThreadpoolLane {
         self
     }
 
-    /// Makes kernel threads at the lane's priority receive the packets of a network device, such as
-    /// `eth0`. If the device or the system does not permit it, packets are received as before, and
+    /// Makes kernel threads at the lane's priority receive the packets of a network device, such as `eth0`. If the
+    /// device or the system does not permit it, packets are received as without this setting, and
     /// `Incident::LaneNotSteered` reports the reason.
     pub fn napi(mut self, device: impl Into<String>) -> Self {
         self.napi = Some(device.into());
@@ -236,7 +236,7 @@ impl Threadpool {
         }
     }
 
-    /// Sets the choice of the threads that serve requests.
+    /// Sets how requests are assigned to threads.
     pub fn serving(mut self, serving: Serving) -> Self {
         self.serving = serving;
         self
@@ -294,8 +294,8 @@ impl Threadpool {
     }
 
     /// Sets the size of message buffers that each lane allocates and touches before clients connect. They take
-    /// `connections * octets * 2` octets, and 48 for each buffer. Without them a connection allocates its buffers when
-    /// it is accepted and when its messages grow; after warm-up neither allocates. Not in the specification.
+    /// `connections * octets * 2` octets, and 48 more for each buffer. Without them a connection allocates its buffers
+    /// when it is accepted and when its messages grow; after warm-up neither allocates. Not in the specification.
     pub fn message_buffers(mut self, buffers: MessageBuffers) -> Self {
         self.buffers = Some(buffers);
         self

@@ -1,4 +1,4 @@
-//! Choice of the lane by the kernel.
+//! Selection of a connection's lane by the kernel.
 
 /// Endpoint that all lanes of a threadpool share, in addition to their own. The kernel selects the lane before the ORB
 /// sees the connection: clients without priorities, and through a single port of a firewall, reach all lanes.

@@ -24,12 +24,12 @@ pub(super) struct Links {
 /// Types of designators and timers, which no channel publishes.
 const RESERVED: Range<i32> = SHUTDOWN..UNDEFINED;
 
-/// Exception for a channel that returned nil or a user exception: it refuses the gateway.
+/// Raised when a channel refuses the gateway, by returning a nil reference or raising a user exception.
 pub(super) const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
 
 /// Returns the types and sources in a list of subscriptions, without group designators. A filter that cannot be
-/// expressed so counts as any, and so does the null designator.
+/// expressed in this form counts as a wildcard, and so does the null designator.
 pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
     let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
     let keys = headers.filter_map(|header| match header.r#type {

@@ -4,11 +4,11 @@
 //! - Packages, types, implementations and subcomponents are read from the only system
 //!   implementation that is not a subcomponent, down to its threads.
 //! - `Period`, `Deadline`, `Compute_Deadline`, `Compute_Execution_Time`, `Dispatch_Protocol`,
-//!   `Dispatch_Offset` and `Dispatch_Jitter` are read of threads, from their type, implementation,
+//!   `Dispatch_Offset` and `Dispatch_Jitter` are read for threads, from their type, implementation,
 //!   subcomponent, or `applies to` of an outer component; `Period`, `Deadline` and
 //!   `Dispatch_Jitter` are also inherited from the components that contain the thread.
-//! - `Actual_Processor_Binding`, `Scheduling_Protocol` and `Thread_Swap_Execution_Time` say where
-//!   threads run, and how.
+//! - `Actual_Processor_Binding`, `Scheduling_Protocol` and `Thread_Swap_Execution_Time` determine
+//!   where threads run, and how.
 //! - Features, connections, flows, annexes and other properties are skipped.
 //!
 //! Constructs that would change the timing and are not supported are refused with their name and

@@ -156,7 +156,8 @@ impl Container {
     }
 
     /// Sets the rates enforced at ports (facets, sinks and sources) of the next component that is installed under this
-    /// name. By default no port is limited. The rates apply to one installation, even if it fails.
+    /// name. By default no port is limited. The rates apply to one installation, even if it fails. If it is refused because
+    /// the name is taken, or the container is full or closed, they wait for the next one.
     ///
     /// A call beyond the rate raises TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event
     /// beyond the rate of a source is not pushed, and counts as failed ([`Pushed`](crate::Pushed)). An event that a

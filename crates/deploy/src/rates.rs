@@ -1,7 +1,7 @@
 //! Rates that a container enforces: work whose `beyond` is `refuse`.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use oxorb_sched::time::{Nanos, SECOND};
 
@@ -86,7 +86,7 @@ fn of_sources(
     whole: Nanos,
 ) -> Result<Vec<EnforcedRate>, Finding> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for source in work.emits.iter().filter(|source| *source != "none") {
+    for source in emitted(work) {
         *counts.entry(source).or_default() += 1;
     }
     if counts.is_empty() {
@@ -109,27 +109,36 @@ fn of_sources(
 /// Checks that each port with an enforced rate belongs to one work alone: the rate of two is neither of theirs.
 fn alone(instance: &Instance, attachment: &Attachment) -> Result<(), Finding> {
     let is_limited = |work: &&Work| work.beyond == Some(Beyond::Refuse);
-    let mut limited = HashMap::new();
+    let mut limited = BTreeSet::new();
+    let mut limited_sources = BTreeSet::new();
     for work in attachment.work.iter().filter(is_limited) {
-        let sources = work.emits.iter().map(String::as_str).filter(|_| work.port.is_none());
-        let own: HashSet<&str> = sources.chain(work.port.as_deref()).collect();
-        for port in own {
-            if limited.insert(port, work.place).is_some() {
-                return Err(several(instance, port, work));
-            }
+        let own: BTreeSet<&str> = match &work.port {
+            Some(port) => BTreeSet::from([port.as_str()]),
+            None => emitted(work).collect(),
+        };
+        if let Some(port) = own.iter().find(|port| limited.contains(*port)) {
+            return Err(several(instance, port, work));
         }
+        if work.port.is_none() {
+            limited_sources.extend(&own);
+        }
+        limited.extend(own);
     }
     let others = attachment.work.iter().filter(|work| !is_limited(work) || work.port.is_some());
     for work in others {
-        // Work that runs by itself and lists no sources emits through all.
+        // Work that runs by itself and lists no sources emits through all of them.
         let emits_through_all = work.port.is_none() && work.emits.is_empty();
-        let any = limited.keys().next().filter(|_| emits_through_all).copied();
-        let listed = work.emits.iter().map(String::as_str);
-        if let Some(port) = listed.chain(any).find(|port| limited.contains_key(port)) {
+        let any = limited_sources.first().filter(|_| emits_through_all).copied();
+        if let Some(port) = emitted(work).chain(any).find(|port| limited.contains(port)) {
             return Err(several(instance, port, work));
         }
     }
     Ok(())
+}
+
+/// Returns the sources that work lists, each as often as it is listed.
+fn emitted(work: &Work) -> impl Iterator<Item = &str> {
+    work.emits.iter().map(String::as_str).filter(|source| *source != "none")
 }
 
 fn several(instance: &Instance, port: &str, work: &Work) -> Finding {

@@ -6,7 +6,7 @@ use oxorb_deploy::domain::Domain;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::value::Basic;
-use oxorb_deploy::{Document, Format, Limits, Severity, enforced_rates};
+use oxorb_deploy::{Document, Format, Limits, Severity};
 
 fn text(name: &str) -> String {
     let path = format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -24,11 +24,11 @@ fn toml(text: &str) -> Document {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     toml(text).into_plan().unwrap()
 }
 
-fn resources(text: &str) -> ServerResources {
+pub(crate) fn resources(text: &str) -> ServerResources {
     toml(text).into_resources().unwrap()
 }
 
@@ -443,7 +443,7 @@ fn calls_to_another_node_suspend_the_caller() {
 }
 
 /// Returns a plan of the instances `names` on one node, with the text of `connections`.
-fn one_node(names: &[String], connections: &str) -> String {
+pub(crate) fn one_node(names: &[String], connections: &str) -> String {
     let mut text = "[[implementation]]\nname = \"I\"\n".to_owned();
     for name in names {
         text += &format!("[[instance]]\nname = {name:?}\nimplementation = \"I\"\nnode = \"n\"\n");
@@ -452,7 +452,7 @@ fn one_node(names: &[String], connections: &str) -> String {
 }
 
 /// Returns resources with a policy set for each priority in `priorities`, named `pN`, and the text of `rest`.
-fn declared(priorities: &[i16], rest: &str) -> String {
+pub(crate) fn declared(priorities: &[i16], rest: &str) -> String {
     let mut text = "document = \"ServerResources\"\n[orbConfigs]\n".to_owned();
     for priority in priorities {
         text += &format!(
@@ -463,7 +463,7 @@ fn declared(priorities: &[i16], rest: &str) -> String {
     text + rest
 }
 
-fn plain(plan_text: &str, resources_text: &str) -> Report {
+pub(crate) fn plain(plan_text: &str, resources_text: &str) -> Report {
     check(&Input {
         plan: &plan(plan_text),
         resources: Some(&resources(resources_text)),
@@ -677,111 +677,6 @@ fn a_caller_waits_for_what_is_pushed_by_what_it_calls() {
     assert_eq!(response(&plain(&plan, &rt("")), "user"), Some(23_000_000));
     let handed = plain(&plan, &rt("events = \"channel\""));
     assert_eq!(response(&handed, "user"), Some(3_000_000));
-}
-
-#[test]
-fn rates_that_cannot_be_enforced_are_errors() {
-    let plan = one_node(
-        &["source", "sink"].map(str::to_owned),
-        "[[connection]]\nname = \"c\"\nEventPublisher = \"source.tick\"\nEventConsumer = \"sink.update\"\n",
-    );
-    let errors = |source: &str, sink: &str| {
-        let rest = format!(
-            "[[instance]]\nname = \"source\"\npolicySet = \"p30\"\nwork = [{{ wcet = \"1 ms\", {source} }}]\n\
-             [[instance]]\nname = \"sink\"\npolicySet = \"p10\"\n\
-             work = [{{ port = \"update\", wcet = \"1 ms\", {sink} }}]\n"
-        );
-        let report = plain(&plan, &declared(&[10, 30], &rest));
-        let errors = report.findings.into_iter().filter(|one| one.severity == Severity::Error);
-        errors.map(|error| error.what).collect::<Vec<_>>()
-    };
-    let (refuse, none) = ("beyond = \"refuse\"", [""; 0]);
-    let period = "period = \"50 ms\"";
-    assert_eq!(
-        errors(
-            &format!("{period}, emits = [\"tick\"], {refuse}"),
-            &format!("mostRate = \"20 Hz\", {refuse}"),
-        ),
-        none
-    );
-    assert_eq!(errors(period, "beyond = \"allow\""), none);
-    assert_eq!(
-        errors(&format!("{period}, {refuse}"), refuse),
-        [
-            "work of \"source\" without a port has beyond, and lists no sources whose rate would be enforced",
-            "work of \"sink\" at port \"update\" has beyond, and no mostRate",
-        ]
-    );
-    assert_eq!(
-        errors(period, "burst = 3"),
-        ["work of \"sink\" has a burst, and enforces no rate of a port"]
-    );
-    // A period that is missing is one error.
-    assert_eq!(
-        errors(&format!("emits = [\"tick\"], {refuse}"), ""),
-        ["work of \"source\" without a port has neither period nor rateFrom"]
-    );
-}
-
-/// Rates, periods and tolerances in ms, that the works of an instance with the attribute `hertz` have enforced.
-fn enforced(works: &str) -> Result<Vec<(String, f64, f64)>, String> {
-    let plan = plan(
-        "[[implementation]]\nname = \"I\"\n\
-         [[instance]]\nname = \"a\"\nnode = \"n\"\nimplementation = \"I\"\nconfigProperty = { hertz = { ulong = 20 } }\n",
-    );
-    let text =
-        format!("document = \"ServerResources\"\n[[instance]]\nname = \"a\"\nwork = [{works}]\n");
-    let resources = resources(&text);
-    // Written and read again in both forms, it says the same.
-    for format in [Format::Toml, Format::Xml] {
-        let written = Document::Resources(Box::new(resources.clone())).write(format).unwrap();
-        let read = Document::read(&written, format, &Limits::default()).unwrap();
-        assert_eq!(read.into_resources().unwrap(), resources, "{written}");
-    }
-    let rates = enforced_rates(&plan.instance[0], &resources.instance[0]);
-    let rates = rates.map_err(|finding| finding.what)?;
-    let ms = |time: u64| time as f64 / 1e6;
-    Ok(rates.into_iter().map(|one| (one.port, ms(one.period), ms(one.tolerance))).collect())
-}
-
-#[test]
-fn enforced_rates_let_through_what_the_analysis_assumes() {
-    let rate = |port: &str, period, tolerance| (port.to_owned(), period, tolerance);
-    // An event leaves between the release of its work and the deadline.
-    let source = "{ wcet = \"1 ms\", rateFrom = \"hertz\", emits = [\"x\"], beyond = \"refuse\" }";
-    assert_eq!(enforced(source), Ok(vec![rate("x", 50.0, 50.0)]));
-    let early = source.replace("emits", "deadline = \"10 ms\", jitter = \"2 ms\", emits");
-    assert_eq!(enforced(&early), Ok(vec![rate("x", 50.0, 10.0)]));
-    let late = source.replace("emits", "deadline = \"10 ms\", jitter = \"20 ms\", emits");
-    assert_eq!(enforced(&late), Ok(vec![rate("x", 50.0, 20.0)]));
-    let twice = early.replace("[\"x\"]", "[\"x\", \"y\", \"x\"]");
-    assert_eq!(enforced(&twice), Ok(vec![rate("x", 25.0, 35.0), rate("y", 50.0, 10.0)]));
-    let port = "{ port = \"p\", wcet = \"1 ms\", mostRate = \"100 Hz\", beyond = \"refuse\" }";
-    assert_eq!(enforced(port), Ok(vec![rate("p", 10.0, 10.0)]));
-    let burst = port.replace("mostRate", "burst = 4, mostRate");
-    assert_eq!(enforced(&burst), Ok(vec![rate("p", 10.0, 30.0)]));
-    assert!(enforced(&port.replace("mostRate", "burst = 0, mostRate")).is_err());
-}
-
-#[test]
-fn a_port_whose_rate_is_enforced_belongs_to_one_work() {
-    let limited = "{ wcet = \"1 ms\", period = \"1 s\", emits = [\"x\"], beyond = \"refuse\" }";
-    let others = [
-        "{ wcet = \"1 ms\", period = \"9 s\", emits = [\"x\"], beyond = \"refuse\" }",
-        "{ wcet = \"1 ms\", period = \"9 s\", emits = [\"x\"] }",
-        "{ wcet = \"1 ms\", period = \"9 s\" }",
-        "{ port = \"p\", wcet = \"1 ms\", emits = [\"x\"] }",
-        "{ port = \"p\", wcet = \"1 ms\", emits = [\"x\"], mostRate = \"1 Hz\", beyond = \"refuse\" }",
-    ];
-    for other in others {
-        for works in [format!("{limited}, {other}"), format!("{other}, {limited}")] {
-            let refused = enforced(&works).unwrap_err();
-            assert_eq!(refused, "several works of \"a\" use port \"x\", whose rate is enforced");
-        }
-    }
-    let apart =
-        "{ wcet = \"1 ms\", period = \"9 s\", emits = [\"y\"] }, { port = \"p\", wcet = \"1 ms\" }";
-    assert_eq!(enforced(&format!("{limited}, {apart}")).unwrap().len(), 1);
 }
 
 #[test]

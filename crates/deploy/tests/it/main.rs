@@ -3,6 +3,7 @@
 mod any_plan;
 mod checks;
 mod documents;
+mod enforced;
 mod lossless;
 mod packages;
 mod seeds;

@@ -35,8 +35,8 @@ const ROWS: [(Shape, [usize; 3]); 5] = [
 const PLANTED: [(Shape, [usize; 2]); 2] =
     [(Shape::SearchedObjects, [1, 100]), (Shape::SearchedOperations, [1, 100])];
 
-/// Maximum number of instructions of a direct call, from a thread of the application and within a lane. Measured in
-/// cargo's release profile: 782 and 1,004.
+/// Maximum number of instructions of a direct call, from a thread of the application and within a lane, in cargo's
+/// release profile. `docs/benchmarking.md` has the measured numbers.
 const DIRECT: f64 = 800.0;
 const WITHIN_LANE: f64 = 1050.0;
 

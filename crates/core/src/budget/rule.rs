@@ -67,8 +67,8 @@ pub enum BeyondBudget {
     /// otherwise idle.
     Demote,
     /// Limits the thread that read the request, and so its lane, to the budget's processor time (SCHED_DEADLINE) until
-    /// a request within its budget arrives. Acts as `Demote` if the budget limits no processor time or the kernel
-    /// refuses.
+    /// a request within its budget arrives. Acts as `Demote` if the budget limits no processor time, if this time is not
+    /// shorter than its period, or if the kernel refuses the reservation.
     Throttle,
 }
 

@@ -47,14 +47,14 @@ pub enum ClientConnections {
     /// Each thread has its own connection to each server, and uses it without a lock. For real time: connect before the
     /// first deadline with [`Ref::validate_connection`](crate::Ref::validate_connection).
     Private,
-    /// Threads take an idle connection and put it back: as many connections as concurrent calls, one short lock per
+    /// Threads take an idle connection and put it back: as many connections as concurrent calls, two short locks per
     /// call.
     Cached,
     /// All threads share one connection to each server, and a thread of the ORB reads it for them all ("active
-    /// connection"). Each call takes locks, allocates, and waits for two thread switches.
+    /// connection"). Each call takes locks, and waits for two thread switches.
     Multiplexed,
     /// All threads share one connection to each server, and one of the waiting threads reads it for the others
-    /// ("leader/followers"). Each call takes locks and allocates.
+    /// ("leader/followers"). Each call takes locks.
     LeaderFollowers,
 }
 

@@ -416,7 +416,7 @@ impl<'m> Rust<'m> {
         })
     }
 
-    /// Returns the least value of the discriminator that no label names.
+    /// Returns the first value of the discriminator that no label names; negative values come last.
     fn unnamed(&self, body: &Union) -> Value {
         let named = |value: &Value| body.cases.iter().any(|case| case.labels.contains(value));
         let candidates: Box<dyn Iterator<Item = Value>> = match self

@@ -12,7 +12,7 @@ pub enum Enforcement {
     /// otherwise priorities only travel with requests, which the ORB logs once. Threads share no
     /// state.
     Priorities(Band),
-    /// Mutual exclusion (`DSRT_CV_BASED`): as many threads run as there are processors, and the
+    /// Mutual exclusion (`DSRT_CV_BASED`): at most [`Exclusive::processors`] threads run, and the
     /// others wait. A thread yields only at the points of its scheduler; it needs no privilege. All
     /// threads share one lock.
     Exclusive(Exclusive),

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use oxorb::{
-    Collocation, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    SystemException, Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::settings::Collocation;
+use oxorb::{Orb, SystemException};
 use serde::Serialize;
 
 use crate::Result;

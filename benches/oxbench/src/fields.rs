@@ -9,8 +9,8 @@ use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use oxorb::__gen::{Encode, Encoder};
-use oxorb::ByteOrder;
 use oxorb::cdr;
+use oxorb::values::ByteOrder;
 use serde::Serialize;
 
 use crate::Result;

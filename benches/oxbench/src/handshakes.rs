@@ -361,7 +361,7 @@ fn serve_by_oxorb(folder: &Path) -> Result {
         .listen("iiops://127.0.0.1:0")
         .build()?;
     let object = orb.root_poa().activate_servant(Arc::new(Nobody))?;
-    let url = oxorb::corbaloc(object.ior()).ok_or("no address")?;
+    let url = oxorb::ior::corbaloc(object.ior()).ok_or("no address")?;
     let place = url.split('@').nth(1).and_then(|rest| rest.split('/').next());
     println!("{}", place.ok_or("no address")?);
     let mut nothing = String::new();

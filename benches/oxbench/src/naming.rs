@@ -10,7 +10,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use oxorb::{ClientConnections, Interface as _, ObjectRef, Orb};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_naming::cos_naming::{NameComponent, NamingContextExtRef};
 use oxorb_naming::{NameService, Names, Store};
 use oxorb_testkit::net::free_port;

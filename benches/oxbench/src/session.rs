@@ -24,7 +24,7 @@ use std::io::{BufRead, Write};
 use std::str::FromStr;
 use std::time::Instant;
 
-use oxorb::probe;
+use oxorb::rt::probe;
 use oxorb_testkit::alloc;
 
 use crate::Result;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use clap::Args;
-use oxorb::probe::{self, Side, Stage};
+use oxorb::rt::probe::{self, Side, Stage};
 use serde::Serialize;
 
 use crate::Result;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use oxorb::describe::{self, Content, ExplainedComponent, Field, Key};
-use oxorb::{Interface, Ior, Orb, Printable};
+use oxorb::ior::Ior;
+use oxorb::ior::describe::{self, Content, ExplainedComponent, Field, Key};
+use oxorb::values::Printable;
+use oxorb::{Interface, Orb};
 use serde_json::{Value, json};
 
 use crate::input;
@@ -56,7 +58,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
     };
     let type_id = Printable(type_id);
     let _ = writeln!(out, "{STRONG}type{STRONG:#}      {type_id}");
-    if let Some(url) = oxorb::corbaloc(ior) {
+    if let Some(url) = oxorb::ior::corbaloc(ior) {
         let _ = writeln!(out, "{STRONG}corbaloc{STRONG:#}  {}", Printable(&url));
     }
     for (index, profile) in reference.profiles.iter().enumerate() {
@@ -207,7 +209,7 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
         "type_id": reference.type_id,
         "nil": reference.is_nil,
         "ior": ior.to_string(),
-        "corbaloc": oxorb::corbaloc(ior),
+        "corbaloc": oxorb::ior::corbaloc(ior),
         "profiles": profiles,
     })
 }

@@ -1,7 +1,8 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at start.
 
+use oxorb::ior::Ior;
 use oxorb::transport::Endpoint;
-use oxorb::{Builder, Ior, Orb, Ref};
+use oxorb::{Builder, Orb, Ref};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings};
-use oxorb::{Interface as _, Options, Orb};
+use oxorb::settings::Options;
+use oxorb::{Interface as _, Orb};
 use oxorb_naming::Names;
 use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
@@ -260,7 +261,7 @@ pub(crate) fn shown(artifacts: &Artifacts) -> String {
 pub(crate) fn incident(format: Format, event: &Event) {
     let text = event.to_string();
     match format {
-        Format::Text => anstream::eprintln!("{}", oxorb::Printable(&text)),
+        Format::Text => anstream::eprintln!("{}", oxorb::values::Printable(&text)),
         Format::Json => {
             let _ = print_line(&json!({"event": "incident", "what": text}));
         }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use oxorb::client::Failure;
+use oxorb::ior::Ior;
 use oxorb::protocol::{Profile, Protocol};
+use oxorb::settings::ClientConnections;
 use oxorb::transport::Address;
-use oxorb::{
-    ClientConnections, Interface, Ior, ObjectRef, Orb, Printable, Ref, SystemException,
-    SystemExceptionKind,
-};
+use oxorb::values::Printable;
+use oxorb::{Interface, ObjectRef, Orb, Ref, SystemException, SystemExceptionKind};
 use serde_json::json;
 
 use oxorb_terminal::orb::{call_at, with_args};
@@ -235,7 +236,7 @@ fn beside(
 ) -> (bool, String) {
     let shown = Printable(address.for_people()).to_string();
     let it = tried.iter().find(|it| it.protocol == protocol && it.address == shown);
-    let ours = [oxorb::OXORB_SOCKET, oxorb::OXORB_SHM_SOCKET];
+    let ours = [oxorb::ior::OXORB_SOCKET, oxorb::ior::OXORB_SHM_SOCKET];
     let by = match ours.iter().any(|tag| profile.component(*tag).is_some()) {
         true => "the identity of the host",
         false => "the name of the host alone",
@@ -259,7 +260,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     });
     let mut said: Vec<_> = said.collect();
     let tells_of_tls = |profile: &Profile| {
-        let tags = [oxorb::SSL_SEC_TRANS, oxorb::CSI_SEC_MECH_LIST];
+        let tags = [oxorb::ior::SSL_SEC_TRANS, oxorb::ior::CSI_SEC_MECH_LIST];
         tags.iter().any(|tag| profile.component(*tag).is_some())
     };
     let known = ior.profiles.iter().filter_map(|tagged| {
@@ -357,13 +358,13 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
     alone.addresses = vec![address.clone()];
     alone.lanes = lane.map(|priority| (address.clone(), priority)).into_iter().collect();
     let elsewhere = [
-        oxorb::ALTERNATE_IIOP_ADDRESS,
-        oxorb::TAO_ENDPOINTS,
-        oxorb::OMNIORB_UNIX,
-        oxorb::OXORB_SOCKET,
-        oxorb::OXORB_SHM_SOCKET,
-        oxorb::SSL_SEC_TRANS,
-        oxorb::CSI_SEC_MECH_LIST,
+        oxorb::ior::ALTERNATE_IIOP_ADDRESS,
+        oxorb::ior::TAO_ENDPOINTS,
+        oxorb::ior::OMNIORB_UNIX,
+        oxorb::ior::OXORB_SOCKET,
+        oxorb::ior::OXORB_SHM_SOCKET,
+        oxorb::ior::SSL_SEC_TRANS,
+        oxorb::ior::CSI_SEC_MECH_LIST,
     ];
     alone.components.retain(|component| !elsewhere.contains(&component.tag));
     alone
@@ -420,8 +421,7 @@ fn doubt(at: &ObjectRef) -> Option<&'static str> {
 
 /// Adds the failure of the connection to an exception, if known.
 fn explained(exception: SystemException) -> String {
-    let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
-    match failure.as_ref().and_then(|failure| failure.attempts.last()) {
+    match Failure::of(&exception).as_ref().and_then(|failure| failure.attempts.last()) {
         Some(attempt) => format!("{exception}: {}", attempt.what),
         None => exception.to_string(),
     }

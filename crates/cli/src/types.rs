@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use oxorb::{Interface as _, Ior, Orb};
+use oxorb::ior::Ior;
+use oxorb::{Interface as _, Orb};
 use oxorb_dynamic::json::{LeftOut, Names};
 use oxorb_dynamic::{Shape, TypeCode};
 use oxorb_idl::model::{DefKind, Value as Constant};

@@ -8,7 +8,7 @@
 /// ```text
 /// struct Branch { account: Account }
 ///
-/// impl oxorb::DelegatesTo<dyn bank::Account> for Branch {
+/// impl oxorb::servant::DelegatesTo<dyn bank::Account> for Branch {
 ///     fn delegate(&self) -> &dyn bank::Account {
 ///         &self.account
 ///     }

@@ -2,7 +2,7 @@
 //!
 //! A [`SystemException`] is small and `Copy`, so that calls need not allocate. If an object cannot be reached, the
 //! attempts are kept separately for the whole process, and the text of the exception finds them by a number. Each
-//! thread also keeps its [last failure](last_failure).
+//! thread also keeps its last failure, which [`Failure::of`] returns.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -36,6 +36,27 @@ pub struct Attempt {
     pub endpoint: String,
     /// Failure of the attempt, with the cause that the system reported.
     pub what: String,
+}
+
+impl Failure {
+    /// Returns the endpoints that were tried before the calling thread received this exception, and the failure of each.
+    /// `None` if the object was reached, or a later call of the thread has failed.
+    ///
+    /// Clones (allocates); not for the path of a request.
+    ///
+    /// ```
+    /// use oxorb_core::{Failure, Interface as _, Options, Orb};
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let object = orb.string_to_object("corbaloc::127.0.0.1:1/Account")?;
+    /// let exception = object.non_existent().unwrap_err();
+    /// let failure = Failure::of(&exception).expect("nobody listens there");
+    /// assert_eq!(failure.attempts[0].endpoint, "127.0.0.1:1");
+    /// # Ok::<(), oxorb_core::ResolveError>(())
+    /// ```
+    pub fn of(exception: &SystemException) -> Option<Failure> {
+        LAST.with_borrow(Clone::clone).filter(|failure| failure.exception == *exception)
+    }
 }
 
 impl fmt::Display for Failure {
@@ -81,26 +102,6 @@ static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
     static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
-}
-
-/// Returns the endpoints that the calling thread's last unsuccessful call tried, and the failure of each.
-///
-/// Calls that reach their object do not change the result, so call this right after a failure. Clones (allocates); not
-/// for the path of a request.
-///
-/// ```
-/// use oxorb_core::{Interface as _, Options, Orb};
-///
-/// let orb = Orb::new(Options::default());
-/// let object = orb.string_to_object("corbaloc::127.0.0.1:1/Account")?;
-/// let exception = object.non_existent().unwrap_err();
-/// let failure = oxorb_core::last_failure().expect("nobody listens there");
-/// assert_eq!(failure.exception, exception);
-/// assert_eq!(failure.attempts[0].endpoint, "127.0.0.1:1");
-/// # Ok::<(), oxorb_core::ResolveError>(())
-/// ```
-pub fn last_failure() -> Option<Failure> {
-    LAST.with_borrow(Clone::clone)
 }
 
 /// Records the attempts before `exception` is raised. Returns the exception with a note that names the endpoints.

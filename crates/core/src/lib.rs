@@ -99,7 +99,7 @@ pub use concurrency::Concurrency;
 pub use confined::{NotConfined, NotOneThread};
 pub use context::{Context, decode_context, encode_context};
 pub use delegate::DelegatesTo;
-pub use failure::{Attempt, Failure, last_failure};
+pub use failure::{Attempt, Failure};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
@@ -115,13 +115,15 @@ pub use options::{
     PoolThread, ReactorChoice, SETTINGS, Setting, SettingError, ThreadFilter, ThreadFilters,
 };
 pub use orb::{Orb, Over, WeakOrb};
-pub use oxorb_giop::{Aliased, PreparedTarget};
+pub use oxorb_giop::{Aliased, Limits, PreparedTarget, Response, Violation};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{
-    Class as SchedulingClass, Reservation, Schedule, Scheduling as ThreadScheduling,
+    Class as SchedulingClass, Reservation, ReservationError, Schedule,
+    Scheduling as ThreadScheduling,
 };
 pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
+    Registry as ThreadRegistry,
 };
 pub use passes::{Passes, text_passes};
 pub use preconnect_error::PreconnectError;

@@ -4,7 +4,7 @@ use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
 
 use crate::op::{Op, UserException};
-use crate::{Interface, ObjectRef, decode_ref};
+use crate::{Failure, Interface, ObjectRef, decode_ref};
 
 /// Maximum number of contexts at which resolution is continued.
 const MAX_CONTEXTS: u32 = 8;
@@ -97,7 +97,7 @@ impl NamingError {
 
 /// Describes the failure, with each endpoint tried if no endpoint was reached.
 fn failure(exception: SystemException) -> String {
-    match crate::last_failure().filter(|failure| failure.exception == exception) {
+    match Failure::of(&exception) {
         Some(failure) => failure.to_string(),
         None => exception.to_string(),
     }

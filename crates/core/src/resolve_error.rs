@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use oxorb_object::{ReferenceError, SystemException, minor};
 
-use crate::failure::{Failure, last_failure};
+use crate::failure::Failure;
 
 /// Maximum number of files and initial references that refer to one another in a chain.
 pub(crate) const MAX_INDIRECTIONS: u32 = 8;
@@ -65,8 +65,7 @@ pub enum ResolveError {
 
 impl ResolveError {
     pub(crate) fn call(text: &str, exception: SystemException) -> Self {
-        let failure = last_failure().filter(|failure| failure.exception == exception);
-        ResolveError::Call { text: text.to_owned(), exception, failure }
+        ResolveError::Call { text: text.to_owned(), exception, failure: Failure::of(&exception) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use oxorb_core::protocol::{Mismatch, Placed, Protocol, Protocols};
 use oxorb_core::{
-    Adapter, ClientConnections, Interface as _, Located, Op, Options, Orb, Outcome, Ref,
+    Adapter, ClientConnections, Failure, Interface as _, Located, Op, Options, Orb, Outcome, Ref,
     SetupError, Upcall,
 };
 use oxorb_object::profile_tag;
@@ -159,7 +159,7 @@ fn a_url_names_a_place_in_memory() {
         (error.kind, error.completed),
         (SystemExceptionKind::Transient, CompletionStatus::No)
     );
-    let told = oxorb_core::last_failure().unwrap().to_string();
+    let told = Failure::of(&error).unwrap().to_string();
     assert!(told.contains("mem:nowhere"), "{told}");
     end(&[&client, &server]);
 }

@@ -31,7 +31,7 @@ use crate::{Exception, Results, Signature};
 /// let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build()?;
 /// let now = Signature::new("now").returning(TypeCode::LONGLONG);
 /// let clock = orb.root_poa().activate_servant(oxorb_dynamic::servant(Clock(now.clone())))?;
-/// let told = oxorb_dynamic::invoke(&clock, &now, &[], &oxorb::Context::new())?;
+/// let told = oxorb_dynamic::invoke(&clock, &now, &[], &oxorb::servant::Context::new())?;
 /// assert_eq!(told.returns, Dynamic::Longlong(1_000_000));
 /// # orb.shutdown(true)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use oxorb::ByteOrder;
+use oxorb::values::ByteOrder;
 use oxorb_event::delivery::{Attributes, Counts, Dispatcher, Outcome, Outlet, Sink};
 use oxorb_event::{Key, SupplierConnection};
 use zenoh::sample::{Sample, SampleKind};

@@ -9,8 +9,8 @@
 
 use std::fmt;
 
-use oxorb::ByteOrder;
 use oxorb::cdr::{self, Decoder, Dialect, Encode as _, Encoder};
+use oxorb::values::ByteOrder;
 use oxorb_event::Key;
 use oxorb_event::event_type::{ANY, UNDEFINED};
 use oxorb_event::rtec_event_comm::Event;

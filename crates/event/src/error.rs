@@ -6,7 +6,7 @@ use std::fmt;
 pub enum Error {
     /// The objects cannot be activated: the ORB already serves a channel of this name, or was shut down.
     #[error("the event channel cannot be served: {0}")]
-    Poa(#[from] oxorb::PoaError),
+    Poa(#[from] oxorb::poa::PoaError),
     /// The channel was destroyed.
     #[error("the event channel was destroyed")]
     Destroyed,

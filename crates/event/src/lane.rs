@@ -1,6 +1,7 @@
 //! Lanes with a CORBA priority.
 
-use oxorb::{Orb, Priority, SystemException};
+use oxorb::rt::Priority;
+use oxorb::{Orb, SystemException};
 use oxorb_delivery::{AtStart, LanePlan};
 
 /// Returns the plan of a lane whose threads have a CORBA priority, scheduled by the ORB's priority mapping.
@@ -11,7 +12,8 @@ use oxorb_delivery::{AtStart, LanePlan};
 /// all the same. `orb` is that of the consumers' references; threads that start after its end keep their schedule.
 ///
 /// ```
-/// use oxorb::{Orb, Priority};
+/// use oxorb::Orb;
+/// use oxorb::rt::Priority;
 /// use oxorb_event::delivery::{Plan, Qos};
 /// use oxorb_event::{ChannelOptions, EventChannel, lane_at};
 ///

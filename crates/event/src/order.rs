@@ -1,6 +1,7 @@
 //! Order of events between processes.
 
-use oxorb::{Builder, ClientConnections};
+use oxorb::Builder;
+use oxorb::settings::ClientConnections;
 
 /// Configures an ORB to keep the order of each supplier's events to and from other processes.
 ///

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use crate::types::{Attribute, Interface};
+use oxorb::Interface as _;
 use oxorb::dynamic::{Direction, Signature};
-use oxorb::{Interface as _, TypeCode};
+use oxorb::values::TypeCode;
 
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::{

@@ -1,6 +1,7 @@
 //! Constants of IDL as values of type `any`.
 
-use oxorb::{Any, Dynamic, LongDouble, TcKind, TypeCode};
+use oxorb::Any;
+use oxorb::values::{Dynamic, LongDouble, TcKind, TypeCode};
 use oxorb_idl::model::Value;
 
 /// Returns a constant as a value of its type; empty if it does not match the type, which the front end rules out.

@@ -14,7 +14,7 @@ pub enum Error {
         why: String,
     },
     /// Objects that cannot be activated.
-    Poa(oxorb::PoaError),
+    Poa(oxorb::poa::PoaError),
 }
 
 impl fmt::Display for Error {
@@ -43,8 +43,8 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<oxorb::PoaError> for Error {
-    fn from(error: oxorb::PoaError) -> Self {
+impl From<oxorb::poa::PoaError> for Error {
+    fn from(error: oxorb::poa::PoaError) -> Self {
         Error::Poa(error)
     }
 }

@@ -7,7 +7,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::types::Types;
-use oxorb::{Any, TypeCode};
+use oxorb::Any;
+use oxorb::values::TypeCode;
 use oxorb_idl::model::{
     Attribute, Component, ComponentExport, Def, DefId, DefKind, Direction, Export, Field,
     Interface, InterfaceKind, Operation, Struct, Type, Union, ValueKind, ValueType,

@@ -1,6 +1,6 @@
 //! Basic types, each an object of the repository.
 
-use oxorb::{TcKind, TypeCode};
+use oxorb::values::{TcKind, TypeCode};
 use oxorb_idl::model::Basic;
 
 use crate::corba::PrimitiveKind;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::types::Types;
-use oxorb::{Any, TypeCode};
+use oxorb::Any;
+use oxorb::values::TypeCode;
 use oxorb_idl::model::InterfaceKind;
 
 use crate::corba::{DefinitionKind, ParameterMode, PrimitiveKind};

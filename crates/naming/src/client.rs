@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use oxorb::{CompletionStatus, Failure, Interface, ObjectRef, Orb, SystemException};
+use oxorb::client::Failure;
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException};
 
 use crate::cos_naming::naming_context::{CannotProceed, NotFoundReason};
 use crate::cos_naming::{
@@ -326,9 +327,7 @@ impl NamingError {
 
 /// Returns the ORB's description of a call that did not reach its object.
 fn failure(exception: SystemException) -> Option<Box<str>> {
-    let failure: Option<Failure> = oxorb::last_failure();
-    let failure = failure.filter(|failure| failure.exception == exception);
-    failure.map(|failure| failure.to_string().into())
+    Failure::of(&exception).map(|failure| failure.to_string().into())
 }
 
 fn named<'n>(

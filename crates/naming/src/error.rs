@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// The objects cannot be activated: the ORB already serves names, or was shut down.
     #[error("names cannot be served: {0}")]
-    Poa(#[from] oxorb::PoaError),
+    Poa(#[from] oxorb::poa::PoaError),
 }
 
 fn store(path: &Path, why: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

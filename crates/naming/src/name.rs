@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 
 use crate::cos_naming::NameComponent;
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use oxorb::ior::{Ior, SocketIdentity};
 use oxorb::protocol::Protocols;
 use oxorb::transport::{Address, tcp};
-use oxorb::{Ior, SocketIdentity};
 
 /// Rules of a naming service, in addition to those of the ORB about connections.
 ///

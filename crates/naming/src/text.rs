@@ -1,8 +1,8 @@
-//! Names in the code set of the client being served ([`oxorb::escape`]).
+//! Names in the code set of the client being served ([`oxorb::servant::escape`]).
 
 use std::borrow::Cow;
 
-use oxorb::escape;
+use oxorb::servant::escape;
 
 use crate::cos_naming::NameComponent;
 

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 
-use oxorb::wait_until;
+use oxorb::client::wait_until;
 
 /// Waits until one of several calls has completed, and removes it; returns its tag and its result, or `None` if there
 /// are no calls.

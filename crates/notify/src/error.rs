@@ -17,7 +17,7 @@ pub enum Error {
     #[error(
         "the event service cannot be served: {0}; an ORB has one event service, and none after its shutdown"
     )]
-    Poa(#[from] oxorb::PoaError),
+    Poa(#[from] oxorb::poa::PoaError),
     /// The objects of the service cannot be served.
     #[error("the event service cannot be served: {0}")]
     System(#[from] oxorb::SystemException),

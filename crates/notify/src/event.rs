@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::etcl::event_type::EventType;
 use crate::etcl::{Event as Filterable, Subject};
-use oxorb::{Any, Codec};
+use oxorb::Any;
+use oxorb::values::Codec;
 use oxorb_delivery::Attributes;
 
 use crate::cos_notification::{

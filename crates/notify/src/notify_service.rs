@@ -4,7 +4,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use oxorb::{IdAssignment, IdUniqueness, Interface as _, Lifespan, Orb, Poa, Policies};
+use oxorb::poa::{IdAssignment, IdUniqueness, Lifespan, Poa, Policies};
+use oxorb::{Interface as _, Orb};
 
 use crate::cos_notification::Property;
 use crate::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use oxorb::servant::{ClientConnection, current_connection};
 use oxorb::transport::PeerId;
-use oxorb::{ClientConnection, SystemException, current_connection, minor};
+use oxorb::{SystemException, minor};
 use oxorb_sys::sync::Mutex;
 
 use crate::Limits;

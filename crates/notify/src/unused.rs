@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb::ClientConnection;
+use oxorb::servant::ClientConnection;
 use oxorb_delivery::{Timer, Timers};
 use oxorb_sys::sync::Mutex;
 

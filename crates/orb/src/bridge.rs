@@ -45,9 +45,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{
-    ByteOrder, IdAssignment, Interface as _, Ior, Lifespan, ObjectRef, Orb, Policies, Ref,
-};
+use crate::ior::Ior;
+use crate::poa::{IdAssignment, Lifespan, Policies};
+use crate::values::ByteOrder;
+use crate::{Interface as _, ObjectRef, Orb, Ref};
 
 use counts::Counts;
 use forwarder::Forwarder;

@@ -67,7 +67,7 @@ impl Builder {
     /// Settings of files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) are overridden by the environment
     /// and by the other arguments, in any order of the arguments. A `-ORBConfigFile` whose name ends in `.cfg` is read
     /// as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or rejected:
-    /// [`PEER_OPTIONS`](crate::PEER_OPTIONS).
+    /// [`PEER_OPTIONS`](crate::settings::PEER_OPTIONS).
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         let args = self.take_files(args.into_iter().collect());

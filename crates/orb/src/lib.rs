@@ -25,119 +25,90 @@
 //!
 //! | To | see |
 //! |---|---|
-//! | start, configure, end an ORB | [`Orb`], [`Builder`], [`Options`] |
-//! | serve objects | [`Poa`], [`Policies`] |
-//! | call objects | the generated `...Ref` types, [`Interface`] |
+//! | start, configure, end an ORB | [`Orb`], [`Builder`], [`settings`] |
+//! | serve objects | [`poa`], [`servant`] |
+//! | call objects | the generated `...Ref` types, [`Interface`], [`client`] |
+//! | pass values | [`values`] |
+//! | keep deadlines | [`rt`], [`policy`], [`admission`], [`sched`] |
 //! | write components | `components`, with the feature of that name |
 //! | launch deployment plans | `deployment`, with the feature of that name |
 //! | call and serve without generated code | [`dynamic`] |
-//! | read errors | [`SystemException`], [`last_failure`] |
+//! | read errors | [`SystemException`], [`client::Failure`] |
 //!
 //! [`oxorb_idlgen`]: https://docs.rs/oxorb-idlgen
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
 pub mod __gen;
-/// Codec of values: for [`CustomMarshal`], and for octets outside messages.
+pub mod admission;
+#[cfg(feature = "bridge")]
+pub mod bridge;
+mod builder;
+/// Codec of values: for [`CustomMarshal`](values::CustomMarshal), and for octets outside messages.
 pub mod cdr {
-    pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
+    pub use oxorb_cdr::{
+        Decode, Decoder, Dialect, Encode, Encoded, Encoder, Error, ErrorKind, Fixed, Gap,
+        OutsideCodeSet, Result, WcharSet,
+    };
 }
+pub mod client;
 /// Components: containers, homes, ports, and the types of the module `Components`. Requires the feature `components`.
 #[cfg(feature = "components")]
 pub mod components {
     pub use oxorb_component::*;
 }
-#[cfg(feature = "bridge")]
-pub mod bridge;
+#[cfg(feature = "files")]
+pub mod config;
 #[cfg(feature = "deployment")]
 pub mod deployment;
 /// Calls, servants and values without generated code: DII, DSI, DynAny.
 pub mod dynamic {
     pub use oxorb_dynamic::*;
 }
-/// Schedules: results of the analysis, and their enforcement ([`RunTimeScheduler`]).
-pub mod sched {
-    pub use oxorb_rt::dispatch::{Counts, Module, Plan, StartError, Storage, Threads};
-    pub use oxorb_sched::*;
+pub mod incident;
+/// Interceptors of requests and of new adapters, and the service contexts that they read and add.
+pub mod interceptor {
+    #[doc(inline)]
+    pub use oxorb_core::Response;
+    pub use oxorb_core::interceptor::*;
+    #[doc(inline)]
+    pub use oxorb_object::{ServiceContext, ServiceContexts};
 }
-mod builder;
-#[cfg(feature = "files")]
-pub mod config;
-mod orb;
-mod protocols;
-mod signals;
-
-pub use builder::Builder;
-#[cfg(feature = "files")]
-pub use config::{ConfigError, Configuration, PERSONALITIES, Personality};
-pub use orb::Orb;
-pub use oxorb_cdr::{
-    Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
-    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Octets, Printable, Room, Shape,
-    StringValue, TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState,
-    Valuetype, Wchar, Wstring, WstringValue,
-};
-pub use oxorb_core::BeyondBudget;
-pub use oxorb_core::{
-    Abstract, Amh, ArenaFull, Arriving, AsyncReply, Attempt, Budget, BudgetError, BudgetOf,
-    BudgetUse, Buffered, Busy, CallbackThreads, CallsBetween, ClassPacing, ClientConnection,
-    ClientConnections, Collocation, Concurrency, ConfinedBy, ConfinedServant, ConnectionEvent,
-    ConnectionStatistics, Context, CurrentLane, DelegatesTo, Demultiplexing, Detached,
-    DetachedReply, DropError, DropRule, DropRules, Failure, Held, Incident, Incompatible,
-    Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel,
-    MappingChoice, Meaning, Measurement, Measurements, MessageBuffers, Modules, MutexNotFound,
-    NotConfined, NotOneThread, ObjectRef, OnewayBatch, OperationSearch, Options, OrbThread,
-    Outcome, Overrun, OverrunHooks, PEER_OPTIONS, PeerOption, PoolThread, PreconnectError,
-    Prepared, ProcessorShare, QueueOrder, Raised, Raises, RateGroup, ReactorChoice, RealTime, Ref,
-    ReplyTo, RequestBuffering, RequestRate, Reservation, ResolveError, RtMutex, RtMutexGuard,
-    RunTimeScheduler, SETTINGS, Schedule, SchedulingClass, Servant, ServedBy, Serving, Setting,
-    SettingError, SetupError, Sleep, Slots, Steering, ThreadAttributes, ThreadFilter,
-    ThreadFilters, ThreadPurpose, ThreadScheduling, Threadpool, ThreadpoolError, ThreadpoolId,
-    ThreadpoolLane, ThreadpoolLanes, Upcall, current_connection, current_deadline, current_qos,
-    last_failure, policy, request_is_cancelled, wait_until,
-};
-pub use oxorb_core::{
-    Admission, AdmissionError, AdmissionPlan, AdmissionRequest, CarriedQos, carried_qos,
-};
-pub use oxorb_core::{escape, interceptor, probe, protocol};
-
+pub mod ior;
 /// Messagings with less overhead than GIOP, for an application's own protocols. Requires the feature `lite`, which is
 /// on by default.
 #[cfg(feature = "lite")]
 pub mod lite {
     pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 }
-pub use oxorb_object::{
-    CompletionStatus, Corbaloc, Corbaname, Ior, PriorityBand, PriorityBands, PriorityModel,
-    PriorityModelPolicy, SystemException, SystemExceptionKind, TaggedComponent, TooMany, Version,
-    describe, minor,
+mod orb;
+pub mod poa;
+/// Policies of clients: what a call may take, and how it gets to its object.
+pub mod policy {
+    pub use oxorb_core::policy::*;
+    #[doc(inline)]
+    pub use oxorb_object::Urgency;
+}
+pub mod prelude;
+mod protocols;
+pub mod rt;
+pub mod sched;
+pub mod servant;
+pub mod settings;
+mod signals;
+pub mod values;
+
+pub use builder::Builder;
+pub use orb::Orb;
+pub use oxorb_cdr::Any;
+pub use oxorb_core::{
+    Interface, ObjectRef, Orb as CoreOrb, Outcome, Ref, ResolveError, Servant, SetupError, Upcall,
+    WeakOrb, protocol,
 };
-pub use oxorb_poa::{
-    AdapterActivator, AdapterObserver, Bidirectional, Cookie, Current, IdAssignment, IdUniqueness,
-    ImplicitActivation, InvalidPolicy, Lifespan, Lookup, ManagerState, NoContext, ObjectId,
-    ObjectReferenceFactory, ObjectReferenceTemplate, Poa, PoaBuilder, PoaError, PoaManager,
-    Policies, Policy, Refused, RequestProcessing, RtPolicies, ServantActivator, ServantLocator,
-    ServantRetention, ThreadPolicy,
-};
+pub use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
 pub use oxorb_protocols::tls;
-pub use oxorb_rt::{
-    Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
-    PriorityTransform,
-};
 pub use oxorb_transport as transport;
-
-pub use oxorb_object::SocketIdentity;
-pub use oxorb_object::components::tag::{
-    ALTERNATE_IIOP_ADDRESS, CSI_SEC_MECH_LIST, OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET,
-    SSL_SEC_TRANS, TAO_ENDPOINTS,
-};
-
-/// Returns a reference as `corbaloc:iiop:...`, with the addresses of all protocols that an ORB
-/// speaks by default. `None` if the reference has no such address.
-pub fn corbaloc(ior: &Ior) -> Option<String> {
-    protocols::table().url_of(ior)
-}
 
 /// Result of an operation without declared exceptions.
 pub type Result<T> = core::result::Result<T, SystemException>;

@@ -10,7 +10,7 @@ pub const TRACE_CONTEXT: u32 = 0x4F58_0002;
 
 /// Encodes the data of the service context.
 pub(crate) fn encode(span: &SpanContext) -> Vec<u8> {
-    Encoder::encapsulated(oxorb::ByteOrder::NATIVE, Dialect::GIOP_1_2, |e| {
+    Encoder::encapsulated(oxorb::values::ByteOrder::NATIVE, Dialect::GIOP_1_2, |e| {
         e.string(&traceparent(span))?;
         e.string(&span.trace_state().header())
     })

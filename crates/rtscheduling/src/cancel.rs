@@ -8,8 +8,9 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use oxorb::Ref;
 use oxorb::cdr::{Decoder, Dialect, Encoder};
-use oxorb::{ByteOrder, Ref};
+use oxorb::values::ByteOrder;
 
 use crate::{BadContext, Id};
 

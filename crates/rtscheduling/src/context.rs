@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use oxorb::cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Error};
-use oxorb::{ByteOrder, TypeCode};
+use oxorb::values::{ByteOrder, TypeCode};
 
 use crate::{Id, MAX_ID};
 

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use oxorb::incident::Incident;
 use oxorb::interceptor::{
     Ended, IncomingAnswer, IncomingRequest, OutgoingRequest, SchedulingInterceptor,
 };
-use oxorb::{CompletionStatus, Incident, SystemException, SystemExceptionKind};
+use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
 
 use crate::cancel::{self, CANCEL};
 use crate::context::SCHEDULING_INFO;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb::{RtMutex, RtMutexGuard};
+use oxorb::rt::{RtMutex, RtMutexGuard};
 
 use crate::{Current, Scheduler, SchedulingSegment, SegmentError};
 
@@ -13,7 +13,7 @@ use crate::{Current, Scheduler, SchedulingSegment, SegmentError};
 /// addition, the holder inherits the native priority of its waiters.
 ///
 /// ```
-/// use oxorb::Priority;
+/// use oxorb::rt::Priority;
 /// use oxorb_rtscheduling::{Enforcement, Fp, FpParameter, Kokyu, RtScheduling};
 ///
 /// let scheduling = RtScheduling::new(Kokyu::<Fp>::new(Enforcement::default()));

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use oxorb::SystemException;
 use oxorb::interceptor::{IncomingRequest, OutgoingRequest};
-use oxorb::{Priority, SystemException};
+use oxorb::rt::Priority;
 
 use crate::{BadContext, Id};
 
@@ -40,8 +41,9 @@ pub type Grant = Option<Priority>;
 /// parameters of its origin; the scheduler only [writes](Self::write_context) its context.
 ///
 /// ```
+/// use oxorb::SystemException;
 /// use oxorb::interceptor::IncomingRequest;
-/// use oxorb::{Priority, SystemException};
+/// use oxorb::rt::Priority;
 /// use oxorb_rtscheduling::{BadContext, DsrtQos, Grant, Id, RtScheduling, Scheduler, Segment, SegmentError};
 ///
 /// /// Alarms run at the highest priority, everything else as it comes.

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Instant;
 
-use oxorb::{Priority, SystemException};
+use oxorb::SystemException;
+use oxorb::rt::Priority;
 
 use crate::refusal::{NO_THREAD, TOO_MANY};
 use crate::scheduling::Inner;
@@ -33,7 +34,7 @@ impl<S: Scheduler> Current<S> {
     ///
     /// ```
     /// use oxorb_rtscheduling::{Enforcement, Fp, FpParameter, Kokyu, RtScheduling, SpawnOptions};
-    /// use oxorb::Priority;
+    /// use oxorb::rt::Priority;
     /// use std::time::Duration;
     ///
     /// let scheduling = RtScheduling::new(Kokyu::<Fp>::new(Enforcement::default()));

@@ -7,7 +7,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use oxorb::{Raised, Ref, SystemException};
+use oxorb::rt::Raised;
+use oxorb::{Ref, SystemException};
 
 use crate::slots::{Registry, Slot};
 use crate::{Grant, Id, Segment};

@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// The objects cannot be activated: the ORB serves schedules already, or was shut down.
     #[error("schedules cannot be served: {0}")]
-    Poa(#[from] oxorb::PoaError),
+    Poa(#[from] oxorb::poa::PoaError),
 }
 
 impl fmt::Debug for Error {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use oxorb::{Servant, ServedBy as _, escape};
+use oxorb::Servant;
+use oxorb::servant::{ServedBy as _, escape};
 use oxorb_sched::Error;
 use oxorb_sched::repository::RtInfo;
 use oxorb_sched::service::Service;

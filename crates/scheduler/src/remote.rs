@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
 
-use oxorb::Orb;
+use oxorb::client::{Failure, Raises};
+use oxorb::{Orb, SystemException};
 use oxorb_sched::repository::{Assigned, Dependency, Handle, Repository, RtInfo};
 use oxorb_sched::{Anomaly, Level};
 
@@ -68,15 +69,16 @@ pub struct RemoteError {
 }
 
 impl RemoteError {
-    fn new(what: impl Display, why: &impl Display) -> RemoteError {
-        let mut why = why.to_string();
+    fn new(what: impl Display, why: &(impl Display + Raises<SystemException>)) -> RemoteError {
         // If the service was not reached, the ORB has more details than the exception.
-        if let Some(failure) = oxorb::last_failure()
-            && failure.exception.to_string() == why
-        {
-            why = failure.to_string();
-        }
+        let failure = why.exception().and_then(Failure::of);
+        let why = failure.map_or_else(|| why.to_string(), |failure| failure.to_string());
         RemoteError { what: what.to_string(), why }
+    }
+
+    /// Error of an answer that was received.
+    fn unusable(what: &str, why: &impl Display) -> RemoteError {
+        RemoteError { what: what.to_owned(), why: why.to_string() }
     }
 }
 
@@ -87,7 +89,10 @@ impl fmt::Debug for RemoteError {
 }
 
 /// Adds the attempted action to an error.
-fn tried<T, E: Display>(done: Result<T, E>, what: impl Display) -> Result<T, RemoteError> {
+fn tried<T, E: Display + Raises<SystemException>>(
+    done: Result<T, E>,
+    what: impl Display,
+) -> Result<T, RemoteError> {
     done.map_err(|why| RemoteError::new(what, &why))
 }
 
@@ -196,7 +201,7 @@ impl Remote {
     pub fn repository(&self) -> Result<Repository, RemoteError> {
         let infos = tried(self.scheduler.get_rt_info_set(), "read operations")?;
         let dependencies = self.dependencies()?;
-        tried(joined(infos, &dependencies), "use what it holds")
+        joined(infos, &dependencies).map_err(|why| RemoteError::unusable("use what it holds", &why))
     }
 
     /// Makes the service compute with thread priorities from `minimum` to `maximum`; returns the
@@ -237,7 +242,7 @@ impl Remote {
         match self.scheduler.get_config_infos() {
             Ok(configs) => {
                 let levels: Result<Vec<_>, _> = configs.iter().map(wire::level).collect();
-                tried(levels, "use its queues").map(Some)
+                levels.map(Some).map_err(|why| RemoteError::unusable("use its queues", &why))
             }
             Err(GetConfigInfosError::NotScheduled(_)) => Ok(None),
             Err(why) => Err(RemoteError::new("read queues", &why)),

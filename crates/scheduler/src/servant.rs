@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use oxorb::{Servant, ServedBy as _, escape};
+use oxorb::Servant;
+use oxorb::servant::{ServedBy as _, escape};
 use oxorb_sched::repository::{Assigned, Characteristics, Handle};
 use oxorb_sched::service::Service;
 use oxorb_sched::{Anomaly, Error};

@@ -1,6 +1,7 @@
 //! Objects of the service in an ORB.
 
-use oxorb::{IdAssignment, Interface as _, Lifespan, ObjectId, Orb, Poa, Policies};
+use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Poa, Policies};
+use oxorb::{Interface as _, Orb};
 
 use crate::faces::Faces;
 use crate::rtec_scheduler::SchedulerRef;

@@ -1,6 +1,6 @@
 //! Conversions between wire and analysis: units of 100 ns and nanoseconds, enumerations, infos.
 
-use oxorb::escape;
+use oxorb::servant::escape;
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{
     Assigned, CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,

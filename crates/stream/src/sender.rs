@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::policy::RelativeRoundtripTimeout;
-use oxorb::{Interface as _, Orb, Priority, SystemException};
+use oxorb::rt::Priority;
+use oxorb::{Interface as _, Orb, SystemException};
 use oxorb_sys::sync::Mutex;
 
 use crate::clock;

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use oxorb::{Builder, Orb, Priority, SystemException};
+use oxorb::rt::Priority;
+use oxorb::{Builder, Orb, SystemException};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 
@@ -44,11 +45,11 @@ pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStrin
 
 /// Reports whether a value follows an argument: a few options of other ORBs have none.
 fn takes_value(argument: &str) -> bool {
-    let is_it = |option: &&oxorb::PeerOption| {
+    let is_it = |option: &&oxorb::settings::PeerOption| {
         let name = argument.strip_prefix("-ORB");
         name.is_some_and(|name| name.eq_ignore_ascii_case(option.name))
     };
-    let mut all = oxorb::PEER_OPTIONS.iter().flat_map(|(_, options)| *options);
+    let mut all = oxorb::settings::PEER_OPTIONS.iter().flat_map(|(_, options)| *options);
     all.find(is_it).is_none_or(|option| option.takes_value)
 }
 

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
-use oxorb::Printable;
+use oxorb::values::Printable;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ValueEnum)]

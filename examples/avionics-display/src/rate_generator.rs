@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use oxorb::Value;
 use oxorb::components::{CcmException, CcmExceptionReason, InvalidConfiguration};
+use oxorb::values::Value;
 
 use crate::avionics::{self, Tick, rate_generator};
 use crate::clock;

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use oxorb::{ClientConnections, Incident, Orb, Priority};
+use oxorb::Orb;
+use oxorb::incident::Incident;
+use oxorb::rt::Priority;
+use oxorb::settings::ClientConnections;
 
 use super::interface::NavigatorRef;
 use super::{URGENT, with_lane};

@@ -9,13 +9,15 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use oxorb::incident::Incident;
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, SchedulingClass, Threadpool, ThreadpoolLane};
 use oxorb::sched::repository::{Characteristics, Repository};
 use oxorb::sched::simulate::{self, Release, TaskStatistics, table_1};
-use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Schedule, Strategy};
-use oxorb::{
-    Incident, Interface as _, Modules, Orb, Policies, Priority, RtPolicies, RunTimeScheduler,
-    SchedulingClass, SystemException, Threadpool, ThreadpoolLane,
+use oxorb::sched::{
+    DispatchModel, DispatchTable, Modules, OsPriorities, RunTimeScheduler, Schedule, Strategy,
 };
+use oxorb::{Interface as _, Orb, SystemException};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -274,8 +276,8 @@ impl Server {
         let policies = Policies {
             realtime: RtPolicies {
                 threadpool: Some(pool),
-                priority_model: Some(oxorb::PriorityModelPolicy {
-                    model: oxorb::PriorityModel::ServerDeclared,
+                priority_model: Some(oxorb::rt::PriorityModelPolicy {
+                    model: oxorb::rt::PriorityModel::ServerDeclared,
                     server_priority: Priority::MAX.get(),
                 }),
                 ..RtPolicies::default()

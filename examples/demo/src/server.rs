@@ -5,10 +5,13 @@ use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use oxorb::{
-    Concurrency, Interface as _, LaneScheduling, Orb, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, SchedulingClass, SystemException, Threadpool, ThreadpoolLane,
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{
+    LaneScheduling, Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Threadpool,
+    ThreadpoolLane,
 };
+use oxorb::settings::Concurrency;
+use oxorb::{Interface as _, Orb, SystemException};
 use oxorb_sys::sync::Mutex;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};

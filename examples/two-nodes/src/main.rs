@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use avionics::{DisplayRef, Location, Position, RateGeneratorRef, SensorRef, Tick};
 use avionics::{display, rate_generator, sensor};
-use oxorb::Value;
 use oxorb::components::CcmException;
 use oxorb::deployment::{Implementations, run_locality};
+use oxorb::values::Value;
 
 oxorb::include_idl!("avionics");
 

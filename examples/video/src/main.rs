@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb::{Histogram, Interface as _, Orb};
+use oxorb::rt::Histogram;
+use oxorb::{Interface as _, Orb};
 use oxorb_stream::streams::SinkRef;
 use oxorb_stream::{Pace, Receiver, ReceiverOptions, Sender, SenderOptions};
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use oxorb::Value;
 use oxorb::components::CcmException;
 use oxorb::deployment::Implementations;
+use oxorb::values::Value;
 
 oxorb::include_idl!("avionics");
 

@@ -27,14 +27,14 @@ oxorb::include_idl!("values");
 ///
 /// ```
 /// use std::{cell::Cell, rc::Rc};
-/// use oxorb::Poa;
+/// use oxorb::poa::Poa;
 /// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
 ///
 /// struct Wheel(Rc<Cell<u32>>);
 /// impl MeterConfined for Wheel {
 ///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
 /// }
-/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::poa::PoaError> {
 ///     poa.activate_confined(|| Wheel(Rc::default()))
 /// }
 /// ```
@@ -43,14 +43,14 @@ oxorb::include_idl!("values");
 ///
 /// ```compile_fail
 /// use std::{cell::Cell, rc::Rc};
-/// use oxorb::Poa;
+/// use oxorb::poa::Poa;
 /// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
 ///
 /// struct Wheel(Rc<Cell<u32>>);
 /// impl MeterConfined for Wheel {
 ///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
 /// }
-/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::poa::PoaError> {
 ///     poa.activate(Wheel(Rc::default()))
 /// }
 /// ```
@@ -59,14 +59,14 @@ oxorb::include_idl!("values");
 ///
 /// ```compile_fail
 /// use std::{cell::Cell, rc::Rc};
-/// use oxorb::Poa;
+/// use oxorb::poa::Poa;
 /// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
 ///
 /// struct Wheel(Rc<Cell<u32>>);
 /// impl MeterConfined for Wheel {
 ///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
 /// }
-/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::poa::PoaError> {
 ///     let shared = Rc::default();
 ///     poa.activate_confined(move || Wheel(shared))
 /// }
@@ -110,8 +110,8 @@ pub mod album {
 mod custom {
     use crate::mapping::Picture;
     use crate::values::Secret;
-    use oxorb::CustomMarshal;
     use oxorb::cdr::{Decoder, Encoder, Result};
+    use oxorb::values::CustomMarshal;
 
     impl CustomMarshal for Picture {
         fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> {

@@ -47,8 +47,8 @@ struct Page;
 /// `set_session_context` gets only an installed context:
 ///
 /// ```compile_fail,E0053
-/// use oxorb::Value;
 /// use oxorb::components::CcmException;
+/// use oxorb::values::Value;
 /// use oxorb_component_tests::avionics::{self, Alarm, Tick, display};
 ///
 /// struct Display;
@@ -69,7 +69,7 @@ struct Page;
 /// An event source is available once the component is active:
 ///
 /// ```
-/// use oxorb::Value;
+/// use oxorb::values::Value;
 /// use oxorb_component_tests::avionics::{Tick, rate_gen};
 ///
 /// fn active(context: &rate_gen::Context) {
@@ -78,7 +78,7 @@ struct Page;
 /// ```
 ///
 /// ```compile_fail,E0599
-/// use oxorb::Value;
+/// use oxorb::values::Value;
 /// use oxorb_component_tests::avionics::{Tick, rate_gen};
 ///
 /// fn configured(context: &rate_gen::Configured) {

@@ -5,8 +5,9 @@
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use oxorb::Orb;
 use oxorb::components::Container;
-use oxorb::{IdUniqueness, Orb, Policies};
+use oxorb::poa::{IdUniqueness, Policies};
 
 use super::executors::{Caller, Worker};
 use super::generated::load::{CallerRef, LabourRef, WorkerRef, caller};

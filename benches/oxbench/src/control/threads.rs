@@ -13,10 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use oxorb::{
-    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::{Interface as _, Orb};
 use oxorb_rtscheduling::{
     Band, Enforcement, Fp, FpParameter, Kokyu, Muf, MufParameter, RtScheduling, Scheduler,
 };

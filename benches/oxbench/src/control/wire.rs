@@ -13,10 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use oxorb::{
-    ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Orb};
 use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oxorb::__gen::{Operations, PerfectHash};
 use oxorb::cdr::Dialect;
-use oxorb::{
-    Corbaloc, Detached, IdAssignment, IdUniqueness, Interface as _, Lifespan, Lookup, ObjectId,
-    ObjectRef, Orb, Outcome, Policies, Servant, Upcall,
-};
+use oxorb::ior::Corbaloc;
+use oxorb::poa::{IdAssignment, IdUniqueness, Lifespan, Lookup, ObjectId, Policies};
+use oxorb::servant::Detached;
+use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
 
 use super::layered::Layers;
 use crate::Result;

@@ -12,15 +12,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use oxorb::incident::Incident;
+use oxorb::poa::{Poa, Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Threadpool, ThreadpoolLane,
+};
 use oxorb::sched::level::Criticality;
 use oxorb::sched::repository::{Characteristics, Repository};
 use oxorb::sched::time::{MICROSECOND, MILLISECOND, SECOND};
-use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Schedule, Strategy};
-use oxorb::{
-    ClientConnections, Incident, Interface, Modules, Orb, Poa, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, RunTimeScheduler, SchedulingClass, SystemException,
-    Threadpool, ThreadpoolLane,
+use oxorb::sched::{
+    DispatchModel, DispatchTable, Modules, OsPriorities, RunTimeScheduler, Schedule, Strategy,
 };
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface, Orb, SystemException};
 use serde::Serialize;
 
 use crate::Result;

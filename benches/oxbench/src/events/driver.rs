@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb::{ClientConnections, Concurrency, Interface as _, Orb, SystemException};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface as _, Orb, SystemException};
 use oxorb_event::rtec_event_channel_admin::{EventChannelRef, ProxyPushSupplierRef};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, asks_for, publishes};

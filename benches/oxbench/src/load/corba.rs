@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use oxorb::{
-    Builder, ClientConnections, Concurrency, Interface as _, Orb, Policies, Priority,
-    PriorityModel, PriorityModelPolicy, RtPolicies, SystemException, Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Builder, Interface as _, Orb, SystemException};
 
 use super::{Architecture, Caller, protocol, run, toil};
 use crate::{Result, session};

@@ -11,7 +11,8 @@ mod side;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use oxorb::{ByteOrder, Interface, ObjectRef, Orb};
+use oxorb::values::ByteOrder;
+use oxorb::{Interface, ObjectRef, Orb};
 use serde::Serialize;
 
 use crate::Result;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb::ByteOrder;
+use oxorb::values::ByteOrder;
 use serde::Serialize;
 
 use super::Codec;

@@ -1,7 +1,8 @@
 //! Values that are written and read, which are the same for every ORB. This file is included once for each kind of
 //! generated code, in `super::idl`.
 
-use oxorb::{Any, Interface, Ior, Orb, Ref};
+use oxorb::ior::Ior;
+use oxorb::{Any, Interface, Orb, Ref};
 
 use super::idl::marshal::{
     Choice, Entry, Node, Order, Quality, Reading, Sample, TargetRef, choice,

@@ -13,8 +13,9 @@ use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use oxorb::Orb;
 use oxorb::cdr::{Decode, Decoder, Dialect, Encode, Encoder};
-use oxorb::{ByteOrder, Orb};
+use oxorb::values::ByteOrder;
 use oxorb_testkit::alloc;
 
 use super::{compiled, interpreted};

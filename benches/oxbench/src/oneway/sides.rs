@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use oxorb::policy::{BufferingConstraint, SyncScope};
-use oxorb::{ClientConnections, Concurrency, Interface, Orb, SystemException, SystemExceptionKind};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface, Orb, SystemException, SystemExceptionKind};
 
 use super::{Load, Mode};
 use crate::process::Process;

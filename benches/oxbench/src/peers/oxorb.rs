@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::hint::black_box;
 
-use oxorb::{ClientConnections, Concurrency, Orb, SystemException};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Orb, SystemException};
 
 use crate::Result;
 use crate::experiment::Operation;

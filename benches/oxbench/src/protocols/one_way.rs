@@ -3,10 +3,9 @@
 
 use std::hint::black_box;
 
-use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, Octets, Orb, SystemException,
-    SystemExceptionKind,
-};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::values::Octets;
+use oxorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind};
 
 use super::cube::Operation;
 use crate::Result;

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT};
 use oxorb::protocol::{Placed, Protocol};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::mem::{self, Memory};
-use oxorb::{Builder, ClientConnections, Concurrency, Interface, Orb, SystemException};
+use oxorb::{Builder, Interface, Orb, SystemException};
 
 use super::cube::{Cube, Operation};
 use super::one_way;

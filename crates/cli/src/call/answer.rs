@@ -1,6 +1,7 @@
 //! Results and exceptions as JSON.
 
-use oxorb::{SystemException, last_failure, minor};
+use oxorb::client::Failure;
+use oxorb::{SystemException, minor};
 use oxorb_dynamic::json::{Names, Shared};
 use oxorb_dynamic::{Exception, Results, Signature};
 use serde::ser::SerializeMap;
@@ -107,9 +108,9 @@ pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
 }
 
 /// Returns the attempts to reach the object if they led to the exception.
-fn failure(exception: &Exception) -> Option<oxorb::Failure> {
+fn failure(exception: &Exception) -> Option<Failure> {
     let Exception::System(system) = exception else {
         return None;
     };
-    last_failure().filter(|failure| failure.exception == *system)
+    Failure::of(system)
 }

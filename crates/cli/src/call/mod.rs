@@ -7,7 +7,9 @@ mod target;
 
 use std::time::Duration;
 
-use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
+use oxorb::servant::Context;
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::types::{IdlArgs, Known, Source};

@@ -1,5 +1,6 @@
 //! Lookup of operations in an Interface Repository.
 
+use oxorb::client::Failure;
 use oxorb::{Interface as _, Orb, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
 use oxorb_ifr::corba::{InterfaceDefRef, RepositoryRef};
@@ -173,8 +174,7 @@ impl Search<'_> {
     }
 
     fn failed(&mut self, place: &str, exception: SystemException) {
-        let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
-        self.note(match failure {
+        self.note(match Failure::of(&exception) {
             Some(failure) => format!("{place}: {failure}"),
             None => format!("{place}: {exception}"),
         });

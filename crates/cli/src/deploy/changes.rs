@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use oxorb::Printable;
 use oxorb::deployment::{Changes, PropertyChange};
+use oxorb::values::Printable;
 use serde_json::{Value, json};
 
 /// Maximum number of characters to show of a value.

@@ -204,7 +204,7 @@ impl Told<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         for finding in &self.report.findings {
-            let _ = writeln!(out, "{}", oxorb::Printable(&line(finding, self.args)));
+            let _ = writeln!(out, "{}", oxorb::values::Printable(&line(finding, self.args)));
         }
         if self.report.more_errors > 0 {
             let _ = writeln!(out, "and {}", counted(self.report.more_errors, "more error"));
@@ -288,7 +288,7 @@ fn table(timing: &Timing) -> String {
         let _ = writeln!(
             out,
             "{STRONG}{}{STRONG:#}: {:.2} % of one processor",
-            oxorb::Printable(name),
+            oxorb::values::Printable(name),
             share * 100.0
         );
         for chain in timing.chains.iter().filter(|chain| chain.node == *name) {
@@ -304,7 +304,7 @@ fn table(timing: &Timing) -> String {
             let _ = writeln!(
                 out,
                 "  {style}{mark}{style:#} {priority:>5}  {}: {response} of {}",
-                oxorb::Printable(&path),
+                oxorb::values::Printable(&path),
                 Show(chain.deadline)
             );
         }

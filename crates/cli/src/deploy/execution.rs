@@ -9,7 +9,8 @@ use oxorb::deployment::idl::deployment::{ExecutionManagerRef, NodeManagerRef};
 use oxorb::deployment::{
     EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Plans, RestartPolicy,
 };
-use oxorb::{Interface as _, Orb, ThreadPurpose};
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Interface as _, Orb};
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};

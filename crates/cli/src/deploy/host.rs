@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Done {
         let artifact = Artifact::load(&args.library).map_err(because)?;
         let facts = Fact::ALL.map(|fact| {
             let (word, found) = (fact.word(), artifact.fact(fact));
-            format!("{word:>10} {}\n", oxorb::Printable(&found))
+            format!("{word:>10} {}\n", oxorb::values::Printable(&found))
         });
         return print(facts.concat());
     }

@@ -9,7 +9,8 @@ use oxorb::deployment::{
     Artifacts, Changes, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, StartedBy,
     Trouble, attach_resources,
 };
-use oxorb::{Interface as _, Orb, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, Orb};
 use oxorb_deploy::Severity;
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::check::Input;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use oxorb::Printable;
 use oxorb::deployment::Launched;
 use oxorb::deployment::idl::ox_deployment::{InstancePhase, ProcessState, ProcessStatus};
+use oxorb::values::Printable;
 use serde_json::{Value, json};
 
 use super::execution::At;

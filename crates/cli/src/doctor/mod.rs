@@ -21,7 +21,7 @@ use apply::{Applied, Left, Undone};
 use finding::{Finding, Verdict};
 use hold::Ends;
 use host::Host;
-use oxorb::Printable;
+use oxorb::values::Printable;
 
 use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json, print_line,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use oxorb::{Any, Interface as _, Orb, ThreadPurpose};
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Any, Interface as _, Orb};
 use oxorb_notify::cos_notification::Property;
 use oxorb_notify::cos_notify_channel_admin::EventChannelRef;
 use oxorb_notify::{NotifyService, Settings, Store};

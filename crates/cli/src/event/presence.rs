@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb::{Interface as _, Printable};
+use oxorb::Interface as _;
+use oxorb::values::Printable;
 use oxorb_event::Filter;
 use oxorb_event::rtec_event_channel_admin::ProxyPushSupplierRef;
 use oxorb_event::rtec_event_comm::PushConsumerRef;

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 use oxorb_event::recording::{Recorder, RecordingError, Topic};
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 use oxorb_event::recording::{Ending, Playback};
 use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
 use serde_json::json;

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use oxorb::{Interface as _, Orb, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, Orb};
 use oxorb_event::delivery::{Plan, Qos, WhenFull};
 use oxorb_event::{
     ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Notice, Served, in_order,

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use oxorb::{Interface, Printable, SystemExceptionKind};
+use oxorb::values::Printable;
+use oxorb::{Interface, SystemExceptionKind};
 use serde_json::{Value, json};
 
 use super::channel::{At, Channel};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use oxorb::{Distribution, SystemException};
+use oxorb::SystemException;
+use oxorb::rt::Distribution;
 use oxorb_event::{ConsumerStatistics, SupplierStatistics};
 use oxorb_notify::NotifyService;
 

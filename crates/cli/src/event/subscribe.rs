@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 use serde::Serialize;
 use serde_json::{Value, json};
 

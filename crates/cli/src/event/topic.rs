@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use oxorb::Any;
 use oxorb::cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder};
-use oxorb::{Any, ByteOrder, TypeCode};
+use oxorb::values::{ByteOrder, TypeCode};
 use oxorb_event::recording::{CDR, Schema, Topic, cdr_header, split_cdr};
 use oxorb_event::rtec_event_comm::Event;
 

@@ -1,7 +1,8 @@
 //! Event values of any IDL type, as JSON and as octets.
 
 use oxorb::cdr::{Decoder, Dialect, Encoder};
-use oxorb::{Any, ByteOrder, Orb};
+use oxorb::values::ByteOrder;
+use oxorb::{Any, Orb};
 use oxorb_dynamic::json::{Reader, Shared};
 use oxorb_dynamic::{Dynamic, TypeCode};
 use oxorb_event::rtec_event_comm::EventData;
@@ -62,7 +63,7 @@ impl Default for ValueTypes {
 }
 
 /// CDR rules of payloads: text in UTF-8, which viewers of recordings expect.
-const DIALECT: Dialect = Dialect { chars: oxorb::CharSet::Utf8, ..Dialect::GIOP_1_2 };
+const DIALECT: Dialect = Dialect { chars: oxorb::values::CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 impl ValueTypes {
     /// Registers the valuetypes with an ORB.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 use oxorb_ifr::corba::DefinitionKind;
 use oxorb_ifr::{Entry, EntryId, Kind, Repository};
 use serde_json::json;

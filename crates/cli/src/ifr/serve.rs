@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use oxorb::{Interface as _, Orb, ThreadPurpose};
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Interface as _, Orb};
 use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;

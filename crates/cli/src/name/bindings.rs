@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use oxorb::{Interface as _, ObjectRef, Printable, SystemException, SystemExceptionKind};
+use oxorb::client::Failure;
+use oxorb::values::Printable;
+use oxorb::{Interface as _, ObjectRef, SystemException, SystemExceptionKind};
 use oxorb_naming::{Name, Names, NamingError, Problem};
 use serde_json::{Value, json};
 
@@ -209,8 +211,7 @@ impl Health {
 
     /// Returns the state of an object whose call raised an exception.
     pub(super) fn after(exception: SystemException) -> Health {
-        let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
-        let attempts = failure.map_or_else(Vec::new, |failure| failure.attempts);
+        let attempts = Failure::of(&exception).map_or_else(Vec::new, |failure| failure.attempts);
         match exception.kind {
             SystemExceptionKind::ObjectNotExist => Health::Gone,
             SystemExceptionKind::InvObjref | SystemExceptionKind::ImpLimit => {

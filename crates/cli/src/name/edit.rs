@@ -1,6 +1,7 @@
 //! `oxorb name bind`, `unbind`, `rmdir`, `mkcontext` and `resolve`
 
-use oxorb::{Interface as _, ObjectRef, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb::Printable;
+use oxorb::values::Printable;
 use oxorb_naming::Name;
 use serde_json::json;
 

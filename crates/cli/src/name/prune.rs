@@ -7,7 +7,8 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
-use oxorb::{Interface as _, ObjectRef, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use oxorb_sys::sync::{Condvar, Mutex};

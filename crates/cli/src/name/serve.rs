@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use oxorb::{Interface as _, Orb, ThreadPurpose};
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Interface as _, Orb};
 use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, Store};
 use serde_json::json;
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use oxorb::{Interface as _, ObjectRef, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::{Value, json};

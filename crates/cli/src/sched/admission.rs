@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use oxorb::{Admission as Served, Orb, Printable};
+use oxorb::Orb;
+use oxorb::admission::Admission as Served;
+use oxorb::values::Printable;
 use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy};
 use serde_json::{Value, json};

@@ -80,7 +80,7 @@ fn each(source: &Source, what: &What, format: Format) -> Done {
                 (found.json, found.text)
             }
             Err(Failed::Because(why)) => {
-                let told = format!("{BAD}error{BAD:#}: {}\n", oxorb::Printable(&why));
+                let told = format!("{BAD}error{BAD:#}: {}\n", oxorb::values::Printable(&why));
                 (json!({"safe": false, "error": why}), told)
             }
             // The IDL compiler has printed the message.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use oxorb::{Measurements as Served, Orb};
+use oxorb::Orb;
+use oxorb::sched::Measurements as Served;
 
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Failed, because};

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use oxorb::{Orb, Printable};
+use oxorb::Orb;
+use oxorb::values::Printable;
 use oxorb_sched::Anomaly;
 use oxorb_sched::repository::{Assigned, CallKind, Dependency, InfoType, RtInfo};
 use oxorb_sched::time::Show;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use oxorb::{Interface as _, Orb, Printable};
+use oxorb::values::Printable;
+use oxorb::{Interface as _, Orb};
 use oxorb_sched::Error;
 use oxorb_sched::service::Service;
 use oxorb_scheduler::rtec_scheduler::SchedulerRef;

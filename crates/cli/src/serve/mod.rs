@@ -8,7 +8,8 @@ mod template;
 
 use std::path::PathBuf;
 
-use oxorb::{Interface as _, ObjectRef, Orb, escape};
+use oxorb::servant::escape;
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_ifr::client;
 use oxorb_ifr::types::{Interface, Types};
 use serde_json::json;

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use oxorb::cdr::Encoder;
-use oxorb::{
-    ByteOrder, CompletionStatus, Orb, Printable, SystemException, SystemExceptionKind, escape,
-    minor,
-};
+use oxorb::servant::escape;
+use oxorb::values::{ByteOrder, Printable};
+use oxorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind, minor};
 use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
 use oxorb_ifr::types::Interface;

@@ -136,8 +136,10 @@ fn ior_show_says_which_addresses_nobody_reaches() {
 #[test]
 fn ping_tells_a_server_from_its_object() {
     let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let named =
-        oxorb::Policies { id_assignment: oxorb::IdAssignment::User, ..oxorb::Policies::default() };
+    let named = oxorb::poa::Policies {
+        id_assignment: oxorb::poa::IdAssignment::User,
+        ..oxorb::poa::Policies::default()
+    };
     let poa = orb.root_poa().create_poa("named", named).unwrap();
     let object: oxorb::ObjectRef = poa.create_reference_with_id("here").unwrap();
     let url = object.to_corbaloc().unwrap();

@@ -445,14 +445,16 @@ fn values_of_a_script_may_leave_members_out() {
 /// S11: unreadable arguments are the client's fault, and results that cannot be sent are not logged as sent.
 #[test]
 fn the_log_and_the_exception_say_whose_fault_it_is() {
-    use oxorb::{Any, Context, Interface as _, SystemExceptionKind, TypeCode};
+    use oxorb::servant::Context;
+    use oxorb::values::TypeCode;
+    use oxorb::{Any, Interface as _, SystemExceptionKind};
     use oxorb_dynamic::{Direction, Dynamic, Signature};
     let script = "[operations.echo]\nreturns = \"$a\"\n[operations.greet]\nreturns = \"жук\"\n";
     let bank = Bank::with_script("fault", script, &[]);
     let orb = oxorb::Orb::builder().build().unwrap();
     // Any whose contents do not match its type: an undefined enumerator.
     struct Ninth;
-    impl oxorb::Typed for Ninth {
+    impl oxorb::values::Typed for Ninth {
         fn type_code() -> TypeCode {
             TypeCode::enumeration("IDL:bank/Kind:1.0", "Kind", ["savings", "checking"])
         }

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use oxorb::Orb;
+use oxorb::ior::Ior;
 use oxorb::transport::Address;
-use oxorb::{Ior, Orb};
 use oxorb_testkit::peers::{is_there, jacorb, jacorb_program};
 use oxorb_testkit::process::Process;
 use oxorb_testkit::tap::Tap;

@@ -3,9 +3,10 @@
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
 use oxorb::{
-    CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, Servant, SystemException, Threadpool, ThreadpoolLane, Upcall,
+    CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall,
 };
 
 /// Servant that answers every call with the priority of its serving lane.

@@ -10,7 +10,7 @@ fn server(how: &str) -> (Orb, String) {
         Orb::builder().listen("iiop://127.0.0.1:0").setting("Admission", how).build().unwrap();
     let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
-    let url = oxorb::corbaloc(&ior).unwrap();
+    let url = oxorb::ior::corbaloc(&ior).unwrap();
     // Without the key, which may contain a slash.
     let url = url.split_once('/').unwrap().0.to_owned();
     (orb, url)
@@ -107,7 +107,7 @@ fn a_server_that_admits_nobody_says_how_it_would() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
-    let url = oxorb::corbaloc(&ior).unwrap();
+    let url = oxorb::ior::corbaloc(&ior).unwrap();
     let url = url.split_once('/').unwrap().0;
     let refused = sched(&["admitted", "--server", url]);
     assert!(!refused.status.success());

@@ -17,7 +17,7 @@ use crate::failure::Attempt;
 use crate::op::Op;
 use crate::policy::{Effective, PolicyType};
 use crate::route::Route;
-use crate::{Failure, Ref, failure, raise};
+use crate::{Failure, Ref, raise};
 
 /// Connects, queries the server for the object, and binds the reference.
 pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
@@ -31,7 +31,7 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
     let mut exchange = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()), timing);
     let validated = exchange.validate();
     validated.map_err(|(exception, inconsistent_policies)| {
-        let recorded = failure::last_failure().filter(|last| last.exception == exception);
+        let recorded = Failure::of(&exception);
         Failure {
             exception,
             attempts: match recorded {

@@ -3,7 +3,8 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Context, Orb, Ref, SystemException, SystemExceptionKind, minor};
+use oxorb::servant::Context;
+use oxorb::{CompletionStatus, Orb, Ref, SystemException, SystemExceptionKind, minor};
 use oxorb_dynamic::{
     Direction, Dynamic, DynamicServant, Exception, Invocation, NVList, Request, Results, Signature,
     TypeCode, invoke, next_response, poll_next_response, send_multiple_deferred,

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use oxorb::cdr::{Dialect, Encoder, Result as CdrResult};
-use oxorb::{ByteOrder, CharSet, Interface as _, SystemException, TcKind};
+use oxorb::values::{ByteOrder, CharSet, TcKind};
+use oxorb::{Interface as _, SystemException};
 
 use super::sets::{self, Set};
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer};

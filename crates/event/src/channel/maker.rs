@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use oxorb::servant::{ClientConnection, current_connection};
 use oxorb::transport::PeerId;
-use oxorb::{ClientConnection, current_connection};
 use oxorb_sys::sync::Mutex;
 
 /// Remote client for which a proxy was created; none for this process.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb::{OnewayBatch, SystemException};
+use oxorb::SystemException;
+use oxorb::client::OnewayBatch;
 use oxorb_sys::sync::Mutex;
 
 use super::consumer::{Connected, Parts};

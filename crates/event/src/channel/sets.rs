@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb::{CarriedQos, TcKind, carried_qos};
+use oxorb::rt::{CarriedQos, carried_qos};
+use oxorb::values::TcKind;
 
 use super::encoded::Octets;
 use crate::rtec_event_comm::Event;

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use oxorb::{Distribution, Histogram, Interface as _, Ior};
+use oxorb::Interface as _;
+use oxorb::ior::Ior;
+use oxorb::rt::{Distribution, Histogram};
 
 use super::EventChannel;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Histogram, Interface, SystemException, SystemExceptionKind, minor};
+use oxorb::rt::Histogram;
+use oxorb::{CompletionStatus, Interface, SystemException, SystemExceptionKind, minor};
 use oxorb_delivery::{Outcome, Release, Sink};
 use oxorb_sys::sync::Mutex;
 

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use oxorb::ByteOrder;
+use oxorb::values::ByteOrder;
 
 /// Size of a header in octets.
 pub const HEADER: usize = 32;

@@ -35,7 +35,7 @@ pub enum GatewayError {
     SameChannel,
     /// The gateway's own objects cannot be activated.
     #[error("event gateway: {0}")]
-    Poa(#[source] oxorb::PoaError),
+    Poa(#[source] oxorb::poa::PoaError),
     /// A thread could not be started.
     #[error("event gateway: no thread for it: {0}")]
     Thread(#[source] io::Error),

@@ -1,7 +1,7 @@
 //! Messages between gateways: a set of events.
 
-use oxorb::ByteOrder;
 use oxorb::cdr::{Decoder, Dialect, Encode as _, Encoder, Result};
+use oxorb::values::ByteOrder;
 
 use crate::rtec_event_comm::Event;
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use oxorb::ByteOrder;
+use oxorb::values::ByteOrder;
 
 use super::datagram::Header;
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use oxorb::{Interface as _, Servant, ServedBy as _};
+use oxorb::servant::ServedBy as _;
+use oxorb::{Interface as _, Servant};
 
 use super::intake::Intake;
 use super::proxies::{ForConsumer, ForSupplier};

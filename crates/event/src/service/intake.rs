@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use oxorb::__gen::Handles;
 use oxorb::cdr::{Decode as _, Decoder, Result as CdrResult};
-use oxorb::{Any, ByteOrder, Outcome, Servant, Upcall};
+use oxorb::values::ByteOrder;
+use oxorb::{Any, Outcome, Servant, Upcall};
 
 use crate::channel::{SupplierProxy, is_textless};
 use crate::rtec_event_comm::{Event, EventHeader};

@@ -7,10 +7,8 @@ mod root;
 
 use std::sync::Arc;
 
-use oxorb::{
-    CompletionStatus, IdAssignment, Interface as _, Lifespan, ObjectId, Orb, Poa, Policies, Ref,
-    Servant, SystemException, minor,
-};
+use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Poa, Policies};
+use oxorb::{CompletionStatus, Interface as _, Orb, Ref, Servant, SystemException, minor};
 
 use crate::channel::{ConnectError, Core};
 use crate::rtec_event_channel_admin::{ConsumerAdminRef, EventChannelRef, SupplierAdminRef};

@@ -1,4 +1,4 @@
-use oxorb::ServedBy as _;
+use oxorb::servant::ServedBy as _;
 
 use super::{GONE, NIL, Objects};
 use crate::channel::{ConnectError, Maker, Notice, Watcher};

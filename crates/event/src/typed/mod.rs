@@ -16,8 +16,9 @@ pub use publisher::{PublishError, Publisher};
 pub use remote::RemoteChannel;
 pub use subscriber::{Iter, Sample, Subscriber, SubscriberOptions, Subscription, WhenFull};
 
+use oxorb::cdr;
 use oxorb::cdr::Dialect;
-use oxorb::{CharSet, cdr};
+use oxorb::values::CharSet;
 
 /// CDR dialect of payloads.
 const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
@@ -36,9 +37,9 @@ pub fn decode<'p, T: cdr::Decode<'p>>(payload: &'p [u8]) -> cdr::Result<T> {
 /// # Errors
 /// The value cannot be encoded: a string with a NUL, or a sequence beyond its bound. The buffer's memory is lost then.
 pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<()> {
-    let order = oxorb::ByteOrder::NATIVE;
+    let order = oxorb::values::ByteOrder::NATIVE;
     let mut e = cdr::Encoder::new(std::mem::take(payload), order, DIALECT);
-    e.octet(u8::from(order == oxorb::ByteOrder::Little));
+    e.octet(u8::from(order == oxorb::values::ByteOrder::Little));
     value.encode(&mut e)?;
     let encoded = e.finish();
     let used = encoded.len();

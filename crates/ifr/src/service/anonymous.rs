@@ -1,6 +1,6 @@
 //! Unnamed types.
 
-use oxorb::TypeCode;
+use oxorb::values::TypeCode;
 
 use super::{NO_SUCH, Object};
 use crate::corba::*;

@@ -1,6 +1,6 @@
 //! Interfaces, their operations and attributes.
 
-use oxorb::TypeCode;
+use oxorb::values::TypeCode;
 
 use super::describe::{attribute_mode, operation_mode};
 use super::{NO_SUCH, Object};

@@ -13,10 +13,10 @@ mod value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use oxorb::{
-    CompletionStatus, IdAssignment, IdUniqueness, Interface, Lifespan, ObjectId, ObjectRef, Orb,
-    Poa, Policies, Servant, ServedBy, Shape, SystemException, TypeCode, escape, minor,
-};
+use oxorb::poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, Policies};
+use oxorb::servant::{ServedBy, escape};
+use oxorb::values::{Shape, TypeCode};
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, Servant, SystemException, minor};
 use oxorb_sys::sync::Mutex;
 
 use crate::corba::*;

@@ -1,6 +1,7 @@
 //! Modules, constants, and named types.
 
-use oxorb::{Any, TypeCode};
+use oxorb::Any;
+use oxorb::values::TypeCode;
 
 use super::{NO_SUCH, Object, text};
 use crate::Kind;

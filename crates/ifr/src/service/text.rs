@@ -1,7 +1,9 @@
-//! Values in the code sets of the calling client ([`oxorb::escape`]).
+//! Values in the code sets of the calling client ([`oxorb::servant::escape`]).
 
+use oxorb::Any;
 use oxorb::cdr::{Encode as _, Encoder};
-use oxorb::{Any, ByteOrder, Dynamic, escape};
+use oxorb::servant::escape;
+use oxorb::values::{ByteOrder, Dynamic};
 
 /// Returns the value of a constant or label in a form that the client can receive. Text that the client's code sets
 /// cannot represent is sent as an escaped `string`, regardless of its type: one constant must not prevent a whole

@@ -1,6 +1,6 @@
 //! Valuetypes.
 
-use oxorb::TypeCode;
+use oxorb::values::TypeCode;
 
 use super::describe::visibility;
 use super::{NO_SUCH, Object};

@@ -1,6 +1,7 @@
 //! The repository answers or refuses any request of a client, and any damaged file.
 
-use oxorb::{Interface as _, TypeCode};
+use oxorb::Interface as _;
+use oxorb::values::TypeCode;
 use oxorb_ifr::Store;
 use oxorb_ifr::corba::*;
 

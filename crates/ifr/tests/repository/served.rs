@@ -1,6 +1,7 @@
 //! The objects, over the wire.
 
-use oxorb::{Interface as _, ObjectRef, Orb, SystemExceptionKind, TcKind, TypeCode};
+use oxorb::values::{TcKind, TypeCode};
+use oxorb::{Interface as _, ObjectRef, Orb, SystemExceptionKind};
 use oxorb_ifr::client;
 use oxorb_ifr::corba::*;
 
@@ -124,7 +125,7 @@ fn every_kind_of_type_tells_what_it_is_made_of() {
     assert_eq!(gravity.value().unwrap().get::<f64>(), Ok(Some(9.80665)));
     let first: ConstantDefRef = served.found("radar::FIRST");
     let first = first.value().unwrap().dynamic().unwrap();
-    assert!(matches!(first, oxorb::Dynamic::Enum { ordinal: 1, .. }), "{first:?}");
+    assert!(matches!(first, oxorb::values::Dynamic::Enum { ordinal: 1, .. }), "{first:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Text in definitions that a client's code sets cannot carry (S2).
 
-use oxorb::{Interface as _, Orb, Wstring};
+use oxorb::values::Wstring;
+use oxorb::{Interface as _, Orb};
 use oxorb_ifr::corba::{
     ConstantDefRef, ConstantDescription, DefinitionKind, RepositoryRef, UnionDefRef,
 };

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use oxorb::{
-    CompletionStatus, Corbaname, Interface as _, ObjectRef, Servant, ServedBy as _,
-    SystemException, escape, minor,
-};
+use oxorb::ior::Corbaname;
+use oxorb::servant::{ServedBy as _, escape};
+use oxorb::{CompletionStatus, Interface as _, ObjectRef, Servant, SystemException, minor};
 
 use super::follow::{Followed, forwarded};
 use super::{GONE, Service};

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use oxorb::{
-    CompletionStatus, Interface as _, Poa, Policies, ServedBy as _, SystemException, escape,
-};
+use oxorb::poa::{Poa, Policies};
+use oxorb::servant::{ServedBy as _, escape};
+use oxorb::{CompletionStatus, Interface as _, SystemException};
 
 use super::context::binding;
 use super::{GONE, Service};
@@ -35,7 +35,7 @@ struct Entry {
 
 impl Iterators {
     /// Creates a POA for iterators below that of the contexts: iterators end with the process.
-    pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::PoaError> {
+    pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::poa::PoaError> {
         let poa = contexts.create_poa("iterators", Policies::default())?;
         Ok(Iterators { poa, open: Mutex::default() })
     }

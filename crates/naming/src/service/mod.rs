@@ -7,11 +7,14 @@ mod iterator;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
+use oxorb::ior::Ior;
+use oxorb::poa::{
+    IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, Policies, Refused, RequestProcessing,
+    ServantActivator,
+};
 use oxorb::transport::Address;
 use oxorb::{
-    CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
-    ObjectRef, Orb, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantActivator,
-    SystemException, minor,
+    CompletionStatus, Interface as _, ObjectRef, Orb, Ref, Servant, SystemException, minor,
 };
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
@@ -151,7 +154,7 @@ struct Service {
 
 impl Service {
     /// Returns the reference of a context of this store.
-    fn reference(&self, context: ContextId) -> Result<NamingContextRef, oxorb::PoaError> {
+    fn reference(&self, context: ContextId) -> Result<NamingContextRef, oxorb::poa::PoaError> {
         let reference = self
             .contexts
             .create_reference_with_id::<NamingContextExtRef>(self.object_id(context))?;
@@ -303,9 +306,9 @@ impl std::fmt::Debug for Service {
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
-impl From<oxorb::PoaError> for Problem {
+impl From<oxorb::poa::PoaError> for Problem {
     /// References are created only while the ORB serves.
-    fn from(_: oxorb::PoaError) -> Self {
+    fn from(_: oxorb::poa::PoaError) -> Self {
         Problem::System(GONE)
     }
 }

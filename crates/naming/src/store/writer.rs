@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::{Orb, ThreadPurpose};
+use oxorb::Orb;
+use oxorb::rt::ThreadPurpose;
 use oxorb_store::Database;
 
 use super::ContextId;

@@ -5,9 +5,10 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use oxorb::ior::{Ior, SocketIdentity, Version};
 use oxorb::protocol::Profile;
 use oxorb::transport::{Address, Notation, Part};
-use oxorb::{Interface as _, Ior, Orb, SocketIdentity, SystemExceptionKind, Version, minor};
+use oxorb::{Interface as _, Orb, SystemExceptionKind, minor};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::cos_naming::naming_context::{BindError, ResolveError};
 use oxorb_naming::{Federation, Limits, Rules, Store};

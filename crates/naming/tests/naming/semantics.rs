@@ -261,7 +261,7 @@ fn the_typed_client_says_what_is_wrong() {
 fn the_writer_is_listed_among_the_threads_of_the_orb() {
     let served = Served::new();
     let threads = served.server.threads();
-    let writer = threads.iter().find(|thread| thread.purpose == oxorb::ThreadPurpose::Storage);
+    let writer = threads.iter().find(|thread| thread.purpose == oxorb::rt::ThreadPurpose::Storage);
     let writer = writer.unwrap_or_else(|| panic!("{threads:?}"));
     assert_eq!(writer.name, "oxorb-names");
     assert_eq!(writer.actual, writer.configured);

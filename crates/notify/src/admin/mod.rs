@@ -6,7 +6,8 @@ mod suppliers;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb::{Any, DelegatesTo, Interface as _, Orb, Ref, SystemException};
+use oxorb::servant::DelegatesTo;
+use oxorb::{Any, Interface as _, Orb, Ref, SystemException};
 use oxorb_sys::sync::Mutex;
 
 use crate::channel::Channel;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use oxorb::{DelegatesTo, Interface as _};
+use oxorb::Interface as _;
+use oxorb::servant::DelegatesTo;
 
 use super::Channel;
 use crate::cos_event_channel_admin::{

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::etcl::Subject;
 use crate::etcl::event_type::EventType;
-use oxorb::{Any, TypeCode};
+use oxorb::Any;
+use oxorb::values::TypeCode;
 
 use super::FilterObject;
 use super::object::{List, One, TYPED};

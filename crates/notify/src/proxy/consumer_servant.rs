@@ -1,6 +1,7 @@
 //! Operations of the proxies to which suppliers connect.
 
-use oxorb::{Any, DelegatesTo};
+use oxorb::Any;
+use oxorb::servant::DelegatesTo;
 
 use super::ProxyConsumer;
 use super::consumer::PushFailure;

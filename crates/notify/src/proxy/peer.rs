@@ -1,6 +1,7 @@
 //! Suppliers and consumers as their proxies call them.
 
-use oxorb::{AsyncReply, Interface as _, Ref, SystemException, SystemExceptionKind};
+use oxorb::client::AsyncReply;
+use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
 
 use super::{Form, Style};
 use crate::cos_event_comm::{

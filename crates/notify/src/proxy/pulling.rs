@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb::{Interface as _, SystemException, ThreadPurpose, minor};
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Interface as _, SystemException, minor};
 use oxorb_sys::sync::{Condvar, Mutex};
 
 use super::Form;

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor, request_is_cancelled};
+use oxorb::servant::request_is_cancelled;
+use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
 use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
 use oxorb_sys::sync::{Mutex, RwLock};
 

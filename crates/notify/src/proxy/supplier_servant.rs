@@ -1,6 +1,7 @@
 //! Operations of the proxies to which consumers connect.
 
-use oxorb::{Any, DelegatesTo};
+use oxorb::Any;
+use oxorb::servant::DelegatesTo;
 
 use super::ProxySupplier;
 use super::link::Refused;

@@ -11,10 +11,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::etcl::Grammar;
-use oxorb::{
-    Any, CompletionStatus, Interface as _, ObjectRef, Poa, Ref, SystemException, ThreadPurpose,
-    minor,
-};
+use oxorb::poa::Poa;
+use oxorb::rt::ThreadPurpose;
+use oxorb::{Any, CompletionStatus, Interface as _, ObjectRef, Ref, SystemException, minor};
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
 use oxorb_sys::sync::{Mutex, MutexGuard, RwLock};
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use oxorb::{ObjectId, Ref, ServedBy, SystemException};
+use oxorb::poa::ObjectId;
+use oxorb::servant::ServedBy;
+use oxorb::{Ref, SystemException};
 
 use super::Service;
 use crate::kind::Kind;

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use oxorb::{Codec, Orb};
+use oxorb::Orb;
+use oxorb::values::Codec;
 
 use super::{Kind, Service};
 use crate::channel::Channel;

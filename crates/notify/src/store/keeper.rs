@@ -6,7 +6,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb::{Any, Codec, CompletionStatus, Orb, SystemException, ThreadPurpose, minor};
+use oxorb::rt::ThreadPurpose;
+use oxorb::values::Codec;
+use oxorb::{Any, CompletionStatus, Orb, SystemException, minor};
 use oxorb_store::Database;
 use oxorb_sys::sync::Mutex;
 use redb::{ReadableDatabase as _, ReadableTable as _};

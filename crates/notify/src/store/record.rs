@@ -1,6 +1,8 @@
 //! Rows of the store as values of IDL types.
 
-use oxorb::{Any, Codec, Ior, Orb, Ref};
+use oxorb::ior::Ior;
+use oxorb::values::Codec;
+use oxorb::{Any, Orb, Ref};
 
 use crate::notify_store as rows;
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{PoaError, ResolveError, SetupError};
+use crate::poa::PoaError;
+use crate::{ResolveError, SetupError};
 
 /// Failure to create a bridge or an object of it.
 #[derive(thiserror::Error)]

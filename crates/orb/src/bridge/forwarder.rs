@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crate::{
-    ByteOrder, CompletionStatus, Ior, Outcome, PriorityModel, Ref, Servant, SystemException,
-    Upcall, minor,
-};
+use crate::ior::Ior;
+use crate::rt::PriorityModel;
+use crate::values::ByteOrder;
+use crate::{CompletionStatus, Outcome, Ref, Servant, SystemException, Upcall, minor};
 use oxorb_cdr::{Encode as _, Relayed};
 use oxorb_core::{Answered, Op, Operation};
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::{CompletionStatus, Interface as _, Ior, ObjectRef, Ref, SystemException, minor};
+use crate::ior::Ior;
+use crate::{CompletionStatus, Interface as _, ObjectRef, Ref, SystemException, minor};
 use oxorb_cdr::{Dynamic, RawProfile, RawReference};
 use oxorb_core::lock::Mutex;
 

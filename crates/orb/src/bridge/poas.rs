@@ -1,6 +1,7 @@
 //! Object adapters of the bridge's objects.
 
-use crate::{Poa, PoaError, Policies, PriorityModel, PriorityModelPolicy, RtPolicies};
+use crate::poa::{Poa, PoaError, Policies, RtPolicies};
+use crate::rt::{PriorityModel, PriorityModelPolicy};
 
 /// A POA, and a child POA for targets with the client-propagated priority model: a client sends its priority only if
 /// the reference declares that model.

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use crate::{CompletionStatus, Ref, current_deadline};
+use crate::rt::current_deadline;
+use crate::{CompletionStatus, Ref};
 use oxorb_dynamic::{DynamicServant, Exception, Invocation, Results, Signature, invoke};
 
 use crate::bridge::Inner;

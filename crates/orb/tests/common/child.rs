@@ -4,7 +4,9 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use oxorb::{Concurrency, IdAssignment, Lifespan, ObjectRef, Orb, Policies};
+use oxorb::poa::{IdAssignment, Lifespan, Policies};
+use oxorb::settings::Concurrency;
+use oxorb::{ObjectRef, Orb};
 use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{LONG, Pinger};
@@ -72,7 +74,7 @@ fn serve() {
         ..Policies::default()
     };
     let poa = orb.root_poa().create_poa("children", policies).unwrap();
-    let id = oxorb::ObjectId::from("pinger");
+    let id = oxorb::poa::ObjectId::from("pinger");
     let object = poa.activate_servant_with_id(&id, Arc::new(Pinger::default())).unwrap();
     let transient = orb.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     println!("\n{object}\n{transient}");

@@ -15,10 +15,11 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, Ref};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::Address;
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_cdr::{ByteOrder, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
@@ -212,7 +213,10 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
 }
 
 /// Starts a `ping` without waiting for the answer.
-pub(crate) fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemException> {
+pub(crate) fn ping_async(
+    object: &ObjectRef,
+    n: i64,
+) -> oxorb::client::AsyncReply<i64, SystemException> {
     object.reference().invoke_async(
         &PING,
         |e| {

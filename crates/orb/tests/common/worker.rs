@@ -7,11 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
-use oxorb::{
-    Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, Servant, SystemException, ThreadpoolId, ThreadpoolLane,
-    Upcall,
-};
+use oxorb::poa::{Poa, Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, ThreadpoolId, ThreadpoolLane};
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_cdr::Encoder;
 use oxorb_giop::{Message, RequestHeader, TargetAddress};
 use oxorb_object::{ServiceContext, context_id};
@@ -105,7 +103,7 @@ impl Worker {
 }
 
 /// Compares the lane that a servant reads with the name of its thread.
-fn check_lane(asked: Option<oxorb::CurrentLane>, thread: &str) {
+fn check_lane(asked: Option<oxorb::rt::CurrentLane>, thread: &str) {
     let numbers = thread.strip_prefix("oxorb-").and_then(|name| name.split_once('.'));
     let named = numbers.map(|(pool, lane)| (pool.parse().unwrap(), lane.parse().unwrap()));
     let asked = asked.map(|lane| (lane.threadpool.0, lane.lane));

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use oxorb::{
-    ClientConnections, Cookie, IdAssignment, IdUniqueness, Incident, Lifespan, ObjectId, ObjectRef,
-    Orb, Outcome, Poa, Policies, Refused, RequestProcessing, Servant, ServantLocator,
-    ServantRetention, SystemException, ThreadPolicy, Upcall,
+use oxorb::incident::Incident;
+use oxorb::poa::{
+    Cookie, IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, Policies, Refused,
+    RequestProcessing, ServantLocator, ServantRetention, ThreadPolicy,
 };
+use oxorb::settings::ClientConnections;
+use oxorb::{ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_core::lock;
 use oxorb_core::{AccessRule, AccessRules};
 use oxorb_object::minor::no_permission::ACCESS_RULES;

@@ -7,12 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
+use oxorb::admission::{AdmissionRequest, BeyondBudget, Budget, BudgetOf, Overrun};
+use oxorb::incident::Incident;
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Serving, Threadpool,
+    ThreadpoolLane,
+};
 use oxorb::sched::admission::Answer;
 use oxorb::{
-    AdmissionRequest, BeyondBudget, Budget, BudgetOf, CompletionStatus, Incident, ObjectRef, Orb,
-    Outcome, Overrun, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    SchedulingClass, Servant, Serving, SystemException, SystemExceptionKind, Threadpool,
-    ThreadpoolLane, Upcall, minor,
+    CompletionStatus, ObjectRef, Orb, Outcome, Servant, SystemException, SystemExceptionKind,
+    Upcall, minor,
 };
 use oxorb_core::lock;
 use oxorb_sys::schedule::{self, Class, Schedule};
@@ -362,7 +367,9 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
         assert_eq!(call(&bench.object, &QUICK), Ok(()));
     }
     let used = bench.server.budgets();
-    let spin = |used: &oxorb::BudgetUse| used.of == BudgetOf::Operation("test::Radar::spin".into());
+    let spin = |used: &oxorb::admission::BudgetUse| {
+        used.of == BudgetOf::Operation("test::Radar::spin".into())
+    };
     let before = used.into_iter().find(spin).unwrap().processor_time;
     until("more is charged", || {
         let used = bench.server.budgets();
@@ -429,7 +436,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     let _guard = watchdog(2 * LONG);
     let bench = Bench::new("operation test::Radar::burn time=2ms/20ms beyond=throttle");
     bench.radar.burns.store(4, Ordering::SeqCst);
-    let is_reserved = |scheduling| matches!(scheduling, oxorb::ThreadScheduling::Reserved(_));
+    let is_reserved = |scheduling| matches!(scheduling, oxorb::rt::ThreadScheduling::Reserved(_));
     // On a stalled machine the budget may be replenished between two requests.
     until("the lane has reserved time alone", || {
         call(&bench.object, &BURN).unwrap();

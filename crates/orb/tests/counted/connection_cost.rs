@@ -4,11 +4,11 @@
 //! Independent of `OXORB_TEST_TRANSPORT`: the instructions counted are those by which a call
 //! chooses its connection.
 
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{PriorityBand, PriorityBandedConnection, PrivateConnection};
-use oxorb::{
-    ClientConnections, Concurrency, Interface, ObjectRef, Orb, Policies, PriorityModel,
-    PriorityModelPolicy, RtPolicies,
-};
+use oxorb::rt::{PriorityModel, PriorityModelPolicy};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface, ObjectRef, Orb};
 use oxorb_rt::Priority;
 use oxorb_testkit::instructions;
 use oxorb_testkit::process::test_name;

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use oxorb::{IdAssignment, Interface, Lifespan, Lookup, ObjectId, ObjectRef, Orb, Policies};
+use oxorb::poa::{IdAssignment, Lifespan, Lookup, ObjectId, Policies};
+use oxorb::{Interface, ObjectRef, Orb};
 
 use oxorb_testkit::process::test_name;
 
@@ -52,7 +53,7 @@ fn counted() {
             "linear" => Lookup::Linear,
             _ => Lookup::Hash,
         },
-        id_uniqueness: oxorb::IdUniqueness::Multiple,
+        id_uniqueness: oxorb::poa::IdUniqueness::Multiple,
         ..Policies::default()
     };
     let pinger: Arc<dyn oxorb::Servant> = Arc::new(Pinger::default());

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use oxorb::__gen::Operations;
-use oxorb::probe::{self, Side, Stage, Trace};
-use oxorb::{ClientConnections, Outcome, Servant, Upcall};
+use oxorb::rt::probe::{self, Side, Stage, Trace};
+use oxorb::settings::ClientConnections;
+use oxorb::{Outcome, Servant, Upcall};
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, allocations};
 use oxorb_testkit::watchdog;

@@ -4,14 +4,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use oxorb::client::Failure;
 use oxorb::policy::{
     ClientProtocol, CommunicationClass, PolicyCurrent, PriorityBand, PriorityBandedConnection,
     PrivateConnection, Protocol, ProtocolFallback, Qos, RequestQos, SyncScope,
     TcpProtocolProperties,
 };
+use oxorb::rt::current_qos;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemExceptionKind, Upcall, current_qos,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemExceptionKind, Upcall,
 };
 use oxorb_core::lock;
 use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue, minor};
@@ -47,18 +49,19 @@ fn pinged(object: &ObjectRef) {
 }
 
 #[track_caller]
-fn refused(object: &ObjectRef, code: u32) {
+fn refused(object: &ObjectRef, code: u32) -> Option<Failure> {
     let refused = ping(object, 1).unwrap_err();
     assert_raised(refused, SystemExceptionKind::InvPolicy, CompletionStatus::No);
     assert_eq!(refused.minor, code, "{refused}");
+    Failure::of(&refused)
 }
 
 fn lanes_of(seen: &[Seen]) -> Vec<usize> {
     seen.iter().map(|one| one.lane).collect()
 }
 
-/// The priority context is octet for octet TAO's (facts 2.2): an encapsulation, one octet of
-/// padding, the priority.
+/// The priority context has the same octets as TAO's (facts 2.2): the byte order of an encapsulation, one octet of
+/// padding, and the priority.
 #[test]
 fn the_priority_travels_where_the_object_wants_to_know_it() {
     only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -77,7 +80,7 @@ fn the_priority_travels_where_the_object_wants_to_know_it() {
     assert_eq!(seen[1].contexts, []);
     assert_eq!(seen[2].contexts, []);
 
-    // The same for every kind of call.
+    // Every kind of call sends the priority.
     let one_way = |object: &ObjectRef| object.reference().send(&NOTE, |_| Ok(()));
     one_way(&propagated).unwrap();
     one_way(&propagated.with(SyncScope::None)).unwrap();
@@ -170,8 +173,7 @@ fn a_refusal_names_the_priorities_of_both_sides() {
     let client = client(ClientConnections::Private);
     let object = server.object(&client, &[CLIENT]);
     at(&client, 21);
-    refused(&object, minor::inv_policy::NO_LANE);
-    let failure = oxorb::last_failure().unwrap();
+    let failure = refused(&object, minor::inv_policy::NO_LANE).unwrap();
     let what: Vec<_> = failure.attempts.iter().map(|one| &*one.what).collect();
     assert_eq!(
         what,
@@ -180,8 +182,9 @@ fn a_refusal_names_the_priorities_of_both_sides() {
             "the caller's CORBA priority is 21, the lane's is 20"
         ]
     );
-    refused(&object.with(banded(&[(0, 14), (15, 20)])), minor::inv_policy::NO_BAND);
-    let failure = oxorb::last_failure().unwrap().to_string();
+    let bands = banded(&[(0, 14), (15, 20)]);
+    let failure = refused(&object.with(bands), minor::inv_policy::NO_BAND);
+    let failure = failure.unwrap().to_string();
     let said = "priority is 21, the lane's is 20, the priority bands are 0..14, 15..20";
     assert!(failure.contains(said), "{failure}");
     client.shutdown(true).unwrap();
@@ -268,7 +271,8 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     for object in [&both, &no_model] {
         refused(object, minor::inv_policy::IRRECONCILABLE);
     }
-    // Only IIOP's connection properties are enforced by the server's policy.
+    // The server publishes properties of TCP. Only over IIOP do they belong to the protocol, so that the client decodes
+    // the policy and finds the conflict.
     let iiop = common::transport::protocol().name() == "iiop";
     if iiop {
         refused(&exposed.with(tcp), minor::inv_policy::IRRECONCILABLE);
@@ -349,7 +353,7 @@ fn explicit_binding_opens_all_that_calls_need() {
             let locks = lock::taken();
             let ((), used) = allocations(|| pings(priority));
             assert_eq!(lock::taken(), locks, "priority {priority}");
-            // Rustls allocates for each record.
+            // Do not count with TLS, because rustls allocates for each record.
             assert!(transport::is_tls() || used.count == 0, "{used:?}");
         }
         assert!(server.seen().iter().all(|one| all.contains(&one.connection)));
@@ -424,7 +428,7 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     let locks = lock::taken();
     let ((), used) = allocations(pings);
     assert_eq!(lock::taken(), locks);
-    // Rustls allocates for each record.
+    // Do not count with TLS, because rustls allocates for each record.
     assert!(transport::is_tls() || used.count == 0, "{used:?}");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();

@@ -11,15 +11,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::poa::{IdAssignment, Lifespan, Policies, RtPolicies};
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
+use oxorb::rt::{
+    MessageBuffers, Priority, PriorityModel, PriorityModelPolicy, RateGroup, RequestBuffering,
+    Threadpool, ThreadpoolLane,
+};
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
-use oxorb::sched::{DispatchModel, Dispatching};
-use oxorb::{
-    ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, MessageBuffers, ObjectRef,
-    Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, RateGroup,
-    RequestBuffering, RtPolicies, RunTimeScheduler, Servant, Threadpool, ThreadpoolLane, Upcall,
-};
+use oxorb::sched::{DispatchModel, Dispatching, RunTimeScheduler};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, allocations};
 use oxorb_testkit::process::test_name;

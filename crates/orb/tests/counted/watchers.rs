@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
-use oxorb::{Concurrency, Outcome, Servant, Upcall};
+use oxorb::settings::Concurrency;
+use oxorb::{Outcome, Servant, Upcall};
 use oxorb_testkit::alloc::fewest_allocations;
 use oxorb_testkit::process::alone;
 use oxorb_testkit::watchdog;

@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use oxorb::incident::Incident;
+use oxorb::poa::{PoaError, Policy, RtPolicies, ThreadPolicy};
 use oxorb::policy::{Qos, RequestQos};
-use oxorb::transport::PeerId;
-use oxorb::{
-    Arriving, ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef,
-    Orb, PoaError, Policy, PoolThread, Priority, PriorityModel, QueueOrder, RateGroup,
-    ReactorChoice, RequestBuffering, RtPolicies, Serving, SystemException, SystemExceptionKind,
-    ThreadPolicy, Threadpool, ThreadpoolError, ThreadpoolId,
+use oxorb::rt::{
+    Arriving, PoolThread, Priority, PriorityModel, QueueOrder, RateGroup, RequestBuffering,
+    Serving, Threadpool, ThreadpoolError, ThreadpoolId,
 };
+use oxorb::settings::{ClientConnections, Concurrency, ReactorChoice};
+use oxorb::transport::PeerId;
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_giop::{Message, MessageType, ReplyStatus};
 use oxorb_object::minor::{transient::NO_THREAD, transient::REQUESTS_BUFFERED};
 use oxorb_testkit::{at_once, until, watchdog};
@@ -576,7 +578,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
             "urgent",
             Threadpool::with_lanes([lane(10, 1), lane(20, 1)]).serving(Serving::ThreadPerRequest),
         )
-        .configure(|options| options.realtime.class = oxorb::SchedulingClass::Fifo)
+        .configure(|options| options.realtime.class = oxorb::rt::SchedulingClass::Fifo)
         .build()
         .unwrap();
     let named = |name| server.threadpool_named(name).unwrap();

@@ -7,9 +7,9 @@ use std::thread;
 
 use oxorb::__gen::Op;
 use oxorb::policy::Retry;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
-    SystemExceptionKind, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind, minor,
 };
 use oxorb_cdr::{Encode as _, Encoder};
 use oxorb_giop::ReplyStatus;
@@ -21,7 +21,7 @@ use crate::common::fake::{FakeServer, Received, ior_at, played, reply};
 use crate::common::transport::{free_place, url, wire};
 use crate::common::*;
 
-fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
+fn hang_async(object: &ObjectRef) -> oxorb::client::AsyncReply<(), SystemException> {
     object.reference().invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
 }
 
@@ -144,14 +144,15 @@ fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
         |server| {
             let object = server.object(&client);
             let asked: Vec<_> = (0..ANSWERS).map(|n| ping_async(&object, n)).collect();
-            let stored: oxorb::AsyncReply<(), SystemException> = object.reference().invoke_async(
-                &STORE,
-                |e| {
-                    e.copy_octets(&octets);
-                    Ok(())
-                },
-                |_| Ok(()),
-            );
+            let stored: oxorb::client::AsyncReply<(), SystemException> =
+                object.reference().invoke_async(
+                    &STORE,
+                    |e| {
+                        e.copy_octets(&octets);
+                        Ok(())
+                    },
+                    |_| Ok(()),
+                );
             for reply in asked {
                 assert_eq!(reply.wait(), Ok(1));
             }

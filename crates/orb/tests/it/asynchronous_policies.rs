@@ -8,10 +8,13 @@ use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use oxorb::client::{AsyncReply, Failure};
 use oxorb::policy::{LocateFirst, PolicyCurrent, RebindMode, ReplyStartTime, Retry};
+use oxorb::servant::Later;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    AsyncReply, ClientConnections, CompletionStatus, Concurrency, Interface, Later, ObjectRef,
-    Outcome, Servant, SystemException, SystemExceptionKind, Upcall, last_failure, minor,
+    CompletionStatus, Interface, ObjectRef, Outcome, Servant, SystemException, SystemExceptionKind,
+    Upcall, minor,
 };
 use oxorb_cdr::{Encode as _, Encoder};
 use oxorb_giop::{LocateStatus, ReplyStatus};
@@ -284,7 +287,7 @@ fn a_failure_names_every_endpoint() {
     let object = client.string_to_object(&ior.to_string()).unwrap();
     let raised = ping_async(&object, 0).wait().unwrap_err();
     assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
-    let tried = last_failure().unwrap();
+    let tried = Failure::of(&raised).unwrap();
     let endpoints: Vec<_> = tried.attempts.iter().map(|tried| tried.endpoint.clone()).collect();
     assert_eq!(endpoints, addresses.map(|address| address.for_people().to_owned()));
     client.shutdown(true).unwrap();

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb::__gen::Op;
+use oxorb::poa::{Policies, Policy, RtPolicies};
 use oxorb::policy::Bandwidth;
-use oxorb::{
-    Interface, ObjectRef, Orb, Outcome, Policies, Policy, RtPolicies, Servant, SystemException,
-    Threadpool, Upcall,
-};
+use oxorb::rt::Threadpool;
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::watchdog;
 
 use crate::common;
@@ -89,7 +88,7 @@ fn take(object: &ObjectRef) {
 fn replies_leave_no_faster_than_the_policy_of_their_poa_says() {
     only_over!(TCP, "only the kernel's TCP paces");
     let _guard = watchdog(LONG);
-    let (server, client) = (server(), client(oxorb::ClientConnections::Cached));
+    let (server, client) = (server(), client(oxorb::settings::ClientConnections::Cached));
     for own_pool in [false, true] {
         let threadpool = own_pool.then(|| server.create_threadpool(Threadpool::new(1)).unwrap());
         let realtime = RtPolicies {
@@ -108,7 +107,7 @@ fn replies_leave_no_faster_than_the_policy_of_their_poa_says() {
 fn requests_leave_no_faster_than_the_policy_of_the_call_says() {
     only_over!(TCP, "only the kernel's TCP paces");
     let _guard = watchdog(LONG);
-    let (server, client) = (server(), client(oxorb::ClientConnections::Cached));
+    let (server, client) = (server(), client(oxorb::settings::ClientConnections::Cached));
     let object = carrier(&server, &client, RtPolicies::default());
     let paced = object.with(Bandwidth(Some(RATE)));
     assert!(kept_to_it(|| take(&paced)));

@@ -6,10 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, decode_ref, encode_ref};
+use oxorb::incident::Incident;
+use oxorb::poa::{Bidirectional, Policies};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::{Address, tcp};
 use oxorb::{
-    Bidirectional, ClientConnections, CompletionStatus, Concurrency, Incident, Interface,
-    ObjectRef, Orb, Outcome, Policies, Servant, SystemException, SystemExceptionKind, Upcall,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_giop::MessageType;
 use oxorb_object::ServiceContext;

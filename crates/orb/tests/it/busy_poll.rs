@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb::Threadpool;
+use oxorb::rt::Threadpool;
 use oxorb_testkit::peers::missing;
 use oxorb_testkit::process::{rerun, test_name};
 

@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::client::Failure;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 
 use crate::common;
@@ -221,7 +223,7 @@ fn an_unreachable_server_says_what_was_tried() {
     let unreachable = ping(&object, 1).unwrap_err();
     assert_eq!(unreachable.kind, SystemExceptionKind::Transient);
     assert_eq!(unreachable.completed, CompletionStatus::No);
-    let failure = oxorb::last_failure().unwrap();
+    let failure = Failure::of(&unreachable).unwrap();
     assert_eq!(failure.attempts[0].endpoint, address.for_people());
     let text = failure.to_string();
     assert!(nobody_listens(&text), "{failure}");

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use oxorb::{ClientConnections, CompletionStatus, Interface, SystemExceptionKind};
+use oxorb::settings::ClientConnections;
+use oxorb::{CompletionStatus, Interface, SystemExceptionKind};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::ReplyStatus;
 use oxorb_object::components::orb_type;
@@ -87,7 +88,7 @@ fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> b
 fn omniorb_and_unknown_orbs_are_told_of_nothing() {
     common::only_over!(IIOP, "foreign ORBs speak versions of GIOP, over TCP");
     let _guard = watchdog(LONG);
-    use oxorb::Version as V;
+    use oxorb::ior::Version as V;
     at_once([ClientConnections::Multiplexed, ClientConnections::LeaderFollowers], |sharing| {
         let cases = [
             (V::V1_0, None, false),

@@ -7,12 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
+use oxorb::poa::RtPolicies;
 use oxorb::policy::{CommunicationClass, Qos, RequestQos};
-use oxorb::{
-    ClientConnections, Incident, Interface as _, ObjectRef, Orb, PriorityBand, PriorityBands,
-    PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass, Serving,
-    SystemException, Threadpool,
+use oxorb::rt::{
+    PriorityBand, PriorityBands, PriorityModel, QueueOrder, RequestBuffering, SchedulingClass,
+    Serving, Threadpool,
 };
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, ObjectRef, Orb, SystemException};
 use oxorb_testkit::{require_realtime, watchdog};
 
 use crate::common;
@@ -278,7 +281,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
 fn priorities_by_period_need_a_model() {
     let server = server();
     let realtime = RtPolicies { rate_monotonic: true, ..RtPolicies::default() };
-    let policies = oxorb::Policies { realtime, ..oxorb::Policies::default() };
+    let policies = oxorb::poa::Policies { realtime, ..oxorb::poa::Policies::default() };
     let refused = server.root_poa().create_poa("refused", policies);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("priorities by period"), "{refused}");

@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use oxorb::__gen::{Op, decode_ref, encode_ref};
+use oxorb::servant::{ClientConnection, current_connection};
+use oxorb::settings::ClientConnections;
 use oxorb::transport::PeerId;
-use oxorb::{
-    ClientConnection, ClientConnections, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, Upcall, current_connection,
-};
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::{until, watchdog};
 
 use crate::common;

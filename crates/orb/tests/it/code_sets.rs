@@ -1,10 +1,8 @@
 //! Code sets of transmitted strings (P4).
 
 use oxorb::__gen::Op;
-use oxorb::{
-    ClientConnections, Interface as _, Outcome, Servant, SystemException, SystemExceptionKind,
-    Upcall,
-};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Outcome, Servant, SystemException, SystemExceptionKind, Upcall};
 use oxorb_cdr::CharSet;
 use oxorb_testkit::watchdog;
 use std::sync::Arc;

@@ -23,7 +23,7 @@ fn render() -> String {
          the environment. An unknown `-ORB` argument is an error.\n\n\
          | argument | environment | takes | |\n|---|---|---|---|\n",
     );
-    for setting in oxorb::SETTINGS {
+    for setting in oxorb::settings::SETTINGS {
         let value = setting.value.replace('|', "\\|");
         writeln!(
             page,
@@ -40,7 +40,7 @@ fn render() -> String {
     );
     page.push_str(FILES);
     page.push_str("\n| personality | |\n|---|---|\n");
-    for personality in oxorb::PERSONALITIES {
+    for personality in oxorb::config::PERSONALITIES {
         writeln!(page, "| `{}` | {} |", personality.name, personality.purpose).unwrap();
     }
     page.push_str(AFTER_PERSONALITIES);

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use oxorb::{
-    ClientConnections, Demultiplexing, IdAssignment, Interface as _, Lookup, Orb, Policies,
-};
+use oxorb::poa::{IdAssignment, Lookup, Policies};
+use oxorb::settings::{ClientConnections, Demultiplexing};
+use oxorb::{Interface as _, Orb};
 
 /// A file that is removed with the value.
 struct File(PathBuf);
@@ -135,7 +135,7 @@ fn a_configuration_file_of_omniorbs_is_read() {
     let args = ["prog", "-ORBconfigFile", &file.path()];
     let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
     assert_eq!(orb.options().init_refs.len(), 1);
-    assert_eq!(orb.options().log_level, oxorb::LogLevel::Debug);
+    assert_eq!(orb.options().log_level, oxorb::settings::LogLevel::Debug);
     orb.shutdown(true).unwrap();
     let file = File::with("omniORB-wrong.cfg", "traceLevel = 25\nsupportBootstrapAgent = 1\n");
     let args = ["prog", "-ORBconfigFile", &file.path()];
@@ -170,8 +170,8 @@ fn lanes_whose_priorities_do_not_reach_the_scheduler_are_said_once() {
     let args = ["prog", "-ORBLogFile", &log.path(), "-ORBListenEndpoints", "iiop://127.0.0.1:0"];
     let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
     for _ in 0..2 {
-        let lane = |n| oxorb::ThreadpoolLane::new(oxorb::Priority::new(n).unwrap(), 1);
-        let plan = oxorb::Threadpool::with_lanes([lane(1), lane(2)]);
+        let lane = |n| oxorb::rt::ThreadpoolLane::new(oxorb::rt::Priority::new(n).unwrap(), 1);
+        let plan = oxorb::rt::Threadpool::with_lanes([lane(1), lane(2)]);
         orb.create_threadpool(plan).unwrap();
     }
     orb.shutdown(true).unwrap();

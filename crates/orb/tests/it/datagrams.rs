@@ -11,11 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
+use oxorb::client::Failure;
 use oxorb::policy::{RelativeRoundtripTimeout, SyncScope};
 use oxorb::protocol::{ProfileKind as _, Protocols};
+use oxorb::settings::ClientConnections;
 use oxorb::{
-    ClientConnections, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_object::{Ior, profile_tag};
 use oxorb_protocols::datagram::{Diop, USUAL_MOST};
@@ -240,7 +242,7 @@ fn messages_larger_than_a_datagram_are_refused_by_number() {
             assert_eq!(take(&object, USUAL_MOST - 200), Ok(()));
             let refused = take(&object, USUAL_MOST).unwrap_err();
             assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
-            let why = oxorb::last_failure().expect("a reason").to_string();
+            let why = Failure::of(&refused).expect("a reason").to_string();
             assert!(why.contains("at most 8192") && why.contains("max="), "{why}");
 
             assert_eq!(fill(&object, 1, USUAL_MOST - 200), Ok(USUAL_MOST - 200));
@@ -647,7 +649,7 @@ fn references_say_what_datagrams_are() {
     let (_, object) = filler(&server, &server);
     let ior: Ior = object.reference().ior().clone();
     assert_eq!(ior.profiles.len(), 1);
-    let told = format!("{:?}", oxorb::describe::reference(&ior));
+    let told = format!("{:?}", oxorb::ior::describe::reference(&ior));
     assert!(told.contains("1400 octets"), "{told}");
     server.shutdown(true).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Every address of a reference is tried, at whichever position in the reference (P10).
 
-use oxorb::{ClientConnections, Concurrency};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb_object::{IiopEndpoint, IiopProfile, Ior, TaggedComponent, Version};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;

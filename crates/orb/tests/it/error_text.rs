@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::net::TcpListener;
 
-use oxorb::{Interface as _, ObjectRef, Orb, Raises, SystemException, SystemExceptionKind};
+use oxorb::client::Raises;
+use oxorb::{Interface as _, ObjectRef, Orb, SystemException, SystemExceptionKind};
 
 /// Returns a port without listener.
 fn closed_port() -> u16 {
@@ -83,8 +84,8 @@ fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
         (Box::new(orb.string_to_object("corbaloc::127.0.0.1:x/A").unwrap_err()), "127.0.0.1"),
         (Box::new(Orb::builder().setting("Nope", "1").build().unwrap_err()), "Nope"),
         (Box::new(Orb::builder().listen("bus://x").build().unwrap_err()), "bus"),
-        (Box::new("1.2.3".parse::<oxorb::Decimal>().unwrap_err()), ""),
-        (Box::new(oxorb::Priority::new(-1).unwrap_err()), "-1"),
+        (Box::new("1.2.3".parse::<oxorb::values::Decimal>().unwrap_err()), ""),
+        (Box::new(oxorb::rt::Priority::new(-1).unwrap_err()), "-1"),
         (
             Box::new(Decoder::new(&[0], ByteOrder::Big, Dialect::new(2)).ulong().unwrap_err()),
             "octet 0",

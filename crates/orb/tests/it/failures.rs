@@ -5,10 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, SystemException,
-    SystemExceptionKind, minor,
-};
+use oxorb::client::Failure;
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{CompletionStatus, Interface, ObjectRef, SystemException, SystemExceptionKind, minor};
 use oxorb_cdr::Encode as _;
 use oxorb_giop::ReplyStatus;
 use oxorb_object::TaggedComponent;
@@ -276,7 +275,7 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
         object.reference().send(&NOTE, |_| Ok(())).unwrap_err(),
     ] {
         assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
-        let failure = oxorb::last_failure().unwrap();
+        let failure = Failure::of(&raised).unwrap();
         let tried: Vec<_> =
             failure.attempts.iter().map(|attempt| attempt.endpoint.clone()).collect();
         assert_eq!(tried, [one.for_people(), two.for_people()]);

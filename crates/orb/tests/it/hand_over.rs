@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{ClientConnections, ObjectRef, Poa};
+use oxorb::ObjectRef;
+use oxorb::poa::Poa;
+use oxorb::settings::ClientConnections;
 use oxorb_testkit::watchdog;
 
 use crate::common;
@@ -88,7 +90,7 @@ fn a_connection_is_handed_over_as_soon_as_a_second_request_comes() {
 fn a_connection_of_a_lane_is_handed_over_as_soon_as_a_second_request_comes() {
     let _guard = watchdog(LONG);
     let server = server();
-    let plan = oxorb::Threadpool::with_lanes([lane(10, 3), lane(20, 3)]);
+    let plan = oxorb::rt::Threadpool::with_lanes([lane(10, 3), lane(20, 3)]);
     let pool = server.create_threadpool(plan).unwrap();
     let poa = lane_poa(&server, pool, 20);
     assert_prompt("lanes", &poa);

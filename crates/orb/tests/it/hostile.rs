@@ -7,10 +7,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
-    SystemExceptionKind, Version,
-};
+use oxorb::ior::Version;
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{MessageType, ReplyStatus};
 use oxorb_testkit::hostile::{Attack, Attacker, Form, Reaction};
@@ -481,7 +480,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
                 });
             }
         });
-        let later: oxorb::AsyncReply<usize, SystemException> =
+        let later: oxorb::client::AsyncReply<usize, SystemException> =
             object.reference().invoke_async(&BIG, send, |d| d.length(None, 1));
         assert_eq!(later.wait(), Ok(BIG_ANSWER));
         assert_eq!(ping_async(&object, 1).wait(), Ok(2));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{ClientConnections, Orb};
+use oxorb::Orb;
+use oxorb::settings::ClientConnections;
 use oxorb_testkit::watchdog;
 
 use crate::common::fake::FakeServer;

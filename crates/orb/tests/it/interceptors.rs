@@ -6,9 +6,10 @@ use oxorb::interceptor::{
     ClientInterceptor, ClientReply, ClientRequest, Interrupt, Received, Sending, ServerInterceptor,
     ServerReply, ServerRequest, Slot,
 };
+use oxorb::poa::AdapterObserver;
 use oxorb::{
-    AdapterObserver, Any, CompletionStatus, Interface, ObjectRef, Orb, Ref, Servant,
-    SystemException, SystemExceptionKind,
+    Any, CompletionStatus, Interface, ObjectRef, Orb, Ref, Servant, SystemException,
+    SystemExceptionKind,
 };
 use oxorb_object::TaggedComponent;
 
@@ -446,7 +447,7 @@ impl AdapterObserver for Marker {
     fn establish(
         &self,
         adapter_name: &[String],
-        _: &oxorb::Policies,
+        _: &oxorb::poa::Policies,
         components: &mut Vec<TaggedComponent>,
     ) -> Result<(), SystemException> {
         self.0.add(adapter_name.join("/"));

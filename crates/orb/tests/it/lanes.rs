@@ -7,12 +7,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::incident::Incident;
+use oxorb::poa::{IdAssignment, Policies, RtPolicies};
 use oxorb::policy::{Qos, RequestQos};
-use oxorb::{
-    CompletionStatus, IdAssignment, Incident, Interface, ObjectRef, Orb, Policies, PriorityBand,
-    PriorityBands, PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass,
-    SystemException, SystemExceptionKind, Threadpool, ThreadpoolError, ThreadpoolId,
+use oxorb::rt::{
+    PriorityBand, PriorityBands, PriorityModel, QueueOrder, RequestBuffering, SchedulingClass,
+    Threadpool, ThreadpoolError, ThreadpoolId,
 };
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_giop::{Message, ReplyStatus};
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{RtPolicyValue, minor};
@@ -737,7 +739,7 @@ fn persistent_server(port: u16) -> (Orb, ObjectRef) {
     let pool =
         server.create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)])).unwrap();
     let policies = Policies {
-        lifespan: oxorb::Lifespan::Persistent,
+        lifespan: oxorb::poa::Lifespan::Persistent,
         id_assignment: IdAssignment::User,
         realtime: RtPolicies {
             threadpool: Some(pool),
@@ -747,7 +749,7 @@ fn persistent_server(port: u16) -> (Orb, ObjectRef) {
         ..Policies::default()
     };
     let poa = server.root_poa().create_poa("kept", policies).unwrap();
-    let id = oxorb::ObjectId::from("one");
+    let id = oxorb::poa::ObjectId::from("one");
     let object = poa.activate_servant_with_id(&id, Arc::new(Worker::default())).unwrap();
     (server, ObjectRef::from_ref(object))
 }

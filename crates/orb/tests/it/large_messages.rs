@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use oxorb::__gen::Op;
 use oxorb::policy::RelativeRoundtripTimeout;
-use oxorb::{
-    ClientConnections, Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall,
-};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::process::test_name;
 use oxorb_testkit::{syscalls, watchdog};
 

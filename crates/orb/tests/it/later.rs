@@ -6,12 +6,17 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::client::AsyncReply;
 use oxorb::interceptor::{Interrupt, Sending, ServerInterceptor, ServerReply, ServerRequest, Slot};
+use oxorb::poa::{
+    Cookie, IdAssignment, ObjectId, Poa, Policies, Refused, RequestProcessing, ServantLocator,
+    ServantRetention, ThreadPolicy,
+};
 use oxorb::policy::SyncScope;
+use oxorb::servant::Later;
 use oxorb::{
-    AsyncReply, CompletionStatus, Cookie, IdAssignment, Interface, Later, ObjectId, ObjectRef, Orb,
-    Outcome, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantLocator,
-    ServantRetention, SystemException, SystemExceptionKind, ThreadPolicy, Upcall, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Ref, Servant, SystemException,
+    SystemExceptionKind, Upcall, minor,
 };
 use oxorb_testkit::watchdog;
 
@@ -89,7 +94,7 @@ fn keeper(server: &Orb, client: &Orb) -> (Arc<Keeper>, ObjectRef) {
 }
 
 fn a_client() -> Orb {
-    client(oxorb::ClientConnections::Private)
+    client(oxorb::settings::ClientConnections::Private)
 }
 
 /// Starts a call that is answered within its upcall, over the connection of asynchronous calls.

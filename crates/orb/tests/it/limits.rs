@@ -6,9 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::client::Failure;
+use oxorb::incident::Incident;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
-    Servant, SystemException, SystemExceptionKind, Upcall, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall, minor,
 };
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{MessageType, Reply};
@@ -375,7 +378,7 @@ impl Servant for Worker {
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        while !oxorb::request_is_cancelled() {
+        while !oxorb::servant::request_is_cancelled() {
             thread::sleep(Duration::from_millis(1));
         }
         *self.0.lock().unwrap() = Some(true);
@@ -553,7 +556,7 @@ fn above_a_limit(connections: ClientConnections) {
     assert_eq!(count(&server, Incident::TooLarge), 1);
     assert_eq!(count(&server, Incident::Violation), 0);
     let logged = lines.lock().unwrap().concat();
-    let failure = oxorb::last_failure().unwrap().to_string();
+    let failure = Failure::of(&refused).unwrap().to_string();
     let of_server = ["limit of that server", "-ORBMaxMessage", "-ORBFragmentSize"];
     for (text, parts) in [
         (&logged, ["received", "limit on this side is 100000", "MaxMessage"]),
@@ -573,7 +576,7 @@ fn above_a_limit(connections: ClientConnections) {
     let object = pinger(&server, &near);
     let exception = call(&object, &BIG).unwrap_err();
     assert_raised(exception, SystemExceptionKind::ImpLimit, CompletionStatus::Maybe);
-    let failure = oxorb::last_failure().unwrap().to_string();
+    let failure = Failure::of(&exception).unwrap().to_string();
     let told = exception.to_string();
     assert!(told.contains("limit on this side is 100000"), "{told}");
     for part in ["335544", "received", "limit on this side is 100000", "MaxMessage"] {
@@ -644,7 +647,7 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
 }
 
 /// Servant that keeps the anys' request, to answer it later.
-struct LaterCollector(Mutex<Vec<oxorb::Later>>);
+struct LaterCollector(Mutex<Vec<oxorb::servant::Later>>);
 
 impl Servant for LaterCollector {
     fn repository_id(&self) -> &str {

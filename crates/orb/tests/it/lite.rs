@@ -11,12 +11,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{LocateFirst, RelativeRoundtripTimeout, SyncScope};
 use oxorb::protocol::Protocols;
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane, current_deadline,
+};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Policies,
-    Priority, PriorityModel, PriorityModelPolicy, RtPolicies, Servant, SystemException,
-    SystemExceptionKind, Threadpool, ThreadpoolLane, Upcall, current_deadline,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_object::{IiopProfile, PlaceProfile, Version, profile_tag};
 use oxorb_testkit::watchdog;
@@ -270,7 +274,7 @@ impl Servant for Watcher {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         match upcall.operation() {
             "watch" => {
-                while !oxorb::request_is_cancelled() {
+                while !oxorb::servant::request_is_cancelled() {
                     thread::sleep(Duration::from_millis(1));
                 }
                 self.cancelled.store(true, Ordering::SeqCst);

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use oxorb::__gen::Op;
-use oxorb::{
-    Interface, LaneMemory, MessageBuffers, ObjectRef, Orb, Outcome, Servant, SystemException,
-    Threadpool, ThreadpoolError, ThreadpoolId, Upcall,
-};
+use oxorb::rt::{LaneMemory, MessageBuffers, Threadpool, ThreadpoolError, ThreadpoolId};
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::alloc;
 use oxorb_testkit::watchdog;
 

@@ -6,15 +6,20 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
+use oxorb::rt::SchedulingClass;
 use oxorb::sched::level::Criticality;
 use oxorb::sched::queue::Missed;
 use oxorb::sched::repository::{Characteristics, Constraints};
 use oxorb::sched::time::{MILLISECOND, SECOND};
-use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Repository, Schedule, Strategy};
+use oxorb::sched::{
+    DispatchModel, DispatchTable, Modules, OsPriorities, Repository, RunTimeScheduler, Schedule,
+    Strategy,
+};
+use oxorb::settings::ClientConnections;
 use oxorb::{
-    ClientConnections, CompletionStatus, Incident, Interface, Modules, ObjectRef, Orb, Outcome,
-    RunTimeScheduler, SchedulingClass, Servant, SystemException, SystemExceptionKind, Upcall,
-    minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall, minor,
 };
 
 use crate::common::{self, LONG, assert_raised, call, elsewhere};
@@ -137,7 +142,7 @@ impl Plant {
     }
 
     /// Waits until `count` requests of an operation were refused or late.
-    fn until(&self, what: impl Fn(&oxorb::Measurement) -> u64, row: usize, count: u64) {
+    fn until(&self, what: impl Fn(&oxorb::sched::Measurement) -> u64, row: usize, count: u64) {
         while what(&self.server.measurements().unwrap()[row]) < count {
             thread::sleep(Duration::from_millis(1));
         }

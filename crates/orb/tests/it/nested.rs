@@ -4,7 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
 use oxorb::__gen::Op;
-use oxorb::{ClientConnections, ObjectRef, Outcome, Servant, SystemException, Upcall};
+use oxorb::settings::ClientConnections;
+use oxorb::{ObjectRef, Outcome, Servant, SystemException, Upcall};
 use oxorb_giop::{Inbox, Limits, Message};
 use oxorb_testkit::watchdog;
 

@@ -4,7 +4,9 @@
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use oxorb::{ClientConnections, CompletionStatus, Interface as _, ObjectRef, OnewayBatch, Orb};
+use oxorb::client::OnewayBatch;
+use oxorb::settings::ClientConnections;
+use oxorb::{CompletionStatus, Interface as _, ObjectRef, Orb};
 use oxorb_testkit::watchdog;
 
 use crate::common::fake::{FakeConnection, FakeServer, Received, played};

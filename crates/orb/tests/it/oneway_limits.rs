@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use oxorb::__gen::Op;
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
-use oxorb::{ClientConnections, Interface as _, ObjectRef, Orb};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_giop::{Inbox, Limits, Request};
 use oxorb_object::context_id::INVOCATION_POLICIES;
 use oxorb_testkit::watchdog;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb::Meaning;
+use oxorb::settings::Meaning;
 use oxorb_testkit::page::assert_up_to_date;
 
 #[test]
@@ -15,7 +15,7 @@ fn the_page_is_up_to_date() {
 
 fn render() -> String {
     let mut page = String::from(HEAD);
-    for (orb, options) in oxorb::PEER_OPTIONS {
+    for (orb, options) in oxorb::settings::PEER_OPTIONS {
         writeln!(page, "\n## {orb}\n\n| option | here | |\n|---|---|---|").unwrap();
         for option in options {
             let (here, note) = match option.meaning {

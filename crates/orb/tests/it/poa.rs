@@ -6,10 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, Ref};
+use oxorb::poa::{
+    IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ManagerState, ObjectId, Poa,
+    PoaError, Policies,
+};
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, IdAssignment, IdUniqueness,
-    ImplicitActivation, Interface, Lifespan, ManagerState, ObjectId, ObjectRef, Orb, Poa, PoaError,
-    Policies, Servant, SystemException, SystemExceptionKind, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Servant, SystemException, SystemExceptionKind,
+    minor,
 };
 use oxorb_testkit::watchdog;
 

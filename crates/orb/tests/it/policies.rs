@@ -14,10 +14,12 @@ use oxorb::policy::{
     ReplyEndTime, ReplyStartTime, RequestEndTime, RequestPriority, RequestStartTime, Retry,
     SetOverrideType, SyncScope,
 };
+use oxorb::rt::current_deadline;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::Address;
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall, current_deadline, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall, minor,
 };
 use oxorb_cdr::{ByteOrder, Decode as _, Encode as _, Encoder};
 use oxorb_giop::{LocateStatus, ReplyStatus, RequestHeader, Response, TargetAddress};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use oxorb::__gen::Op;
 use oxorb::policy::BufferPreallocation;
-use oxorb::{ClientConnections, Interface, ObjectRef, Outcome, Servant, SystemException, Upcall};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface, ObjectRef, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::alloc;
 use oxorb_testkit::watchdog;
 

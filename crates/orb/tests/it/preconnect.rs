@@ -4,10 +4,9 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{
-    ClientConnections, Interface as _, ObjectRef, Orb, PriorityModel, PriorityModelPolicy,
-    SetupError,
-};
+use oxorb::rt::{PriorityModel, PriorityModelPolicy};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, ObjectRef, Orb, SetupError};
 use oxorb_object::RtPolicyValue;
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
@@ -149,7 +148,7 @@ fn what_cannot_be_reached_is_named_when_the_orb_is_made() {
     let nonsense = failed(builder().preconnect("corbaloc:nonsense"));
     assert!(nonsense.contains("corbaloc:nonsense"), "{nonsense}");
 
-    let server = server(oxorb::Concurrency::ThreadPerConnection);
+    let server = server(oxorb::settings::Concurrency::ThreadPerConnection);
     let object = pinger(&server, &server).to_ior();
     let live = transport::builder().preconnect(&object).build().unwrap();
     live.shutdown(true).unwrap();

@@ -6,12 +6,16 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::poa::{IdAssignment, Policies, RtPolicies};
 use oxorb::policy::{Bandwidth, ClientProtocol, Protocol, ProtocolList, TcpProtocolProperties};
+use oxorb::rt::{
+    LaneScheduling, Priority, PriorityModel, PriorityModelPolicy, Reservation,
+    SchedulingClass as Class, Serving, Threadpool, ThreadpoolError,
+};
+use oxorb::servant::Later;
+use oxorb::settings::ClientConnections;
 use oxorb::{
-    ClientConnections, CompletionStatus, IdAssignment, Interface, LaneScheduling, Later, ObjectRef,
-    Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, Reservation, RtPolicies,
-    SchedulingClass as Class, Servant, Serving, SystemExceptionKind, Threadpool, ThreadpoolError,
-    Upcall,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemExceptionKind, Upcall,
 };
 use oxorb_object::{RtPolicyValue, context_id};
 use oxorb_rt::PriorityTransform;

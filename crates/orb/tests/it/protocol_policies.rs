@@ -6,16 +6,18 @@
 use std::sync::Arc;
 
 use oxorb::__gen::Op;
+use oxorb::ior::{Ior, TaggedComponent};
+use oxorb::poa::{PoaError, Policies, RtPolicies};
 use oxorb::policy::{
     ClientProtocol, FragmentSize, PolicySet, Protocol, ProtocolFallback, ProtocolList, QueueLimit,
     SetOverrideType, SyncScope, TcpProtocolProperties,
 };
 use oxorb::protocol::Protocol as Spoken;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::mem::Memory;
 use oxorb::{
-    Builder, ClientConnections, CompletionStatus, Concurrency, Interface, Ior, ObjectRef, Orb,
-    Outcome, PoaError, Policies, Ref, RtPolicies, Servant, SystemExceptionKind, TaggedComponent,
-    Upcall,
+    Builder, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Ref, Servant,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_cdr::Decode as _;
 use oxorb_object::{IiopProfile, TaggedProfile, minor, profile_tag};

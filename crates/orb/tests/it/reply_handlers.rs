@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, deliver};
-use oxorb::{
-    AsyncReply, ClientConnections, Concurrency, Incident, Interface, ObjectRef, Orb,
-    SystemException,
-};
+use oxorb::client::AsyncReply;
+use oxorb::incident::Incident;
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface, ObjectRef, Orb, SystemException};
 use oxorb_testkit::watchdog;
 
 use crate::common;

@@ -5,7 +5,8 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use oxorb::policy::RelativeRoundtripTimeout;
-use oxorb::{ClientConnections, Interface as _, Orb, SystemExceptionKind};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Orb, SystemExceptionKind};
 use oxorb_sys::unix;
 use oxorb_testkit::watchdog;
 

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
+use oxorb::ior::Ior;
+use oxorb::poa::RtPolicies;
 use oxorb::policy::{ClientProtocol, Protocol};
-use oxorb::{
-    ClientConnections, Concurrency, Interface as _, Ior, ObjectRef, Orb, OrbThread, PriorityModel,
-    RtPolicies, ThreadPurpose, Threadpool,
-};
+use oxorb::rt::{OrbThread, PriorityModel, ThreadPurpose, Threadpool};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_object::components::Component;
 use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET};
 use oxorb_object::{IiopProfile, SocketIdentity, TaggedComponent, profile_tag};

@@ -5,16 +5,19 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
+use oxorb::poa::{Poa, Policies, RtPolicies, ThreadPolicy};
 use oxorb::policy::{PriorityBandedConnection, Qos};
+use oxorb::rt::{
+    Priority, PriorityBand, PriorityModel, PriorityModelPolicy, SchedulingClass, current_qos,
+};
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::repository::Characteristics;
 use oxorb::sched::time::MILLISECOND;
-use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Repository, Schedule, Strategy};
-use oxorb::{
-    Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityBand,
-    PriorityModel, PriorityModelPolicy, RtPolicies, RunTimeScheduler, SchedulingClass, Servant,
-    ThreadPolicy, Upcall, current_qos,
+use oxorb::sched::{
+    DispatchModel, DispatchTable, OsPriorities, Repository, RunTimeScheduler, Schedule, Strategy,
 };
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_sys::schedule;
 use oxorb_testkit::require_realtime;
 
@@ -262,8 +265,8 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     });
     plain.shutdown(true).unwrap();
     let server = orb(None, SchedulingClass::Other);
-    let lanes = [slow, fast].map(|priority| oxorb::ThreadpoolLane::new(priority, 1));
-    let pool = server.create_threadpool(oxorb::Threadpool::with_lanes(lanes));
+    let lanes = [slow, fast].map(|priority| oxorb::rt::ThreadpoolLane::new(priority, 1));
+    let pool = server.create_threadpool(oxorb::rt::Threadpool::with_lanes(lanes));
     let (machine, object) = propagated(&server, Some(pool.unwrap()));
     for _ in 0..3 {
         for (op, priority) in [(&FAST, fast), (&SLOW, slow)] {
@@ -310,8 +313,8 @@ fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
     let between = slow + 1;
     assert!(between < fast, "there is room between the bands");
     let above = fast + 100;
-    let lanes = [between, above].map(|at| oxorb::ThreadpoolLane::new(priority(at), 1));
-    let pool = server.create_threadpool(oxorb::Threadpool::with_lanes(lanes));
+    let lanes = [between, above].map(|at| oxorb::rt::ThreadpoolLane::new(priority(at), 1));
+    let pool = server.create_threadpool(oxorb::rt::Threadpool::with_lanes(lanes));
     policies.realtime.threadpool = Some(pool.unwrap());
     let poa = server.root_poa().create_poa("bands", policies).unwrap();
     poa.manager().activate().unwrap();

@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use oxorb::incident::Incident;
 use oxorb::policy::PrivateConnection;
-use oxorb::{Incident, Interface as _, ObjectRef, Orb, RequestBuffering, Threadpool};
+use oxorb::rt::{RequestBuffering, Threadpool};
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_testkit::watchdog;
 
 use crate::common::LONG;

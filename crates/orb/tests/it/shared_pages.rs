@@ -7,7 +7,8 @@ use std::fs;
 use std::sync::Arc;
 use std::thread;
 
-use oxorb::{Incident, Interface as _, ObjectRef, Orb};
+use oxorb::incident::Incident;
+use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_testkit::watchdog;
 
 use crate::common::*;

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use oxorb::{
-    ClientConnections, Concurrency, Current, IdAssignment, IdUniqueness, Interface as _, ObjectRef,
-    Orb, Outcome, Policies, RequestProcessing, Servant, SystemExceptionKind, Upcall,
-};
+use oxorb::poa::{Current, IdAssignment, IdUniqueness, Policies, RequestProcessing};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, SystemExceptionKind, Upcall};
 use oxorb_testkit::watchdog;
 
 use crate::common::*;

@@ -5,13 +5,13 @@ use std::num::NonZeroU64;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use oxorb::incident::Incident;
+use oxorb::poa::RtPolicies;
 use oxorb::policy::{
     ClientProtocol, CommunicationClass, Protocol, Qos, RequestQos, TcpProtocolProperties,
 };
-use oxorb::{
-    Incident, Interface, ObjectRef, Orb, PriorityModel, RtPolicies, Steering, Threadpool,
-    ThreadpoolError, ThreadpoolLane,
-};
+use oxorb::rt::{PriorityModel, Steering, Threadpool, ThreadpoolError, ThreadpoolLane};
+use oxorb::{Interface, ObjectRef, Orb};
 use oxorb_testkit::watchdog;
 use oxorb_transport::tcp;
 

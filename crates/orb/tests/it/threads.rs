@@ -7,11 +7,13 @@ use std::sync::{Arc, Barrier, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use oxorb::client::AsyncReply;
 use oxorb::policy::SyncScope;
-use oxorb::{
-    AsyncReply, Concurrency, Interface, MappingChoice, ObjectRef, OrbThread, SchedulingClass,
-    SystemException, ThreadPurpose, ThreadScheduling, Threadpool,
+use oxorb::rt::{
+    MappingChoice, OrbThread, SchedulingClass, ThreadPurpose, ThreadScheduling, Threadpool,
 };
+use oxorb::settings::Concurrency;
+use oxorb::{Interface, ObjectRef, SystemException};
 use oxorb_sys::schedule::{self, Schedule};
 use oxorb_testkit::{require_realtime, watchdog};
 
@@ -62,7 +64,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
                 options.realtime.class = class;
                 options.concurrency = concurrency;
                 options.client_idle_timeout = Some(LONG);
-                options.client_connections = oxorb::ClientConnections::Cached;
+                options.client_connections = oxorb::settings::ClientConnections::Cached;
             })
             .build()
             .unwrap()

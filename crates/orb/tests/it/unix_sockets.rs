@@ -12,11 +12,12 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use oxorb::__gen::Op;
+use oxorb::client::Failure;
+use oxorb::incident::Incident;
+use oxorb::ior::Ior;
 use oxorb::policy::{LocateFirst, RelativeRoundtripTimeout, SyncScope};
-use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, Ior, ObjectRef, Orb,
-    SystemException, SystemExceptionKind,
-};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_cdr::Encoder;
 use oxorb_object::components::Component;
 use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SOCKET};
@@ -478,7 +479,7 @@ fn what_callers_are_told_when_the_server_is_killed() {
             assert!(path.0.exists(), "nobody was left to remove it");
             let error = ping(&object, 1).unwrap_err();
             assert_raised(error, SystemExceptionKind::Transient, CompletionStatus::No);
-            let text = oxorb::last_failure().unwrap().to_string();
+            let text = Failure::of(&error).unwrap().to_string();
             assert!(text.contains(path.0.to_str().unwrap()), "{text}");
 
             let mut child = start();

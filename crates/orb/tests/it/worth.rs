@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use oxorb::poa::RtPolicies;
 use oxorb::policy::{CommunicationClass, PrivateConnection, Qos, RequestQos, SyncScope};
-use oxorb::{
-    ClientConnections, Interface, ObjectRef, Orb, Outcome, PriorityModel, RtPolicies,
-    SchedulingClass, Servant, Upcall, current_qos,
-};
+use oxorb::rt::{PriorityModel, SchedulingClass, current_qos};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_object::{RtPolicyValue, context_id};
 use oxorb_testkit::{require_realtime, watchdog};
 

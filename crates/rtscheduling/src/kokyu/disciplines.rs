@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use oxorb::Priority;
+use oxorb::rt::Priority;
 
 use super::Band;
 use crate::{BadContext, DsrtQos, Grant};

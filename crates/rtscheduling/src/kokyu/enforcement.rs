@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oxorb::Priority;
+use oxorb::rt::Priority;
 
 /// Enforcement of the order of a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use oxorb::Histogram;
+use oxorb::rt::Histogram;
 
 /// Snapshot of an upcall's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use oxorb::{Orb, Priority, SystemException, SystemExceptionKind};
+use oxorb::rt::Priority;
+use oxorb::{Orb, SystemException, SystemExceptionKind};
 use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::counts::{Measured, add};

@@ -14,7 +14,8 @@
 //! use std::sync::atomic::{AtomicU64, Ordering};
 //! use std::time::Duration;
 //!
-//! use oxorb::{ObjectRef, Orb, Outcome, Priority, Servant, Upcall};
+//! use oxorb::{ObjectRef, Orb, Outcome, Servant, Upcall};
+//! use oxorb::rt::Priority;
 //! use oxorb_rtscheduling::upcalls::{Periodic, RealTimeUpcalls};
 //!
 //! /// Samples a sensor each time that it is told to.
@@ -68,12 +69,11 @@ use std::time::{Duration, Instant};
 pub use counts::UpcallCounts;
 pub use periodic::{Missed, Overrun, Periodic, UpcallError};
 
+use oxorb::rt::{Distribution, NativePriority, Priority, SchedulingClass};
 use oxorb::sched::repository::{Characteristics, Constraints, Repository};
 use oxorb::sched::service::Service;
 use oxorb::sched::{Error as ScheduleError, level};
-use oxorb::{
-    Distribution, Interface, NativePriority, Orb, Priority, SchedulingClass, SystemException,
-};
+use oxorb::{Interface, Orb, SystemException};
 use oxorb_sys::sync::Mutex;
 
 use self::counts::Measured;

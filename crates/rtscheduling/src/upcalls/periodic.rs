@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb::Priority;
+use oxorb::rt::Priority;
 use oxorb::sched::Error as ScheduleError;
 
 use super::{Criticality, Importance};

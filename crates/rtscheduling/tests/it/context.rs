@@ -1,6 +1,6 @@
 //! Octets of service context 30, produced by another program from the rules of CDR and TAO's IDL.
 
-use oxorb::Priority;
+use oxorb::rt::Priority;
 use oxorb_rtscheduling::{
     BadContext, DsrtQos, Enforcement, Fp, FpParameter, Id, Kokyu, Muf, MufParameter, Scheduler,
 };

@@ -4,12 +4,14 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use oxorb::incident::Incident;
 use oxorb::interceptor::{
     ClientInterceptor, ClientRequest, Interrupt, ServerInterceptor, ServerReply,
 };
+use oxorb::rt::Priority;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Incident, Interface, ObjectRef, Orb, Outcome,
-    Priority, Servant, SystemException, Upcall, minor,
+    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall, minor,
 };
 use oxorb_rtscheduling::{
     DtState, Enforcement, Exclusive, Fp, FpParameter, Id, Kokyu, Muf, MufParameter, RtScheduling,

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::{ClientConnections, Concurrency, Orb, Priority};
+use oxorb::Orb;
+use oxorb::rt::Priority;
+use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb_core::lock;
 use oxorb_rtscheduling::{
     Enforcement, Exclusive, Fp, FpParameter, Kokyu, Muf, MufParameter, RtScheduling, Scheduler,

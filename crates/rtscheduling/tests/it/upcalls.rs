@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
 use oxorb::sched::repository::Repository;
 use oxorb::sched::service::Service;
 use oxorb::sched::{DispatchModel, Strategy};
-use oxorb::{
-    Interface as _, ObjectRef, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, SystemException, Threadpool, ThreadpoolLane,
-};
+use oxorb::{Interface as _, ObjectRef, Orb, SystemException};
 use oxorb_rtscheduling::upcalls::{Overrun, Periodic, RealTimeUpcalls, UpcallError};
 use oxorb_scheduler::{Remote, Scheduling};
 use oxorb_testkit::watchdog;

@@ -1,6 +1,6 @@
 //! The warning display: the interface of the navigation display around a lamp and a loudspeaker.
 
-use oxorb::Value;
+use oxorb::values::Value;
 
 use crate::avionics::{self, Tick, display};
 use crate::screen::Screen;

@@ -1,6 +1,6 @@
 //! The navigation display.
 
-use oxorb::Value;
+use oxorb::values::Value;
 
 use crate::avionics::{self, Tick, display};
 use crate::screen::Screen;

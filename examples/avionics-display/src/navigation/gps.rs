@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb::Value;
+use oxorb::values::Value;
 
 use crate::avionics::{self, Location, Position, Tick, sensor};
 use crate::cached::Cached;

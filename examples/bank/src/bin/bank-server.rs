@@ -2,7 +2,8 @@
 
 use std::sync::Mutex;
 
-use oxorb::{IdAssignment, Interface as _, Lifespan, Orb, Policies};
+use oxorb::poa::{IdAssignment, Lifespan, Policies};
+use oxorb::{Interface as _, Orb};
 use oxorb_example_bank::bank::account::WithdrawError;
 use oxorb_example_bank::bank::{Account, AccountRef, Overdrawn};
 

@@ -1,6 +1,6 @@
 //! Calls the greeter whose reference is the first argument.
 
-use oxorb::Orb;
+use oxorb::prelude::*;
 
 oxorb::include_idl!("hello");
 

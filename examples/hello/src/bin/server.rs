@@ -1,6 +1,6 @@
 //! Serves a greeter until Ctrl-C or SIGTERM.
 
-use oxorb::{Interface as _, Orb};
+use oxorb::prelude::*;
 
 oxorb::include_idl!("hello");
 

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb::{
-    Interface as _, Orb, Poa, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    Threadpool, ThreadpoolId, ThreadpoolLane,
+use oxorb::poa::{Poa, Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolId, ThreadpoolLane,
 };
+use oxorb::{Interface as _, Orb};
 
 oxorb::include_idl!("plant");
 

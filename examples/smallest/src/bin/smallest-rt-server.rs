@@ -1,9 +1,8 @@
 //! Serves a counter from two lanes, of a thread each, until standard input ends.
 
-use oxorb::{
-    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::{Interface as _, Orb};
 use oxorb_example_smallest::smallest::CounterRef;
 use oxorb_example_smallest::{Adder, wait_for_end};
 

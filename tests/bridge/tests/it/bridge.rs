@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::bridge::{Bridge, Interfaces};
+use oxorb::ior::Version;
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{Qos, RelativeRoundtripTimeout, RequestQos};
-use oxorb::{
-    Builder, ByteOrder, CharSet, CompletionStatus, Interface, Orb, Policies, Priority,
-    PriorityModel, PriorityModelPolicy, RtPolicies, SystemExceptionKind, Version, current_qos,
-    minor,
-};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, current_qos};
+use oxorb::values::{ByteOrder, CharSet};
+use oxorb::{Builder, CompletionStatus, Interface, Orb, SystemExceptionKind, minor};
 use oxorb_bridge_tests::parts::part::FailError;
 use oxorb_bridge_tests::parts::{Broken, Listener, ListenerRef, Pair, Part, PartRef};
 use oxorb_idl::source::{Memory, SourceMap};
@@ -303,10 +303,10 @@ fn either_side_may_restart() {
             .root_poa()
             .create_poa(
                 "parts",
-                oxorb::Policies {
-                    lifespan: oxorb::Lifespan::Persistent,
-                    id_assignment: oxorb::IdAssignment::User,
-                    ..oxorb::Policies::default()
+                oxorb::poa::Policies {
+                    lifespan: oxorb::poa::Lifespan::Persistent,
+                    id_assignment: oxorb::poa::IdAssignment::User,
+                    ..oxorb::poa::Policies::default()
                 },
             )
             .unwrap();

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-use oxorb::{Abstract, Any, Context, Link, ObjectRef, TypeCode, Value, ValueBase};
+use oxorb::servant::Context;
+use oxorb::values::{Abstract, Link, TypeCode, Value, ValueBase};
+use oxorb::{Any, ObjectRef};
 
 use crate::behaviour::behaviour::list::{
     self, FindError, Found, InfoError, Missing, OfError, Order, RestError, SetInfoError,

@@ -1,6 +1,6 @@
 //! The examples of docs/mapping.md.
 
-use oxorb::Value;
+use oxorb::values::Value;
 
 use crate::mapping;
 use mapping::{Disc, Form, Frozen, Hop, Overdrawn, Purse, Ring, Ticket};

@@ -7,11 +7,12 @@ use std::time::Duration;
 use lanes::{
     Board, BoardRef, Choice, Detail, DetailView, Flat, Kind, Note, NoteView, Place, Tree, TreeView,
 };
-use oxorb::{
-    ArenaFull, ClientConnections, Concurrency, Interface as _, Orb, Policies, Priority,
-    PriorityModel, PriorityModelPolicy, Result, RtPolicies, SystemExceptionKind, Threadpool,
-    ThreadpoolLane,
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{
+    ArenaFull, Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane,
 };
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::{Interface as _, Orb, Result, SystemExceptionKind};
 use oxorb_cdr::ByteOrder;
 use oxorb_codegen_tests::lanes;
 use oxorb_testkit::alloc;
@@ -130,8 +131,8 @@ fn note(number: i64) -> Note {
     }
 }
 
-fn lanes_price() -> oxorb::FixedPoint<6, 2> {
-    oxorb::FixedPoint::new("12.50".parse().unwrap()).unwrap()
+fn lanes_price() -> oxorb::values::FixedPoint<6, 2> {
+    oxorb::values::FixedPoint::new("12.50".parse().unwrap()).unwrap()
 }
 
 fn tree(depth: usize) -> Tree {
@@ -144,7 +145,7 @@ fn tree(depth: usize) -> Tree {
     }
 }
 
-fn orb(configure: impl FnOnce(&mut oxorb::Options)) -> Orb {
+fn orb(configure: impl FnOnce(&mut oxorb::settings::Options)) -> Orb {
     Orb::builder().listen("iiop://127.0.0.1:0").configure(configure).build().unwrap()
 }
 

@@ -11,12 +11,14 @@ use oxorb::interceptor::{
     ClientInterceptor, ClientReply, ClientRequest, Interrupt, ServerInterceptor, ServerReply,
     ServerRequest,
 };
-use oxorb::{
-    Collocation, CompletionStatus, IdAssignment, IdUniqueness, Interface, ObjectId, Orb, Poa,
-    Policies, Priority, PriorityModel, PriorityModelPolicy, Refused, RequestProcessing, RtPolicies,
-    Servant, ServantActivator, ServedBy, SystemException, SystemExceptionKind, ThreadPolicy,
-    Threadpool, ThreadpoolLane,
+use oxorb::poa::{
+    IdAssignment, IdUniqueness, ObjectId, Poa, Policies, Refused, RequestProcessing, RtPolicies,
+    ServantActivator, ThreadPolicy,
 };
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::servant::ServedBy;
+use oxorb::settings::Collocation;
+use oxorb::{CompletionStatus, Interface, Orb, Servant, SystemException, SystemExceptionKind};
 use oxorb_testkit::alloc::allocations;
 
 include!("../../golden/bank.rs");

@@ -9,11 +9,15 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use lanes::{BaseConfined, Refused, TallyConfined, TallyRef, tally};
+use oxorb::poa::{Poa, PoaError, Policies, RtPolicies, ThreadPolicy};
+use oxorb::rt::{
+    CallbackThreads, Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolId,
+    ThreadpoolLane,
+};
+use oxorb::servant::{ConfinedServant, NotConfined};
+use oxorb::settings::ClientConnections;
 use oxorb::{
-    CallbackThreads, ClientConnections, CompletionStatus, ConfinedServant, Interface as _,
-    NotConfined, Orb, Outcome, Poa, PoaError, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, Result, RtPolicies, Servant, SystemExceptionKind, ThreadPolicy,
-    Threadpool, ThreadpoolId, ThreadpoolLane, Upcall,
+    CompletionStatus, Interface as _, Orb, Outcome, Result, Servant, SystemExceptionKind, Upcall,
 };
 use oxorb_codegen_tests::lanes;
 use oxorb_testkit::alloc;
@@ -293,7 +297,7 @@ fn where_no_one_thread_serves_activation_says_why() {
     refused(&poa(&server, "two", policies(two, 1)), "static threads");
     let grows = pool(Threadpool::with_lanes([lane(1).dynamic_threads(1)]));
     refused(&poa(&server, "grows", policies(grows, 1)), "dynamic threads");
-    let queue = Threadpool::with_lanes([lane(1)]).serving(oxorb::Serving::Queue);
+    let queue = Threadpool::with_lanes([lane(1)]).serving(oxorb::rt::Serving::Queue);
     refused(&poa(&server, "queue", policies(pool(queue), 1)), "hands requests on");
     let lends = Threadpool::with_lanes([lane(1), lane(2)]).allow_borrowing();
     refused(&poa(&server, "lends", policies(pool(lends), 2)), "borrow");
@@ -520,7 +524,7 @@ fn reply_handlers_of_a_lane_run_in_it_by_option() {
         assert_eq!(lane, home);
         let listed = server.threads();
         let callbacks =
-            listed.iter().any(|thread| thread.purpose == oxorb::ThreadPurpose::Callbacks);
+            listed.iter().any(|thread| thread.purpose == oxorb::rt::ThreadPurpose::Callbacks);
         assert_eq!(callbacks, threads == CallbackThreads::Shared, "{listed:?}");
         server.shutdown(true).unwrap();
         other.shutdown(true).unwrap();

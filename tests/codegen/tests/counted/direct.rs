@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use oxorb::{
-    Any, Collocation, CompletionStatus, Context, Interface as _, Orb, SystemException,
-    SystemExceptionKind,
-};
+use oxorb::servant::Context;
+use oxorb::settings::Collocation;
+use oxorb::{Any, CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::direct::peer::{GiveCodeError, WholeError};
 use oxorb_codegen_tests::direct::{
     Choice, Colour, Deep, Flags, Named, Packed, Peer, PeerRef, Point, Refused, Tree,
@@ -231,7 +230,7 @@ fn deep(peer: &PeerRef, choice: Choice) -> Deep {
         corners: [Point { x: 3, y: 4.0 }; 3],
         said: BTreeMap::from([(1, "one".into()), (-2, "two".into())]),
         bits: Packed { low: 7, high: 511 },
-        worth: "19.90".parse::<oxorb::Decimal>().unwrap().try_into().unwrap(),
+        worth: "19.90".parse::<oxorb::values::Decimal>().unwrap().try_into().unwrap(),
         others: vec![Some(peer.clone()), None],
         remark: Some("remark".into()),
     }

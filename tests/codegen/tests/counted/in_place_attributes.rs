@@ -5,8 +5,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use oxorb::client::ReplyTo;
 use oxorb::policy::LargePayloads;
-use oxorb::{Amh, Interface as _, Link, Octets, Orb, ReplyTo, Result, SystemException};
+use oxorb::servant::Amh;
+use oxorb::values::{Link, Octets};
+use oxorb::{Interface as _, Orb, Result, SystemException};
 use oxorb_codegen_tests::album::albums::album::{
     CoverAnswer, PictureAnswer, PlainAnswer, ReadAnswer, SetPictureAnswer, SetPlainAnswer,
     SetUnmarkedAnswer, UnmarkedAnswer, WriteAnswer,

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use in_place::{Store, StoreRef};
-use oxorb::{Interface as _, Octets, Orb, Result, Room};
+use oxorb::values::{Octets, Room};
+use oxorb::{Interface as _, Orb, Result};
 use oxorb_codegen_tests::in_place;
 use oxorb_dynamic::{Dynamic, Exception, Request, TypeCode};
 use oxorb_testkit::process::turn;

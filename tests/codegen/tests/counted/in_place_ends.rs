@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use in_place::{Holder, HolderRef};
 use oxorb::policy::RelativeRoundtripTimeout;
-use oxorb::{CompletionStatus, Interface as _, Octets, Orb, Result, SystemExceptionKind};
+use oxorb::values::Octets;
+use oxorb::{CompletionStatus, Interface as _, Orb, Result, SystemExceptionKind};
 use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
 use oxorb_testkit::watchdog;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use in_place::{Store, StoreRef};
 use oxorb::policy::SyncScope;
-use oxorb::{Interface as _, Octets, Orb, Result};
+use oxorb::values::Octets;
+use oxorb::{Interface as _, Orb, Result};
 use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::turn;
 

@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 
 use in_place::{Store, StoreRef};
+use oxorb::poa::{Policies, Policy, ThreadPolicy};
 use oxorb::policy::{LargePayloads, PolicyCurrent};
-use oxorb::{Interface as _, Octets, Orb, Policies, Policy, Result, ThreadPolicy};
+use oxorb::values::Octets;
+use oxorb::{Interface as _, Orb, Result};
 use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::{Turn, turn};
 

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use in_place::{Missing, Source, SourceRef, Store, StoreRef, source};
 use oxorb::policy::LargePayloads;
-use oxorb::{ClientConnections, Concurrency, Interface as _, Octets, Orb, Result};
+use oxorb::settings::{ClientConnections, Concurrency};
+use oxorb::values::Octets;
+use oxorb::{Interface as _, Orb, Result};
 use oxorb_codegen_tests::in_place;
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, allocations};

@@ -4,10 +4,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use oxorb::{
-    Abstract, Any, Context, Interface, Link, Orb, SystemExceptionKind, TypeCode, Value, ValueBase,
-    Valuetype, minor,
-};
+use oxorb::servant::Context;
+use oxorb::values::{Abstract, Link, TypeCode, Value, ValueBase, Valuetype};
+use oxorb::{Any, Interface, Orb, SystemExceptionKind, minor};
 use oxorb_codegen_tests::behaviour::behaviour::{
     Badge, Bell, BellOperations, Circle, CircleFactory, Coloured, ColouredOperations, Idler, List,
     ListFactory, ListOperations, Named, NamedRef, Refused, Ring, Sealed, SealedOperations, Service,

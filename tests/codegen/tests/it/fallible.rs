@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 use alarm::tower::{AmhClock, Clock, ClockRef, Watched};
 use alarm::{Bell, BellRef};
 use oxorb::policy::SyncScope;
-use oxorb::{
-    Amh, CompletionStatus, DelegatesTo, Interface, Orb, Result, SystemException,
-    SystemExceptionKind,
-};
+use oxorb::servant::{Amh, DelegatesTo};
+use oxorb::{CompletionStatus, Interface, Orb, Result, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::alarm;
 use oxorb_testkit::until;
 

@@ -4,9 +4,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::{
-    CompletionStatus, Interface as _, Link, Orb, ReplyTo, SystemException, SystemExceptionKind,
-};
+use oxorb::client::ReplyTo;
+use oxorb::values::Link;
+use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::asynchronous::kitchen::oven::{BakeError, Full};
 use oxorb_codegen_tests::asynchronous::kitchen::{
     AmiHeaterHandler, AmiHeaterHandlerRef, AmiOvenHandler, AmiOvenHandlerRef, Cold, DishRef,

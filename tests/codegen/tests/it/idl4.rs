@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use oxorb::{Any, Decimal, FixedPoint, Orb, TcKind, TypeCode, Typed, Wstring};
+use oxorb::values::{Decimal, FixedPoint, TcKind, TypeCode, Typed, Wstring};
+use oxorb::{Any, Orb};
 use oxorb_cdr::{ByteOrder, ErrorKind};
 use oxorb_codegen_tests::idl4::{self, everything};
 
@@ -239,9 +240,10 @@ fn valuetypes_with_members_of_idl_4() {
         label: Some("fragile".into()),
         marks: BTreeMap::from([("x".into(), -1)]),
     };
-    let link = oxorb::Link::<idl4::Parcel>::from(oxorb::Value::new(parcel.clone()));
+    let link = oxorb::values::Link::<idl4::Parcel>::from(oxorb::values::Value::new(parcel.clone()));
     let octets = encoded(&link, ByteOrder::Big, 0).unwrap();
-    let back = oxorb::Link::<idl4::Parcel>::decode(&mut decoder(&octets, ByteOrder::Big, 0));
+    let back =
+        oxorb::values::Link::<idl4::Parcel>::decode(&mut decoder(&octets, ByteOrder::Big, 0));
     assert_eq!(*back.unwrap().get().expect("not null"), parcel);
     let ty = idl4::Parcel::type_code();
     assert!(ty.is_complete());

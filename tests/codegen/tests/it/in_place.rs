@@ -8,7 +8,8 @@ use std::thread;
 
 use in_place::{Store, StoreRef};
 use oxorb::policy::{LargePayloads, PolicyCurrent};
-use oxorb::{Interface as _, Octets, Orb, Outcome, Result, Upcall};
+use oxorb::values::Octets;
+use oxorb::{Interface as _, Orb, Outcome, Result, Upcall};
 use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::test_name;
 use oxorb_testkit::syscalls;

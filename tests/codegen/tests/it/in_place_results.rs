@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::thread;
 
 use in_place::{AmhSource, Missing, Source, SourceRef, source};
-use oxorb::{Amh, Interface as _, Octets, Orb, Result};
+use oxorb::servant::Amh;
+use oxorb::values::Octets;
+use oxorb::{Interface as _, Orb, Result};
 use oxorb_codegen_tests::in_place;
 
 struct Servant {

@@ -5,10 +5,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use bank::{Account, AccountRef, Statement};
-use oxorb::{
-    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    Threadpool, ThreadpoolId, ThreadpoolLane,
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolId, ThreadpoolLane,
 };
+use oxorb::{Interface as _, Orb};
 
 include!("../../golden/bank.rs");
 

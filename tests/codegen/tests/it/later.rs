@@ -4,7 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use oxorb::{Amh, CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
+use oxorb::servant::Amh;
+use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::asynchronous::kitchen::heater::{
     MakerAnswer, PowerAnswer, SetPowerAnswer,
 };

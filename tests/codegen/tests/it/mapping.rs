@@ -9,11 +9,15 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb::client::Raises;
+use oxorb::client::ReplyTo;
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::SyncScope;
+use oxorb::rt::Threadpool;
+use oxorb::servant::{Amh, Context, DelegatesTo};
+use oxorb::values::{Abstract, Decimal, Link, LongDouble, TypeCode, Typed, Value};
 use oxorb::{
-    Abstract, Amh, Any, CompletionStatus, Context, Decimal, DelegatesTo, Interface, Link,
-    LongDouble, ObjectRef, Orb, Policies, Raises, ReplyTo, RtPolicies, SystemException,
-    SystemExceptionKind, Threadpool, TypeCode, Typed, Value,
+    Any, CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind,
 };
 use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_codegen_tests::{Weather, mapping};
@@ -145,7 +149,7 @@ fn any() {
     let any = Any::new(Some(archive.clone()));
     assert_eq!(any.get().unwrap(), Some(Some(archive)));
     // What Rust does not tell apart: `wchar`, `wstring`, and typedefs.
-    let wide = Any::new(oxorb::Wstring("Höhe €".into()));
+    let wide = Any::new(oxorb::values::Wstring("Höhe €".into()));
     let metres = Any::new_as(mapping::metres::type_code(), 1500_i32).unwrap();
     assert_eq!(metres.type_code().name(), Some("Metres"));
     assert_eq!(wide.type_code().to_string(), "wstring");
@@ -522,7 +526,7 @@ fn boxed_values() {
 #[test]
 fn custom_valuetypes() {
     // In the crate that includes the generated code:
-    // impl oxorb::CustomMarshal for mapping::Picture {
+    // impl oxorb::values::CustomMarshal for mapping::Picture {
     //     fn marshal(&self, e: &mut Encoder<'_>) -> Result<()> { .. }
     //     fn unmarshal(d: &mut Decoder<'_>) -> Result<Self> { .. }
     // }
@@ -614,7 +618,7 @@ impl mapping::Desk for Clerk {
         Ok(Cow::Borrowed(&image[..length as usize]))
     }
 
-    fn weigh(&self, image: oxorb::Octets<'_>) -> oxorb::Result<u32> {
+    fn weigh(&self, image: oxorb::values::Octets<'_>) -> oxorb::Result<u32> {
         let mut weight = 0;
         image.for_each_chunk::<4096>(|octets| weight += octets.len() as u32);
         Ok(weight)
@@ -678,7 +682,7 @@ fn inout_parameters() {
 #[test]
 fn large_results() {
     let (_orb, desk, _) = desk();
-    let cropped: oxorb::OctetSeq = desk.crop(&[1, 2, 3, 4], 2).unwrap();
+    let cropped: oxorb::values::OctetSeq = desk.crop(&[1, 2, 3, 4], 2).unwrap();
     assert_eq!(*cropped, [1, 2]);
 }
 

@@ -37,7 +37,7 @@ impl mapping::Desk for Clerk {
         Ok(image.into())
     }
 
-    fn weigh(&self, image: oxorb::Octets<'_>) -> oxorb::Result<u32> {
+    fn weigh(&self, image: oxorb::values::Octets<'_>) -> oxorb::Result<u32> {
         Ok(image.len() as u32)
     }
 
@@ -49,7 +49,7 @@ impl mapping::Desk for Clerk {
         Ok(old.cloned())
     }
 
-    fn whoami(&self, _: &oxorb::Context) -> oxorb::Result<String> {
+    fn whoami(&self, _: &oxorb::servant::Context) -> oxorb::Result<String> {
         Ok(String::new())
     }
 }

@@ -6,10 +6,8 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind};
-use oxorb::{
-    Abstract, Interface, Link, Orb, SystemExceptionKind, TcKind, Typed, Value, ValueBase,
-    Valuetype, minor,
-};
+use oxorb::values::{Abstract, Link, TcKind, Typed, Value, ValueBase, Valuetype};
+use oxorb::{Interface, Orb, SystemExceptionKind, minor};
 use oxorb_cdr::{ByteOrder, Dialect};
 use oxorb_codegen_tests::values::echo::FailError;
 use oxorb_codegen_tests::values::{

@@ -166,6 +166,6 @@ fn a_component_is_its_equivalent_interface() {
     assert_eq!(<whole::TickerRef as Interface>::REPOSITORY_ID, "IDL:whole/Ticker:1.0");
     assert_eq!(<whole::TickConsumerRef as Interface>::REPOSITORY_ID, "IDL:whole/TickConsumer:1.0");
     // An event type stays an event type.
-    let kind = <whole::Tick as oxorb::Typed>::type_code().to_string();
+    let kind = <whole::Tick as oxorb::values::Typed>::type_code().to_string();
     assert!(kind.contains("event"), "{kind}");
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use oxorb::Orb;
 use oxorb::components::{CcmException, Container, PortRate, Pushed};
-use oxorb::{Link, Orb, Value};
+use oxorb::values::{Link, Value};
 use oxorb_component_tests::avionics::{
     self, Alarm, DisplayRef, Position, PositionRef, RateGenRef, Tick, TickConsumerRef, display,
     rate_gen,

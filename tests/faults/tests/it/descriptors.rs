@@ -5,11 +5,10 @@ use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
+use oxorb::client::Failure;
 use oxorb::policy::Retry;
-use oxorb::{
-    ClientConnections, CompletionStatus, Interface, ObjectRef, Orb, SystemExceptionKind,
-    last_failure, minor,
-};
+use oxorb::settings::ClientConnections;
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemExceptionKind, minor};
 use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::watchdog;
 
@@ -70,7 +69,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         assert_eq!(raised.kind, SystemExceptionKind::Transient);
         assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);
         assert_eq!(raised.completed, CompletionStatus::No);
-        let said = last_failure().expect("it was tried").to_string();
+        let said = Failure::of(&raised).expect("it was tried").to_string();
         for part in ["Too many open files", &format!("{MOST} descriptors"), "ulimit -n"] {
             assert!(said.contains(part), "{said}");
         }

@@ -19,7 +19,7 @@ fn killed_before_the_request_is_sent() {
     assert_eq!(run_once(&object, 1), Ok(2));
     server.kill();
     // A connection that was idle for this long is checked before use.
-    thread::sleep(2 * oxorb::Options::default().trust_idle);
+    thread::sleep(2 * oxorb::settings::Options::default().trust_idle);
     let exception = run_once(&object, 2).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Transient);
     assert_completed(exception, CompletionStatus::No);

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{CompletionStatus, Incident, SystemExceptionKind};
+use oxorb::incident::Incident;
+use oxorb::{CompletionStatus, SystemExceptionKind};
 use oxorb_testkit::net::connect_from;
 use oxorb_testkit::{until, watchdog};
 

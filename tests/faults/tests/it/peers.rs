@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Incident, Orb, SystemExceptionKind};
+use oxorb::incident::Incident;
+use oxorb::{CompletionStatus, Orb, SystemExceptionKind};
 use oxorb_testkit::hostile::{Attack, Attacker};
 use oxorb_testkit::net::reset;
 use oxorb_testkit::watchdog;

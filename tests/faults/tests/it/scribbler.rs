@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb::{Incident, Orb, SystemException};
+use oxorb::incident::Incident;
+use oxorb::{Orb, SystemException};
 use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::{rounds, watchdog};
 

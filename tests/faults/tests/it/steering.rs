@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{
     ClientProtocol, CommunicationClass, Protocol, Qos, RequestQos, TcpProtocolProperties,
 };
-use oxorb::{
-    Interface, ObjectRef, Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, SchedulingClass, Servant, Steering, SystemException, Threadpool, ThreadpoolLane,
-    Upcall,
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Steering, Threadpool,
+    ThreadpoolLane,
 };
+use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
 use oxorb_testkit::peers::missing;
 use oxorb_testkit::process::{Process, rerun, test_name};

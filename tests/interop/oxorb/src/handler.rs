@@ -3,7 +3,8 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use oxorb::{Link, Result, SystemException};
+use oxorb::values::Link;
+use oxorb::{Result, SystemException};
 
 use crate::interop_async::worker::WorkError;
 use crate::interop_async::{AmiWorkerHandler, Parcel, Refused};

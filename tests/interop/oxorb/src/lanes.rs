@@ -4,9 +4,11 @@
 
 use std::error::Error;
 
-use oxorb::{
-    Orb, Poa, Policies, Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy,
-    RtPolicies, Threadpool, ThreadpoolLane,
+use oxorb::Orb;
+use oxorb::poa::{Poa, Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, Threadpool,
+    ThreadpoolLane,
 };
 
 const LOW: i16 = 10_000;

@@ -1,6 +1,6 @@
 //! Generated type codes by name, for `Types::type_named`.
 
-use oxorb::{TypeCode, Typed};
+use oxorb::values::{TypeCode, Typed};
 
 use crate::{interop, interop_any};
 

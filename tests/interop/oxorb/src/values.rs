@@ -3,7 +3,7 @@
 use core::any::{Any, TypeId};
 
 use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind, Result};
-use oxorb::{
+use oxorb::values::{
     CustomMarshal, Factory, Inherits, Link, Value, ValueBase, ValueInfo, ValueState, Valuetype,
 };
 

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
 use oxorb::{
-    CompletionStatus, Incident, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
+    CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
     SystemExceptionKind, Upcall,
 };
 use oxorb_testkit::authority::Authority;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::__gen::{Op, decode_ref, encode_ref};
-use oxorb::{Incident, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
+use oxorb::incident::Incident;
+use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
-use oxorb::{Incident, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
+use oxorb::incident::Incident;
+use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
 
@@ -54,7 +55,7 @@ impl Bench {
         let client = client.setting("ConnectTimeout", "30000").build().unwrap();
         let local = server.root_poa().activate_servant(Arc::new(Pinger)).unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
-        let url = oxorb::corbaloc(object.reference().ior()).unwrap();
+        let url = oxorb::ior::corbaloc(object.reference().ior()).unwrap();
         let place = url.strip_prefix("corbaloc:iiops:1.2@").unwrap();
         let address = place.split('/').next().unwrap().parse().unwrap();
         Self { authority, server, client, object, address }

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
+use oxorb::poa::RtPolicies;
+use oxorb::rt::{PriorityModel, PriorityModelPolicy, Threadpool};
 use oxorb::{
-    Builder, CompletionStatus, Incident, Interface as _, ObjectRef, Orb, Outcome, PriorityModel,
-    PriorityModelPolicy, RtPolicies, Servant, SystemException, SystemExceptionKind, Threadpool,
-    Upcall,
+    Builder, CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
@@ -80,7 +82,7 @@ fn text(object: &ObjectRef) -> String {
 }
 
 fn places(object: &ObjectRef) -> String {
-    oxorb::corbaloc(object.reference().ior()).unwrap_or_default()
+    oxorb::ior::corbaloc(object.reference().ior()).unwrap_or_default()
 }
 
 #[test]
@@ -213,11 +215,11 @@ fn lanes_listen_at_ports_of_their_own() {
     let Parties { authority, server, client } = parties();
     let (server, client) = (build(server("iiops://127.0.0.1:0")), build(client()));
     let lanes = [10, 20].map(|priority| {
-        let priority = oxorb::Priority::new(priority).unwrap();
-        oxorb::ThreadpoolLane::new(priority, 1)
+        let priority = oxorb::rt::Priority::new(priority).unwrap();
+        oxorb::rt::ThreadpoolLane::new(priority, 1)
     });
     let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
-    let policies = oxorb::Policies {
+    let policies = oxorb::poa::Policies {
         realtime: RtPolicies {
             threadpool: Some(pool),
             priority_model: Some(PriorityModelPolicy {
@@ -226,7 +228,7 @@ fn lanes_listen_at_ports_of_their_own() {
             }),
             ..RtPolicies::default()
         },
-        ..oxorb::Policies::default()
+        ..oxorb::poa::Policies::default()
     };
     let poa = server.root_poa().create_poa("lanes", policies).unwrap();
     let local = poa.activate_servant(Arc::new(Pinger::default())).unwrap();

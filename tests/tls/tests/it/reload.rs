@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use oxorb::{LogLevel, Orb};
+use oxorb::Orb;
+use oxorb::settings::LogLevel;
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::process::{rerun, test_name};
 use oxorb_testkit::watchdog;
@@ -49,7 +50,7 @@ fn until_another(authority: &Authority, address: &str, before: &CertificateDer<'
 
 fn address(orb: &Orb) -> String {
     let object = orb.root_poa().activate_servant(Arc::new(Nobody)).unwrap();
-    let url = oxorb::corbaloc(object.ior()).unwrap();
+    let url = oxorb::ior::corbaloc(object.ior()).unwrap();
     let place = url.strip_prefix("corbaloc:iiops:1.2@").unwrap();
     place.split('/').next().unwrap().to_owned()
 }

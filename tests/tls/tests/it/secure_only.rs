@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
+use oxorb::poa::{IdAssignment, Lifespan, PoaError, Policies, Policy};
 use oxorb::policy::{PolicyCurrent, SecureOnly};
 use oxorb::{
-    CompletionStatus, IdAssignment, Interface as _, Lifespan, ObjectRef, Orb, Outcome, PoaError,
-    Policies, Policy, Servant, SystemException, SystemExceptionKind, Upcall,
+    CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall,
 };
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;

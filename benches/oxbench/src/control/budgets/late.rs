@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::Interface as _;
+use oxorb::admission::{AdmissionRequest, BudgetOf};
 use oxorb::sched::admission::Answer;
-use oxorb::{AdmissionRequest, BudgetOf, Interface as _};
 
 use super::report::{Client, Late};
 use super::station::Server;

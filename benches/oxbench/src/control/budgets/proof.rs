@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use oxorb::{
-    ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, Threadpool, ThreadpoolLane,
-};
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Orb};
 use oxorb_sched::Task;
 use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
 use oxorb_sys::schedule::{self, Class, Schedule};

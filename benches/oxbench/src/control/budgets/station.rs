@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use oxorb::{Concurrency, Interface as _, Orb, SystemException};
+use oxorb::settings::Concurrency;
+use oxorb::{Interface as _, Orb, SystemException};
 use oxorb_sys::clock::thread_cpu_nanoseconds;
 
 use super::idl::{Station, StationRef};

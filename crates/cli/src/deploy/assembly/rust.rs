@@ -1,4 +1,4 @@
-//! The text of `main.rs`. What comes from a plan is a literal, or was proved to be an identifier.
+//! Text of `main.rs`. Text from a plan occurs in it only as a literal, or if it was checked to be an identifier.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -122,15 +122,17 @@ struct Body {
 /// Names from `oxorb::components` that not every assembly uses.
 const OF_COMPONENTS: [&str; 5] = ["Events", "LifeCycleError", "Navigation", "Phase", "Receptacles"];
 
-/// Names from `oxorb` that not every assembly uses.
-const OF_ORB: [&str; 9] = [
+/// Names from `oxorb::poa` that not every assembly uses.
+const OF_POA: [&str; 1] = ["RtPolicies"];
+
+/// Names from `oxorb::rt` that not every assembly uses.
+const OF_RT: [&str; 8] = [
     "Priority",
     "PriorityBand",
     "PriorityBands",
     "PriorityModel",
     "PriorityModelPolicy",
     "RequestBuffering",
-    "RtPolicies",
     "Threadpool",
     "ThreadpoolLane",
 ];
@@ -152,10 +154,15 @@ impl Body {
                 "use oxorb::Interface as _;\nuse oxorb::policy::PriorityBandedConnection;\n",
             );
         }
-        match used(&OF_ORB).as_slice() {
-            [] => {}
-            names => {
-                let _ = writeln!(out, "use oxorb::{{{}}};", names.join(", "));
+        for (module, names) in [("poa", used(&OF_POA)), ("rt", used(&OF_RT))] {
+            match names.as_slice() {
+                [] => {}
+                [name] => {
+                    let _ = writeln!(out, "use oxorb::{module}::{name};");
+                }
+                names => {
+                    let _ = writeln!(out, "use oxorb::{module}::{{{}}};", names.join(", "));
+                }
             }
         }
         out
@@ -281,7 +288,8 @@ impl Body {
             self.line(1, "});");
         }
         let count = assembly.instances.iter().filter(|part| part.container == at).count();
-        // Homes may create more components; otherwise the default suffices.
+        // The default maximum suffices for up to 512 instances. For more, allow twice their number, because homes may
+        // create further components.
         if count > 512 {
             self.line(1, format!("let container = container.max_components({});", count * 2));
         }

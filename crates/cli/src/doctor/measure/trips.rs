@@ -5,10 +5,12 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb::{
-    ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
-    RtPolicies, SchedulingClass, Threadpool, ThreadpoolLane,
+use oxorb::poa::{Policies, RtPolicies};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Threadpool, ThreadpoolLane,
 };
+use oxorb::settings::ClientConnections;
+use oxorb::{Interface as _, Orb};
 
 use super::load::Load;
 use super::report::Trips;
@@ -169,7 +171,7 @@ fn serve(endpoint: &str) -> Result<(Orb, EchoRef), Failed> {
         builder.configure(|options| options.realtime.class = SchedulingClass::Fifo).build()?;
     let lanes = [
         ThreadpoolLane::new(Priority::new(BULK)?, 2)
-            .scheduling(oxorb::LaneScheduling::Class(SchedulingClass::Other)),
+            .scheduling(oxorb::rt::LaneScheduling::Class(SchedulingClass::Other)),
         ThreadpoolLane::new(Priority::new(URGENT)?, 1).dscp(46),
     ];
     let realtime = RtPolicies {

@@ -1,6 +1,7 @@
 //! Specified behaviour of each operation.
 
-use oxorb::{Any, LongDouble};
+use oxorb::Any;
+use oxorb::values::LongDouble;
 use oxorb_cdr::{Label, ValueModifier, Visibility};
 use oxorb_dynamic::{DynAny, DynAnyError, Dynamic, RawReference, TcKind, TypeCode, Wchar, Wstring};
 

@@ -100,7 +100,7 @@ fn basic(kind: TcKind, from: &DynAny<'_>, to: &mut DynAny<'_>) {
         TcKind::Ulonglong => copy!(u64),
         TcKind::Float => copy!(f32),
         TcKind::Double => copy!(f64),
-        TcKind::Longdouble => copy!(oxorb::LongDouble),
+        TcKind::Longdouble => copy!(oxorb::values::LongDouble),
         TcKind::String => copy!(String),
         TcKind::Wstring => copy!(Wstring),
         TcKind::TypeCode => copy!(TypeCode),

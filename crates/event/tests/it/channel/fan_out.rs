@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::cdr::{Encode, Encoder, Result as CdrResult};
-use oxorb::{Interface as _, Orb, TypeCode, Typed};
+use oxorb::values::{TypeCode, Typed};
+use oxorb::{Interface as _, Orb};
 use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};

@@ -4,7 +4,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::{Any, ByteOrder, Interface as _, Orb};
+use oxorb::values::ByteOrder;
+use oxorb::{Any, Interface as _, Orb};
 use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender, channel};
 use std::time::Duration;
 
+use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{CommunicationClass, Qos as Worth, RequestQos, SyncScope};
-use oxorb::{
-    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
-    current_qos,
-};
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, current_qos};
+use oxorb::{Interface as _, Orb};
 use oxorb_event::delivery::{Order, Plan, Qos, WhenFull};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};

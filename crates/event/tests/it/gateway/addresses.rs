@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 use oxorb::cdr::{Dialect, Encode as _, Encoder};
-use oxorb::{
-    ByteOrder, CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind,
-};
+use oxorb::values::ByteOrder;
+use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
 use oxorb_event::gateway::{
     AskedAddresses, Destinations, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
 };

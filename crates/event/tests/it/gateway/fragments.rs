@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use oxorb::ByteOrder;
+use oxorb::values::ByteOrder;
 use oxorb_event::gateway::datagram::{self, DatagramError, Header};
 use oxorb_event::gateway::reassembly::{Dropped, Reassembly, ReassemblyLimits};
 use proptest::prelude::*;

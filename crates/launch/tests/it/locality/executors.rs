@@ -7,7 +7,8 @@ use std::time::Duration;
 use oxorb::components::{CcmException, CcmExceptionReason};
 use oxorb::deployment::Implementations;
 use oxorb::policy::PriorityBandedConnection;
-use oxorb::{Interface, Orb, Value};
+use oxorb::values::Value;
+use oxorb::{Interface, Orb};
 
 use crate::locality::avionics::{
     self, Alarm, DisplayRef, GpsHomeRef, GpsRef, RateGenRef, Tick, display, gps, rate_gen,
@@ -147,7 +148,7 @@ impl avionics::GpsExecutor for Gps {
     }
 
     fn raw(self: &Arc<Self>, _: &gps::Context) -> Arc<dyn oxorb::Servant> {
-        <avionics::PositionRef as oxorb::ServedBy<_>>::servant(Arc::clone(self))
+        <avionics::PositionRef as oxorb::servant::ServedBy<_>>::servant(Arc::clone(self))
     }
 
     fn push_refresh(&self, context: &gps::Context, tick: &Value<Tick>) -> oxorb::Result<()> {

@@ -144,6 +144,6 @@ impl Scene {
     pub(crate) fn push(&self, count: u32) -> oxorb::components::Pushed {
         let sources = self.parts.sources.lock().unwrap();
         let source = sources.last().expect("a rate generator is active");
-        source.push_pulse(oxorb::Value::new(Tick { count }))
+        source.push_pulse(oxorb::values::Value::new(Tick { count }))
     }
 }

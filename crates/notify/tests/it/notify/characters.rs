@@ -2,7 +2,8 @@
 
 use std::sync::mpsc::channel;
 
-use oxorb::{CharSet, Interface as _, Orb};
+use oxorb::values::CharSet;
+use oxorb::{Interface as _, Orb};
 use oxorb_delivery::Cause;
 use oxorb_notify::NotifyService;
 use oxorb_testkit::until;

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use oxorb::{Any, Orb, ServedBy};
+use oxorb::servant::ServedBy;
+use oxorb::{Any, Orb};
 use oxorb_notify::cos_event_comm as comm;
 use oxorb_notify::cos_notification::{EventType, StructuredEvent};
 use oxorb_notify::cos_notify_comm as notify;

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use oxorb::components::{Component, Container, Events, LifeCycleError, Navigation, Phase, Receptacles};
-use oxorb::{Priority, PriorityModel, PriorityModelPolicy, RtPolicies, Threadpool, ThreadpoolLane};
+use oxorb::poa::RtPolicies;
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
 
 /// Runs until the process is told to end.
 pub fn main() -> ExitCode {

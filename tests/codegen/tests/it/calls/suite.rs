@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use oxorb::{
-    Collocation, Context, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind,
-};
+use oxorb::servant::Context;
+use oxorb::settings::Collocation;
+use oxorb::{Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 
 use super::calls::desk::{FailingOutError, MayFailError, QuotaError, SetQuotaError, Shut};
 use super::calls::{

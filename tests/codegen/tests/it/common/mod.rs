@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use oxorb::__gen::{Decode, Decoder, Encode, Encoder};
-use oxorb::{Dynamic, TcKind, Typed};
+use oxorb::values::{Dynamic, TcKind, Typed};
 use oxorb_cdr::{ByteOrder, Dialect, ErrorKind};
 
 /// Writes and reads `value` at each offset, and checks the type's size bounds.

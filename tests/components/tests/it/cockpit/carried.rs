@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oxorb::components::{EventConsumerBase, Pushed, event_consumer_base};
-use oxorb::{Link, Value};
+use oxorb::values::{Link, Value};
 use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 use oxorb_event::delivery::{LanePlan, Plan, Qos, WhenFull};
 use oxorb_event::{ChannelOptions, ComponentEvents, ConsumerDispatch, EventChannel};

@@ -1,7 +1,8 @@
 //! Requests that the generic and the typed operations reject.
 
 use oxorb::components::{Cookie, event_consumer_base, events, navigation, receptacles};
-use oxorb::{Interface, Link, ObjectRef, SystemExceptionKind, Value};
+use oxorb::values::{Link, Value};
+use oxorb::{Interface, ObjectRef, SystemExceptionKind};
 use oxorb_component_tests::avionics::{Tick, display, gps};
 
 use crate::cockpit::scene::{Cockpit, Scene};

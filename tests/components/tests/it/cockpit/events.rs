@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::components::{EventConsumerBase, EventConsumerBaseRef, Pushed, event_consumer_base};
-use oxorb::{Interface, Link, SystemExceptionKind, Value};
+use oxorb::values::{Link, Value};
+use oxorb::{Interface, SystemExceptionKind};
 use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 
 use crate::cockpit::scene::Scene;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use oxorb::Value;
 use oxorb::components::{CcmException, CcmExceptionReason, InvalidConfiguration};
+use oxorb::values::Value;
 use oxorb_component_tests::avionics::gps_home_explicit::AtError;
 use oxorb_component_tests::avionics::{self, display, gps, rate_gen};
 
@@ -89,7 +89,7 @@ impl avionics::GpsExecutor for Gps {
     }
 
     fn raw(self: &Arc<Self>, _: &gps::Context) -> Arc<dyn oxorb::Servant> {
-        <avionics::PositionRef as oxorb::ServedBy<_>>::servant(Arc::clone(self))
+        <avionics::PositionRef as oxorb::servant::ServedBy<_>>::servant(Arc::clone(self))
     }
 
     fn push_refresh(

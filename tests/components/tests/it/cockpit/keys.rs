@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb::components::{CcmExceptionReason, CcmHomeRef, InvalidKey};
-use oxorb::{Interface, Link, SystemExceptionKind, Value, Valuetype};
+use oxorb::values::{Link, Value, Valuetype};
+use oxorb::{Interface, SystemExceptionKind};
 use oxorb_component_tests::avionics::{
     self, Channel, OutOfRange, StationRef, StationsRef, WideChannel, station, stations_explicit,
     stations_implicit,

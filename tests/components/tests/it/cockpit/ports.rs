@@ -1,7 +1,8 @@
 //! Ports, by their own operations and by name.
 
 use oxorb::components::{CcmObjectRef, EventConsumerBaseRef};
-use oxorb::{Interface, Link, ObjectRef};
+use oxorb::values::Link;
+use oxorb::{Interface, ObjectRef};
 use oxorb_component_tests::avionics::{GpsRef, LeftRef, PositionRef, RightRef, TickConsumerRef};
 
 use crate::cockpit::executors::Gps;

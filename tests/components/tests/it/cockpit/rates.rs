@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use oxorb::components::{InstallError, PortRate, Pushed};
-use oxorb::{SystemExceptionKind, Value, minor};
+use oxorb::values::Value;
+use oxorb::{SystemExceptionKind, minor};
 use oxorb_component_tests::avionics::{GpsRef, PositionRef, Tick};
 
 use crate::cockpit::executors::Gps;

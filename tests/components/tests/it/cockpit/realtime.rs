@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use oxorb::Orb;
 use oxorb::components::Container;
-use oxorb::{
-    Orb, Priority, PriorityModel, PriorityModelPolicy, RtPolicies, Threadpool, ThreadpoolLane,
-    Value,
-};
+use oxorb::poa::RtPolicies;
+use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+use oxorb::values::Value;
 use oxorb_component_tests::avionics::{
     self, Alarm, DisplayRef, StationRef, Tick, display, station,
 };

@@ -13,10 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use oxorb::__gen::Op;
-use oxorb::{
-    AsyncReply, CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb,
-    Policies, SystemException, SystemExceptionKind,
-};
+use oxorb::client::AsyncReply;
+use oxorb::incident::Incident;
+use oxorb::poa::{IdAssignment, Lifespan, Policies};
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun, test_name};
 

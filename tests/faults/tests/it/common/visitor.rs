@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
-use oxorb::{AsyncReply, Interface, ObjectRef, SystemException};
+use oxorb::client::AsyncReply;
+use oxorb::{Interface, ObjectRef, SystemException};
 use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{BIG, LONG, PATIENT, PING, RUN, Server, client, ping, swallow};

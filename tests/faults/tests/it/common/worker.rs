@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Decoder;
-use oxorb::{
-    IdAssignment, Incident, Interface as _, ObjectRef, Outcome, Poa, Policies, Servant, Upcall,
-};
+use oxorb::incident::Incident;
+use oxorb::poa::{IdAssignment, Poa, Policies};
+use oxorb::{Interface as _, ObjectRef, Outcome, Servant, Upcall};
 
 use super::{JOURNAL, LONG, ping};
 
@@ -100,7 +100,7 @@ impl Servant for Worker {
                     "hang" => thread::sleep(2 * LONG),
                     "patient" => {
                         let end = Instant::now() + LONG;
-                        while !oxorb::request_is_cancelled() && Instant::now() < end {
+                        while !oxorb::servant::request_is_cancelled() && Instant::now() < end {
                             thread::sleep(Duration::from_millis(2));
                         }
                         // The ORB detected that no caller waits any more.

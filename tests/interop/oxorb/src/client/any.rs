@@ -3,10 +3,8 @@
 use core::fmt::Debug;
 
 use oxorb::cdr::{Decode, Encode};
-use oxorb::{
-    Any, Decimal, Dynamic, FixedPoint, Interface, LongDouble, ObjectRef, Orb, TypeCode, Typed,
-    Wchar, Wstring,
-};
+use oxorb::values::{Decimal, Dynamic, FixedPoint, LongDouble, TypeCode, Typed, Wchar, Wstring};
+use oxorb::{Any, Interface, ObjectRef, Orb};
 use oxorb_interop::dynany;
 use oxorb_interop::interop::*;
 use oxorb_interop::interop_any::{

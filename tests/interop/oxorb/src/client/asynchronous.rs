@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Interface, Orb, ReplyTo, SystemException, SystemExceptionKind};
+use oxorb::client::ReplyTo;
+use oxorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind};
 use oxorb_interop::handler::Handler;
 use oxorb_interop::interop::SuiteRef;
 use oxorb_interop::interop_async::worker::WorkError;
@@ -194,5 +195,7 @@ fn remote(checks: &mut Checks, o: &WorkerRef, office: &OfficeRef) {
 /// Waits like an executor.
 fn awaited<T>(reply: impl Future<Output = T>) -> T {
     let mut reply = pin!(reply);
-    oxorb::wait_until(|context: &mut Context<'_>| -> Poll<T> { reply.as_mut().poll(context) })
+    oxorb::client::wait_until(|context: &mut Context<'_>| -> Poll<T> {
+        reply.as_mut().poll(context)
+    })
 }

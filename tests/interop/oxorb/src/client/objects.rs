@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, ReplyEndTime, SyncScope};
-use oxorb::{
-    ClientConnections, CompletionStatus, Context, Interface, LongDouble, ObjectRef, Orb,
-    SystemException, SystemExceptionKind,
-};
+use oxorb::servant::Context;
+use oxorb::settings::ClientConnections;
+use oxorb::values::LongDouble;
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_interop::interop::*;
 use oxorb_interop::{Callback, interop_jacorb, interop_omniorb};
 

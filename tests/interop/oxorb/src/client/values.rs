@@ -1,7 +1,8 @@
 //! Checks of valuetypes: see `interop_values.idl`.
 
 use oxorb::cdr::{Decode, Encode};
-use oxorb::{Abstract, Any, Interface, Link, Orb, Typed, Value, ValueBase, Valuetype};
+use oxorb::values::{Abstract, Link, Typed, Value, ValueBase, Valuetype};
+use oxorb::{Any, Interface, Orb};
 use oxorb_interop::interop::SuiteRef;
 use oxorb_interop::interop_jacorb::{ExtrasRef, Secret};
 use oxorb_interop::interop_values::{

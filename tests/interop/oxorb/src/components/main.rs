@@ -11,7 +11,8 @@ use interop_components::{
     sensor_home_implicit, sensor_store_explicit, sensor_store_implicit,
 };
 use oxorb::components::Container;
-use oxorb::{Interface, Orb, Value};
+use oxorb::values::Value;
+use oxorb::{Interface, Orb};
 
 oxorb::include_idl!("interop_components");
 

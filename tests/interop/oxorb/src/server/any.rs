@@ -1,9 +1,7 @@
 //! Objects for `interop_any.idl`.
 
-use oxorb::{
-    Any, CompletionStatus, FixedPoint, LongDouble, ObjectRef, Orb, SystemException, TypeCode,
-    Wchar, Wstring,
-};
+use oxorb::values::{FixedPoint, LongDouble, TypeCode, Wchar, Wstring};
+use oxorb::{Any, CompletionStatus, ObjectRef, Orb, SystemException};
 use oxorb_interop::dynany;
 use oxorb_interop::interop;
 use oxorb_interop::interop_any::{self, *};
@@ -20,7 +18,7 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::PoaError> {
+    pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::poa::PoaError> {
         let poa = lanes::propagated(orb);
         Ok(Self {
             contents: poa.activate(Contents { orb: orb.clone() })?,

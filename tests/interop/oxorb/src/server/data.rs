@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use oxorb::{Context, LongDouble, SystemException};
+use oxorb::SystemException;
+use oxorb::servant::Context;
+use oxorb::values::LongDouble;
 use oxorb_interop::interop::*;
 use oxorb_interop::{interop, interop_omniorb};
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use oxorb::{Amh, CompletionStatus, Interface, ObjectRef, Orb, PoaError, SystemException};
+use oxorb::poa::PoaError;
+use oxorb::servant::Amh;
+use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException};
 use oxorb_interop::handler::Handler;
 use oxorb_interop::interop_async::worker::*;
 use oxorb_interop::interop_async::{

@@ -47,7 +47,7 @@ struct Suite {
 }
 
 impl Suite {
-    fn new(orb: &Orb) -> Result<Self, oxorb::PoaError> {
+    fn new(orb: &Orb) -> Result<Self, oxorb::poa::PoaError> {
         let poa = lanes::propagated(orb);
         Ok(Self {
             orb: orb.clone(),

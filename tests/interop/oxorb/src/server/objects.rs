@@ -237,8 +237,8 @@ impl interop_jacorb::Extras for JacorbExtras {
 
     fn echo_secret(
         &self,
-        it: &oxorb::Link<interop_jacorb::Secret>,
-    ) -> core::result::Result<oxorb::Link<interop_jacorb::Secret>, SystemException> {
+        it: &oxorb::values::Link<interop_jacorb::Secret>,
+    ) -> core::result::Result<oxorb::values::Link<interop_jacorb::Secret>, SystemException> {
         Ok(it.clone())
     }
 }

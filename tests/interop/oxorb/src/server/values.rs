@@ -1,6 +1,7 @@
 //! Objects for `interop_values.idl`.
 
-use oxorb::{Abstract, Any, CompletionStatus, Link, Orb, SystemException, ValueBase, Valuetype};
+use oxorb::values::{Abstract, Link, ValueBase, Valuetype};
+use oxorb::{Any, CompletionStatus, Orb, SystemException};
 use oxorb_interop::interop_values::*;
 use oxorb_interop::lanes;
 use oxorb_interop::values::{Far, described, name_of};
@@ -15,7 +16,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::PoaError> {
+    pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::poa::PoaError> {
         orb.values().register(Base::factories());
         orb.values().register(Node::factories());
         Ok(Self { orb: orb.clone(), page: lanes::propagated(orb).activate(OnePage)? })

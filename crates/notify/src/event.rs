@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::etcl::event_type::EventType;
 use crate::etcl::{Event as Filterable, Subject};
 use oxorb::Any;
+use oxorb::rt::{CarriedQos, carried_qos};
 use oxorb::values::Codec;
 use oxorb_delivery::Attributes;
 
@@ -20,6 +21,8 @@ use crate::properties::{Name, of_event};
 pub(crate) struct Event {
     pub(crate) body: Body,
     pub(crate) header: Header,
+    /// Quality of service of the supplier's request, which the consumers' requests propagate.
+    pub(crate) qos: CarriedQos,
     /// Size in octets that counts against the limits of the queues.
     octets: u32,
     /// Converted form, for consumers of that form.
@@ -72,6 +75,7 @@ impl Drop for Alive {
 }
 
 impl Event {
+    /// Creates an event with the quality of service of the request that this thread serves.
     pub(crate) fn new(body: Body, population: &Population) -> Event {
         population.0.fetch_add(1, Ordering::Relaxed);
         let header = match &body {
@@ -80,6 +84,7 @@ impl Event {
         };
         Event {
             header,
+            qos: carried_qos(),
             octets: body.octets(),
             body,
             converted: OnceLock::new(),
@@ -132,8 +137,8 @@ impl Event {
         }
     }
 
-    /// Returns the attributes for a queue, from the event, otherwise from the consumer's priority and
-    /// timeout.
+    /// Returns the attributes for a queue, from the event, otherwise from the supplier's request, otherwise from the
+    /// consumer's priority and timeout.
     pub(crate) fn attributes(
         &self,
         header: &Header,
@@ -147,13 +152,18 @@ impl Event {
             times.now.saturating_add(nanoseconds(left))
         });
         let stop = header.stop.map(|stop| times.moment(stop));
-        let expiry = match (timeout, stop) {
-            (Some(timeout), Some(stop)) => Some(timeout.min(stop)),
-            (timeout, stop) => timeout.or(stop),
-        };
+        let expiry = earliest(timeout, stop);
+        let said = self.qos.qos();
+        let importance = said.map(|said| said.importance).filter(|importance| *importance != 0);
+        let importance =
+            importance.map(|importance| importance.clamp(i16::MIN.into(), i16::MAX.into()) as i16);
+        let due = said.and_then(|said| said.deadline).map(|left| {
+            let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            times.now.saturating_add(left)
+        });
         Attributes {
-            priority: header.priority.unwrap_or(priority),
-            deadline: expiry,
+            priority: header.priority.or(importance).unwrap_or(priority),
+            deadline: earliest(expiry, due),
             start: header.start.map(|start| times.moment(start)),
             expiry,
             octets: self.octets,
@@ -267,6 +277,11 @@ impl Times {
             _ => self.now,
         }
     }
+}
+
+/// Returns the earlier of two moments, either of which may be missing.
+fn earliest(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
 }
 
 /// Converts units of 100 ns to nanoseconds.

@@ -63,14 +63,16 @@ impl Failure {
 }
 
 impl Peer {
-    /// Pushes events to a consumer: one event, or any number to a consumer of sequences.
+    /// Pushes events to a consumer: one event, or any number to a consumer of sequences. A request propagates the
+    /// quality of service of its first event.
     pub(crate) fn push(&self, events: &[Item]) -> Result<(), Failure> {
         let reference = || self.reference.clone();
         match self.form {
             Form::Event | Form::Any => {
                 let consumer = PushConsumerRef::from_ref(reference());
                 for event in events {
-                    consumer.push(event.event.as_any()).map_err(|error| match error {
+                    let sent = event.event.qos.within(|| consumer.push(event.event.as_any()));
+                    sent.map_err(|error| match error {
                         push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
                         push_consumer::PushError::System(exception) => Failure::System(exception),
                     })?;
@@ -81,7 +83,8 @@ impl Peer {
                 use structured_push_consumer::PushStructuredEventError as Error;
                 let consumer = StructuredPushConsumerRef::from_ref(reference());
                 for event in events {
-                    let sent = consumer.push_structured_event(event.event.as_structured());
+                    let push = || consumer.push_structured_event(event.event.as_structured());
+                    let sent = event.event.qos.within(push);
                     sent.map_err(|error| match error {
                         Error::Disconnected(_) => Failure::Disconnected,
                         Error::System(exception) => Failure::System(exception),
@@ -94,7 +97,9 @@ impl Peer {
                 let consumer = SequencePushConsumerRef::from_ref(reference());
                 let batch: Vec<_> =
                     events.iter().map(|one| one.event.as_structured().clone()).collect();
-                consumer.push_structured_events(&batch).map_err(|error| match error {
+                let qos = events.first().map(|first| first.event.qos).unwrap_or_default();
+                let sent = qos.within(|| consumer.push_structured_events(&batch));
+                sent.map_err(|error| match error {
                     Error::Disconnected(_) => Failure::Disconnected,
                     Error::System(exception) => Failure::System(exception),
                 })

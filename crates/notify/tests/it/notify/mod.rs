@@ -1,5 +1,6 @@
 //! The services, called remotely: states and errors, delivered, dropped and refused events.
 
+mod carried;
 mod characters;
 mod clients;
 mod destroy;

@@ -1,14 +1,17 @@
 //! Events from channel to channel by GIOP, over TCP.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oxorb::policy::{Qos, RequestQos};
+use oxorb::rt::current_qos;
 use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{GatewayError, GatewayState, IiopGateway, IiopOptions};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, EventChannelRef, Observer, SupplierQos};
+use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, in_order, publishes};
 
-use super::{Record, event, until};
+use super::{Record, asks, event, until};
 
 /// A channel with its own ORB.
 struct Host {
@@ -36,7 +39,7 @@ impl Host {
         format!("corbaloc::{}/EventService", profile.endpoints()[0])
     }
 
-    fn push(&self, events: &[oxorb_event::rtec_event_comm::Event]) {
+    fn push(&self, events: &[Event]) {
         let supplier = self.channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
         supplier.push(events).unwrap();
     }
@@ -104,6 +107,48 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         drop(gateway);
     }
     assert!(to.channel.statistics().suppliers.is_empty());
+    orb.shutdown(true).unwrap();
+}
+
+/// Consumer that records the importance of the request that brought each event.
+#[derive(Default)]
+struct Importances(Mutex<Vec<(Vec<u8>, Option<i32>)>>);
+
+impl PushConsumer for Importances {
+    fn push(&self, events: &[Event]) {
+        let importance = current_qos().map(|qos| qos.importance);
+        let events = events.iter().map(|event| (event.data.payload.to_vec(), importance));
+        self.0.lock().unwrap().extend(events);
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_gateway_passes_on_the_quality_of_service_of_the_supplier() {
+    let (from, to, orb) = (Host::new(0), Host::new(0), gateway_orb());
+    let importances = Arc::<Importances>::default();
+    let wanted = asks(&Filter::event_type(17));
+    let _consumer = to.channel.connect_consumer(importances.clone(), &wanted).unwrap();
+    let (record, _connection) = Record::consumer(&to.channel, &Filter::event_type(17));
+    let gateway = gateway(&orb, &from, &to, quick());
+    until_it_passes(&from, &record, 17);
+
+    let far: EventChannelRef = orb.resolve(&from.url()).unwrap();
+    let proxy = far.for_suppliers().unwrap().unwrap().obtain_push_consumer().unwrap().unwrap();
+    proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
+    let important = proxy.with(RequestQos(Qos { importance: 7, ..Qos::default() }));
+    important.push(&[event(17, 1, 9, b"important")]).unwrap();
+    proxy.push(&[event(17, 1, 9, b"usual")]).unwrap();
+    let of = |payload: &[u8]| {
+        let all = importances.0.lock().unwrap();
+        all.iter().find(|(one, _)| one == payload).map(|(_, importance)| *importance)
+    };
+    until("both events arrive", || of(b"important").is_some() && of(b"usual").is_some());
+    assert_eq!((of(b"important"), of(b"usual")), (Some(Some(7)), Some(None)));
+    drop(gateway);
     orb.shutdown(true).unwrap();
 }
 

@@ -49,6 +49,8 @@ impl fmt::Debug for TooLarge {
 pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
+    /// Maximum number of waiting frames.
+    frames: usize,
     largest: usize,
     drop_oldest: bool,
 }
@@ -62,7 +64,7 @@ struct State {
     /// Number of frames dropped by the queue.
     dropped: u64,
     stopped: bool,
-    /// Whether the sender ends without sending waiting frames.
+    /// Whether the sender ends without sending the waiting frames.
     cut: bool,
 }
 
@@ -76,7 +78,7 @@ pub(crate) enum Turn {
 
 impl Queue {
     pub(crate) fn new(frames: usize, largest: usize, drop_oldest: bool, sequence: u32) -> Queue {
-        // One more, for the frame being sent.
+        // Allocate one buffer more than frames may wait, for the frame being sent.
         let free = (0..=frames).map(|_| Vec::with_capacity(largest)).collect();
         Queue {
             state: Mutex::new(State {
@@ -88,6 +90,7 @@ impl Queue {
                 cut: false,
             }),
             changed: Condvar::new(),
+            frames,
             largest,
             drop_oldest,
         }
@@ -108,7 +111,7 @@ impl Queue {
         let sequence = state.sequence;
         state.sequence = sequence.wrapping_add(1);
         let mut sent = Sent::Queued;
-        let is_full = state.free.len() <= 1;
+        let is_full = state.waiting.len() >= self.frames;
         if state.stopped || is_full && !self.drop_oldest {
             state.dropped += 1;
             return Ok(Sent::Dropped);
@@ -131,7 +134,7 @@ impl Queue {
         Ok(sent)
     }
 
-    /// Takes the next frame; waits for one for at most `wait`.
+    /// Takes the next frame. If none is waiting, waits for one for at most `wait`.
     pub(crate) fn take(&self, wait: Duration) -> Turn {
         let mut state = self.lock();
         if state.waiting.is_empty() && !state.stopped {
@@ -206,6 +209,19 @@ mod tests {
             }
             assert_eq!(queue.counts(), (3, 2));
             assert_eq!(numbers(&queue), left);
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_being_sent_takes_no_place_in_the_queue() {
+        for (oldest, beyond) in [(true, Sent::OldestDropped), (false, Sent::Dropped)] {
+            let queue = Queue::new(1, 10, oldest, 0);
+            assert_eq!(queue.put(0, b"sent"), Ok(Sent::Queued));
+            let Turn::Frame(_sending) = queue.take(NOW) else {
+                panic!("one waits");
+            };
+            assert_eq!(queue.put(0, b"next"), Ok(Sent::Queued));
+            assert_eq!(queue.put(0, b"last"), Ok(beyond));
         }
     }
 

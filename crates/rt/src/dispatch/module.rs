@@ -23,9 +23,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// Queue and the threads that serve it; see the [crate]. Dropping it ends the threads and discards
 /// waiting requests.
 ///
-/// **Real-time cost.** [`dispatch`](Self::dispatch) and each turn of a thread take one lock, whose
-/// holder inherits the priority of its waiters, and one system call if a thread sleeps or is woken.
-/// Nothing is allocated.
+/// **Real-time cost.** [`dispatch`](Self::dispatch) takes one lock, and so does a thread for each
+/// request that it runs. The holder of the lock inherits the priority of its waiters. A thread that
+/// sleeps or is woken costs one system call. Nothing is allocated.
 pub struct Module<T: Send + 'static> {
     shared: Arc<Shared<T>>,
     plan: Plan,
@@ -34,7 +34,7 @@ pub struct Module<T: Send + 'static> {
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// Threads by number; set before the first request.
+    /// Threads by number; each thread sets its entry before it serves requests.
     threads: Box<[OnceLock<thread::Thread>]>,
     real_time: AtomicBool,
     dispatched: AtomicU64,
@@ -43,10 +43,10 @@ struct Shared<T> {
 
 struct State<T> {
     queue: Queue<T>,
-    /// Numbers of threads that sleep or are about to.
+    /// Numbers of threads that sleep or are about to sleep.
     idle: Vec<usize>,
     alive: usize,
-    /// Number of threads ever started.
+    /// Number of threads started so far, including those that have ended.
     begun: usize,
     stopping: bool,
 }
@@ -97,14 +97,14 @@ impl<T: Send + 'static> Module<T> {
             run: Arc::new(run),
         };
         while module.shared.lock().begun < module.plan.threads {
-            // Dropping the module ends the threads started before.
+            // If this fails, `module` is dropped, which ends the threads already started.
             module.spawn()?;
         }
         Ok(module)
     }
 
-    /// Starts one of the spare threads, which runs until the module ends; reports whether one was
-    /// left. Allocates.
+    /// Starts one of the spare threads, which runs until the module ends. Returns false if no spare
+    /// thread is left. Allocates.
     ///
     /// # Errors
     /// [`StartError`] if the system provides no thread, or none with the planned class and
@@ -119,7 +119,7 @@ impl<T: Send + 'static> Module<T> {
         self.spawn()
     }
 
-    /// Starts the next thread; reports whether one was left.
+    /// Starts the next thread. Returns false if all threads of the plan were started.
     fn spawn(&self) -> Result<bool, StartError> {
         let plan = &self.plan;
         let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
@@ -159,7 +159,13 @@ impl<T: Send + 'static> Module<T> {
             }
         });
         if let Err(error) = started {
-            self.shared.lock().alive -= 1;
+            let mut state = self.shared.lock();
+            state.alive -= 1;
+            // Another spare may have been started in the meantime, with the next number.
+            if state.begun == number + 1 {
+                state.begun = number;
+            }
+            drop(state);
             let refused = error.downcast::<ReservationError>();
             return Err(refused.map_or_else(StartError::Threads, StartError::Reservation));
         }
@@ -264,8 +270,8 @@ impl<T> Shared<T> {
             }
             state.idle.push(number);
             drop(state);
-            // The thread that removes the number from the list leaves a token, so no request is
-            // missed while sleeping.
+            // A sender that takes the number from the list also unparks the thread. If that happens
+            // before the thread parks, `park_timeout` returns at once, so no request is missed.
             thread::park_timeout(TICK);
             state = self.lock();
             state.idle.retain(|&idle| idle != number);
@@ -295,14 +301,15 @@ impl<T> Shared<T> {
         loop {
             match self.state.lock() {
                 Ok(guard) => return guard,
-                // A kernel without priority inheritance: the holder releases the lock soon.
+                // The kernel may lack priority inheritance. The holder releases the lock soon, so
+                // try again.
                 Err(_) => thread::yield_now(),
             }
         }
     }
 }
 
-/// Running thread of the module.
+/// Guard of a running thread, which counts the thread as ended when it is dropped.
 struct Alive<'s, T>(&'s Shared<T>);
 
 impl<T> Drop for Alive<'_, T> {

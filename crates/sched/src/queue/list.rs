@@ -3,7 +3,7 @@
 
 use super::store::{Entry, Store, sealed};
 
-/// End marker of links.
+/// Index that marks the end of a list.
 const NONE: u32 = u32::MAX;
 
 /// Requests in a sorted list with nodes in one block, for queues that stay short or whose requests
@@ -54,7 +54,7 @@ impl<T> Store for List<T> {
     type Item = T;
 
     fn with_capacity(capacity: usize) -> Self {
-        // Indices have 32 bits, and one value is the end marker.
+        // Node indices have 32 bits, and `NONE` is not available as an index.
         let capacity = capacity.min(NONE as usize);
         List {
             nodes: Vec::with_capacity(capacity),

@@ -7,9 +7,9 @@
 //! passes the time, and provides the lock if threads share the queue.
 //!
 //! Waiting requests never change their order: deadlines are fixed, and the laxities of all waiting
-//! requests fall alike. So the dynamic part is computed once, when a request is enqueued, and the
-//! clock decides only whether a request is late. Late requests are detected when dequeued and
-//! treated by the [`Missed`] policy.
+//! requests decrease at the same rate. So the dynamic part is computed once, when a request is
+//! enqueued, and the clock decides only whether a request is late. Late requests are detected when
+//! they are dequeued, and the [`Missed`] policy is applied to them.
 
 mod heap;
 mod list;
@@ -29,8 +29,9 @@ pub struct Timing {
     pub deadline: Nanos,
     /// Longest execution time, in ns.
     pub execution: Nanos,
-    /// Static order: among equals, smaller goes first. As larger subpriorities of a schedule are
-    /// more urgent, pass `u32::MAX` minus the subpriority.
+    /// Static order among requests that are otherwise equally urgent; the smaller number goes
+    /// first. As larger subpriorities of a schedule are more urgent, pass `u32::MAX` minus the
+    /// subpriority.
     pub order: u32,
 }
 
@@ -52,7 +53,7 @@ pub enum Missed {
 /// Request taken from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken<T> {
-    /// Request to run that is in time as far as the queue knows.
+    /// Request to run that has not been found to be late.
     Due(T),
     /// Request to run that is late.
     Late(T),
@@ -60,7 +61,7 @@ pub enum Taken<T> {
     Dropped(T),
 }
 
-/// Callback for each late request, once, before the request is treated.
+/// Callback that is called once for each late request, before the [`Missed`] policy is applied.
 pub type OnMissed<T> = Box<dyn FnMut(&T, Timing) + Send>;
 
 /// Bounded queue of one dispatching priority; see the [module](self).
@@ -84,13 +85,14 @@ pub struct DispatchQueue<S: Store> {
     missed: Missed,
     pending: S,
     late: S,
-    /// Number of the next request, so that equals leave in order of arrival.
-    arrivals: u64,
+    /// Number of the next request, which keeps equally urgent requests in the order of arrival. Counts from the time at
+    /// which the queue was empty.
+    arrivals: u32,
     on_missed: Option<OnMissed<S::Item>>,
     misses: u64,
 }
 
-/// Error of a full queue, with the rejected request.
+/// Error of a full queue, which returns the rejected request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the dispatching queue is full")]
 pub struct Full<T>(pub T);
@@ -123,11 +125,15 @@ impl<S: Store> DispatchQueue<S> {
     /// # Errors
     /// [`Full`] with the request if the queue is full.
     pub fn enqueue(&mut self, request: S::Item, timing: Timing) -> Result<(), Full<S::Item>> {
-        if self.len() >= self.pending.capacity() {
+        let waiting = self.len();
+        if waiting >= self.pending.capacity() {
             return Err(Full(request));
         }
+        if waiting == 0 {
+            self.arrivals = 0;
+        }
         let arrival = self.arrivals;
-        self.arrivals += 1;
+        self.arrivals = arrival.wrapping_add(1);
         self.pending.insert(Entry {
             key: key(self.dynamic(timing), timing.order, arrival),
             timing,
@@ -137,7 +143,7 @@ impl<S: Store> DispatchQueue<S> {
     }
 
     /// Dequeues the most urgent request at the time `now`. A heap takes O(log n), a list O(1), plus
-    /// the same for each late request that is diverted; each is diverted once.
+    /// the same for each late request that is moved to the late queue; each is moved once.
     pub fn dequeue(&mut self, now: Nanos) -> Option<Taken<S::Item>> {
         while let Some(entry) = self.pending.take_first() {
             if !self.is_late(entry.timing, now) {
@@ -150,7 +156,8 @@ impl<S: Store> DispatchQueue<S> {
             match self.missed {
                 Missed::Run => return Some(Taken::Late(entry.request)),
                 Missed::Drop => return Some(Taken::Dropped(entry.request)),
-                // With laxities and deadlines, the latest request has the smallest key.
+                // A late request keeps its key. The latest one has the smallest key and is taken
+                // first.
                 Missed::Demote => self.late.insert(entry),
             }
         }
@@ -182,7 +189,7 @@ impl<S: Store> DispatchQueue<S> {
         match self.dispatching {
             Dispatching::Static => 0,
             Dispatching::Deadline => timing.deadline,
-            // Offset by 2^63, so that latest starts before the clock's origin are ordered as well.
+            // Add 2^63, so that a latest start before the origin of the clock does not underflow.
             Dispatching::Laxity => (timing.deadline | (1 << 63)).saturating_sub(timing.execution),
         }
     }
@@ -197,10 +204,9 @@ impl<S: Store> DispatchQueue<S> {
     }
 }
 
-/// Returns a single comparable number of dynamic part, static order and arrival. Arrivals are
-/// compared by their lowest 32 bits, which suffices while fewer than 2^31 requests wait.
-fn key(dynamic: u64, order: u32, arrival: u64) -> u128 {
-    (u128::from(dynamic) << 64) | (u128::from(order) << 32) | u128::from(arrival as u32)
+/// Returns a single comparable number of dynamic part, static order and arrival.
+fn key(dynamic: u64, order: u32, arrival: u32) -> u128 {
+    (u128::from(dynamic) << 64) | (u128::from(order) << 32) | u128::from(arrival)
 }
 
 impl<S: Store> std::fmt::Debug for DispatchQueue<S> {

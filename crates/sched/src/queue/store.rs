@@ -1,4 +1,4 @@
-//! Common interface of list and heap.
+//! Common interface of the list and the heap.
 
 use super::Timing;
 
@@ -39,6 +39,6 @@ pub trait Store: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    /// Seal: only this crate implements stores.
+    /// Marker that prevents implementations of [`Store`](super::Store) outside this crate.
     pub trait Sealed {}
 }

@@ -1,4 +1,4 @@
-//! List and heap behave alike, in every order and with every policy.
+//! List and heap give the same results, in every order and with every policy.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ fn timing(deadline: Nanos, execution: Nanos, order: u32) -> Timing {
     Timing { deadline, execution, order }
 }
 
-/// Returns numbers that differ from their neighbours.
+/// Returns numbers that are neither rising nor falling.
 fn scattered() -> impl Iterator<Item = u64> {
     (0..500u64).map(|at| at * 7_919 % 997)
 }
@@ -20,7 +20,7 @@ fn drain<S: Store<Item = u64>>(dispatching: Dispatching) -> Vec<u64> {
     for (at, value) in scattered().enumerate() {
         let timing = timing(10_000 + value, value * 3 % 101, (value % 7) as u32);
         queue.enqueue(at as u64, timing).unwrap();
-        // Some requests leave in between.
+        // Dequeue some requests while others are still being enqueued.
         if at % 5 == 4 {
             queue.dequeue(0).unwrap();
         }
@@ -43,7 +43,7 @@ fn list_and_heap_give_the_same_order() {
 
 fn order<S: Store<Item = char>>(dispatching: Dispatching) -> String {
     let mut queue: DispatchQueue<S> = DispatchQueue::with_capacity(dispatching, Missed::Run, 8);
-    // b and c arrive in this order and are equal otherwise.
+    // b and c are equally urgent, so they must leave in the order of arrival.
     for (name, timing) in [
         ('a', timing(100, 10, 2)),
         ('b', timing(90, 5, 3)),
@@ -64,6 +64,17 @@ fn each_kind_has_its_order_and_equals_leave_as_they_came() {
     for [stat, deadline, laxity] in [ALL.map(order::<Heap<char>>), ALL.map(order::<List<char>>)] {
         assert_eq!((stat.as_str(), deadline.as_str(), laxity.as_str()), ("dabc", "bcad", "dbca"));
     }
+}
+
+#[test]
+fn equals_leave_as_they_came_after_any_number_of_others() {
+    let mut queue: DispatchQueue<Heap<char>> =
+        DispatchQueue::with_capacity(Dispatching::Deadline, Missed::Run, 2);
+    queue.arrivals = u32::MAX;
+    for name in ['a', 'b'] {
+        queue.enqueue(name, timing(90, 5, 3)).unwrap();
+    }
+    assert_eq!(queue.dequeue(0), Some(Taken::Due('a')));
 }
 
 /// Returns the requests dequeued at 50 from a queue of three: one in time, and two that are late by

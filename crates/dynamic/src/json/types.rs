@@ -48,7 +48,7 @@ impl Serialize for Budgeted<'_> {
     }
 }
 
-/// Maximum nesting depth of types: each level takes stack.
+/// Maximum nesting depth of types, because each level uses stack.
 const MAX_DEPTH: usize = 128;
 
 /// Maximum number of type comparisons while a type is written. Each may take time proportional to
@@ -155,7 +155,7 @@ impl Serialize for Part<'_, '_> {
             return Err(S::Error::custom(nested));
         }
         let kind = match self.ty.kind() {
-            // IDL has one keyword for both.
+            // IDL has the keyword `valuetype` for both kinds, so a box needs another word.
             TcKind::ValueBox => VALUE_BOX,
             kind => kind.idl(),
         };
@@ -231,8 +231,11 @@ impl Serialize for Member<'_, '_, '_> {
         self.ty.whole.text.spend(MARK + self.name.len())?;
         let mut map = to.serialize_map(None)?;
         match self.label {
-            // Labels have at most 64 bits.
-            Some(Label::Value(label)) => map.serialize_entry("label", &(label as i64))?,
+            // A label has at most 64 bits, signed or unsigned.
+            Some(Label::Value(label)) => match i64::try_from(label) {
+                Ok(label) => map.serialize_entry("label", &label)?,
+                Err(_) => map.serialize_entry("label", &(label as u64))?,
+            },
             Some(Label::Default) => map.serialize_entry("label", "default")?,
             None => {}
         }
@@ -395,12 +398,13 @@ fn members<'j>(
         let label = match member.get("label") {
             None => None,
             Some(Value::String(word)) if word == "default" => Some(Label::Default),
-            Some(label) => Some(Label::Value(
-                label
-                    .as_i64()
-                    .ok_or_else(|| JsonError::new("a label is a number or \"default\""))?
-                    .into(),
-            )),
+            Some(label) => {
+                let signed = label.as_i64().map(i128::from);
+                let value = signed.or_else(|| label.as_u64().map(i128::from));
+                let value =
+                    value.ok_or_else(|| JsonError::new("a label is a number or \"default\""))?;
+                Some(Label::Value(value))
+            }
         };
         let ty = member.get("type").ok_or_else(|| lacks("type"))?;
         let private = member.get("private").and_then(Value::as_bool) == Some(true);
@@ -469,7 +473,8 @@ fn from_words(words: &str, names: &dyn Names) -> Option<TypeCode> {
     }
 }
 
-/// The outermost dimension comes first, so the last one read is the innermost.
+/// Parses the dimensions of an array. The outermost dimension comes first, so the last one read is
+/// the innermost.
 fn array(element: &str, length: u32, names: &dyn Names) -> Option<TypeCode> {
     let mut dimensions = vec![length];
     let mut element = element.trim();
@@ -492,7 +497,8 @@ fn template_type(template: &str, params: &str, names: &dyn Names) -> Option<Type
             Some(TypeCode::fixed(digits, scale.trim().parse().ok()?))
         }
         "sequence" => {
-            // The part after the last comma is a bound, unless it belongs to the element.
+            // The part after the last comma is the bound if it is a number; otherwise it belongs to
+            // the element type.
             if let Some((element, bound)) = params.rsplit_once(',')
                 && let Ok(bound) = bound.trim().parse()
             {

@@ -41,7 +41,8 @@ fn there_and_back(value: impl Into<Dynamic>, ty: &TypeCode) -> String {
     assert_eq!(again.as_ref(), Ok(&value), "{text}");
     let octets = |value: &Dynamic| {
         let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
-        // An indirection cannot be sent alone.
+        // A value with an indirection to another value cannot be encoded alone; then only the
+        // values are compared.
         let sent = value.encode(ty, &mut e).is_ok();
         sent.then(|| e.finish().to_vec())
     };
@@ -295,6 +296,18 @@ fn every_kind_of_type_describes_itself() {
             TypeCode::CHAR,
             [(Label::Value(97), "a", TypeCode::LONG), (Label::Default, "b", TypeCode::STRING)],
         ),
+        TypeCode::union(
+            "IDL:W:1.0",
+            "W",
+            TypeCode::ULONGLONG,
+            [1 << 63, u64::MAX].map(|label| (Label::Value(label.into()), "a", TypeCode::LONG)),
+        ),
+        TypeCode::union(
+            "IDL:Z:1.0",
+            "Z",
+            TypeCode::LONGLONG,
+            [(Label::Value(i64::MIN.into()), "a", TypeCode::LONG)],
+        ),
         value.clone(),
         TypeCode::event("IDL:Ev:1.0", "Ev", ValueModifier::None, value, []),
     ];
@@ -373,8 +386,8 @@ fn graph(steps: &[u8]) -> Dynamic {
     })
 }
 
-/// Every label of a union is preserved: the first of a member follows from its name, others are
-/// written (U8).
+/// Every label of a union is preserved: the first label of a member follows from the member's name,
+/// and any other label is written.
 #[test]
 fn a_union_is_written_as_it_is_typed_in() {
     let members = [
@@ -406,7 +419,7 @@ proptest! {
         let value = graph(&steps);
         let list = TypeCode::sequence(node());
         let again = value.clone();
-        // The second element is the same value, and thus an indirection.
+        // The value is converted as an element of a sequence, and by itself.
         there_and_back(Dynamic::Sequence(vec![value]), &list);
         there_and_back(again, &node());
     }
@@ -451,7 +464,8 @@ fn values_of_one_message() {
     assert_eq!(serde_json::to_value(shared.json(&second)).unwrap(), json!({ "$ref": 1 }));
 }
 
-/// S1: `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long: 2^n paths, n + 1 types.
+/// Returns `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long, which has 2^n paths but
+/// only n + 1 types.
 fn doubled(n: usize) -> TypeCode {
     (0..n).fold(TypeCode::LONG, |inner, at| {
         let (id, name) = (format!("IDL:d{at}:1.0"), format!("d{at}"));
@@ -480,13 +494,15 @@ fn a_type_that_repeats_is_described_once() {
         r#"{"kind":"struct","id":"IDL:d1:1.0","name":"d1","members":[{"name":"a","type":{"kind":"struct","id":"IDL:d0:1.0","name":"d0","members":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}},{"name":"b","type":{"kind":"recursive","id":"IDL:d0:1.0"}}]}"#
     );
 
-    // A peer may send each of the two separately, which makes distinct nodes.
+    // A peer may send the type of `a` and that of `b` separately, which makes distinct nodes of the
+    // type code.
     let twice = doubled(1);
     let again = type_from_json(&serde_json::to_value(JsonType(&twice)).unwrap(), &Plain).unwrap();
     let both = TypeCode::structure("IDL:d1:1.0", "d1", [("a", twice), ("b", again)]);
     assert_eq!(serde_json::to_string(&JsonType(&both)).unwrap(), text);
 
-    // The same through an any with an empty sequence, as a peer would send it.
+    // The text is also short for an any with an empty sequence of such a type, as a peer would send
+    // it.
     let any = Any::with_type(TypeCode::sequence(doubled(40)), Dynamic::Sequence(Vec::new()));
     let octets = octets_of(&any.unwrap());
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
@@ -497,7 +513,8 @@ fn a_type_that_repeats_is_described_once() {
 
 #[test]
 fn text_is_bounded_by_the_limits() {
-    // A type without an id cannot be referred to.
+    // A type without an id cannot be referred to, so its parts are repeated until the limit is
+    // reached.
     let unnamed = (0..40).fold(TypeCode::LONG, |inner, _| {
         TypeCode::structure("", "", [("a", inner.clone()), ("b", inner)])
     });
@@ -507,7 +524,7 @@ fn text_is_bounded_by_the_limits() {
     let error = serde_json::to_writer(std::io::sink(), &shared.json(&unnamed)).unwrap_err();
     assert!(error.to_string().contains("max_text"), "{error}");
 
-    // A short message may become a long text: names are repeated for each element.
+    // Names are repeated for each element, so a short message may become a long text.
     let name = "n".repeat(10_000);
     let ty = TypeCode::structure("IDL:S:1.0", "S", [(&*name, TypeCode::OCTET)]);
     let ty = TypeCode::sequence(ty);
@@ -566,7 +583,7 @@ fn members_left_out_are_as_the_names_say() {
     let refused = from_json(&json!({}), &point(), &strict).unwrap_err();
     assert_eq!(refused.to_string(), "member x is missing; say --zero");
 
-    // Nested structs, members of unions, and whole values.
+    // Nested structs, members of unions and complete values are filled in as well.
     let line = [("from", point()), ("to", point())];
     let line = TypeCode::structure("IDL:Line:1.0", "Line", line);
     let point = json!({ "x": 0, "colour": "green" });
@@ -645,7 +662,7 @@ fn types_with_names_are_short_in_anys() {
         json!({ "type": "long", "value": 5 }),
         "basic types have short names"
     );
-    // Another type with the same id has no name here.
+    // A different type with the same id is not known by that name, so it is written in full.
     let other = TypeCode::structure("IDL:Point:1.0", "Point", [("y", TypeCode::SHORT)]);
     let other = serde_json::to_value(JsonType(&other)).unwrap();
     let long = json!({ "type": other, "value": { "y": 1 } });

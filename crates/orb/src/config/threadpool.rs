@@ -1,4 +1,4 @@
-//! `[threadpool.NAME]`.
+//! `[threadpool.NAME]`: a threadpool, with its lanes or rate groups.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -66,13 +66,15 @@ pub(crate) fn read(
     let concurrency = table.get("concurrency");
     let concurrency = concurrency.map(|value| Ok((value, source.text(value)?)));
     let concurrency = concurrency.transpose()?;
-    // The number of threads is implied: one, or one per connection.
-    let counts = |(_, text): &(_, &str)| *text != "reactive" && *text != "thread-per-connection";
-    let threads = match concurrency.as_ref().is_none_or(counts) {
-        true => threads,
-        false => threads.or(Some(1)),
+    let (lanes, rates) = (table.get("lane"), table.get("rate"));
+    // Without lanes, these strategies need no `threads`: `reactive` uses a single thread, and
+    // `thread-per-connection` starts one for each connection.
+    let has_one = |(_, text): &(_, &str)| matches!(*text, "reactive" | "thread-per-connection");
+    let threads = match concurrency.as_ref().is_some_and(has_one) {
+        true if lanes.is_none() && rates.is_none() => threads.or(Some(1)),
+        _ => threads,
     };
-    let mut pool = match (table.get("lane"), table.get("rate"), threads) {
+    let mut pool = match (lanes, rates, threads) {
         (Some(lanes), None, None) => Threadpool::with_lanes(read_lanes(source, lanes)?),
         (None, Some(rates), None) => Threadpool::rate_groups(read_rates(source, rates)?),
         (None, None, Some(threads)) => {

@@ -54,7 +54,7 @@ fn a_file_is_no_personality_of_itself() {
         let error = problem(&format!("personality = {:?}\n", path(name)));
         assert!(error.contains(&wanted), "{error}");
     }
-    // A chain without a circle is too long at its seventeenth file.
+    // A chain that is not circular may have 16 files, and is refused at the seventeenth.
     (1..17).for_each(|n| put(&format!("{n}.toml"), &path(&format!("{}.toml", n + 1))));
     put("17.toml", "general");
     Configuration::read(path("2.toml").as_ref()).unwrap();
@@ -208,6 +208,13 @@ fn a_threadpool_names_its_architecture() {
         [threadpool.each]
         concurrency = \"thread-per-connection\"
 
+        [threadpool.laned]
+        concurrency = \"reactive\"
+
+        [[threadpool.laned.lane]]
+        priority = 1000
+        threads = 1
+
         [[threadpool.rates.rate]]
         hz = 20
         threads = 2
@@ -226,7 +233,7 @@ fn a_threadpool_names_its_architecture() {
         let id = orb.create_threadpool(plan.clone()).unwrap();
         let pool = orb.threadpool(id).unwrap();
         let expected = match name.as_str() {
-            "one" | "rates" => Serving::Reader,
+            "one" | "laned" | "rates" => Serving::Reader,
             "queue" => Serving::Queue,
             _ => Serving::ThreadPerConnection,
         };
@@ -298,8 +305,8 @@ fn a_schedule_is_read_with_its_table() {
         ("\"HIGH\"", "\"HUGE\"", "the criticality of nav::Display::show"),
         ("laxity", "chance", "\"chance\" is no order of a queue"),
         ("\"band\"", "\"bond\"", "no dispatching model is called \"bond\""),
-        // R4: a schedule that cannot be enforced is refused, and so is one that does not name the
-        // analysed model.
+        // R4: a schedule that cannot be enforced is refused, and so is a table that does not name
+        // the model of the analysis.
         ("\"band\"", "\"urgency\"", "analysed with full preemption by laxity (model urgency)"),
         (
             "\"model\": \"band\",",
@@ -316,7 +323,8 @@ fn a_schedule_is_read_with_its_table() {
         let told = Configuration::schedule(&folder.join("table.json")).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}");
     }
-    // Older tables with only static queues mean the same under every model.
+    // Accept an older table, which names no model, if it has only static queues, because these
+    // behave the same under every model.
     let older = TABLE.replace("\"model\": \"band\",", "").replace("laxity", "static");
     std::fs::write(folder.join("table.json"), older).unwrap();
     Configuration::schedule(&folder.join("table.json")).unwrap();
@@ -334,7 +342,7 @@ fn a_file_may_begin_with_a_byte_order_mark() {
     assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
 }
 
-/// S6: files of settings and tables of schedules are read up to a limit.
+/// S6: configuration files and tables of schedules are read up to a size limit.
 #[test]
 fn files_without_end_are_refused() {
     let wrong = Configuration::read(std::path::Path::new("/dev/zero")).unwrap_err();

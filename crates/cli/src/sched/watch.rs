@@ -111,12 +111,13 @@ fn lines<'s>(
         let assignment = assignments.find(|one| one.entry_point == seen.operation)?;
         let of = |task: usize| tasks[task].handle == Some(assignment.handle);
         let verdicts = || report.verdicts.iter().filter(|verdict| of(verdict.task));
-        // An operation without its own dispatch runs in its callers' threads, whose bounds apply.
-        let proved = verdicts().all(|verdict| verdict.outcome == Outcome::Meets);
+        // An operation that runs in its callers' threads has no verdict of its own, and no bound.
+        let is_late = verdicts().any(|verdict| verdict.outcome != Outcome::Meets);
+        let proved = !is_late && verdicts().next().is_some();
         let bounds: Option<Vec<u64>> = verdicts().map(|verdict| verdict.response).collect();
         let bound = bounds.and_then(|bounds| bounds.into_iter().max());
         let exceeded = seen.overruns > 0
-            || proved && seen.missed > 0
+            || !is_late && seen.missed > 0
             || bound.is_some_and(|bound| seen.response.longest > bound);
         Some(Line {
             operation: &assignment.entry_point,

@@ -31,8 +31,14 @@ pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
         .args(["--profile", profile, "--retries", "0", "--color", "never"])
         .args(more)
         .current_dir(workspace::folder())
-        .env_remove("CARGO_MANIFEST_DIR")
         .stdin(Stdio::null());
+    // Cargo passes them to xtask. Build scripts of dependencies depend on them, and would run again with this package's.
+    let of_package = |name: &str| {
+        ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_"].iter().any(|of| name.starts_with(of))
+    };
+    for (name, _) in std::env::vars().filter(|(name, _)| of_package(name)) {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -1,4 +1,4 @@
-//! Compiles the interfaces of the event channel, and of the address server of its gateways.
+//! Compiles the IDL of the event channel, and of the address server of its gateways.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::Builder::new()

@@ -1,5 +1,4 @@
-//! Compiles the interfaces of deployment: the OMG's, DAnCE's and our own; those of naming; and components for the
-//! tests.
+//! Compiles the IDL of deployment (the OMG's, DAnCE's and OxORB's) and of naming, and the components of the tests.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     facts();
@@ -22,7 +21,8 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .compile()
 }
 
-/// Passes facts about the compilation to the crate: shared libraries state them, and are refused if they differ.
+/// Passes properties of the compilation to the crate. Shared libraries record these properties, and are refused if they
+/// differ from those of the program that loads them.
 fn facts() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let version = std::process::Command::new(variable("RUSTC")).arg("--version").output();

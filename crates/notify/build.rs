@@ -1,4 +1,4 @@
-//! Compiles the interfaces of the event and notification services.
+//! Compiles the IDL of the Event Service and of the Notification Service.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::Builder::new()

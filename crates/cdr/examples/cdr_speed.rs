@@ -39,7 +39,7 @@ impl Fixed for Hop {
 
 oxorb_cdr::fixed!(Hop);
 
-/// The same members written one by one, as in a struct that also contains a string.
+/// `Hop` whose members are written one by one, as in a struct that also contains a string.
 #[derive(Clone, PartialEq, Debug)]
 struct Loose(Hop);
 

@@ -64,10 +64,9 @@ impl<T: Encode + Send + Sync + 'static> Held for T {
     }
 }
 
-/// Octets of a received value, with all that is needed to decode them.
+/// Octets of a received value, with everything that is necessary to decode them.
 struct Received {
-    /// Unused octets, as many as the distance between the alignment origin and the value modulo
-    /// eight, followed by the value.
+    /// Padding of `phase` octets, so that the value keeps its alignment, followed by the value.
     octets: Box<[u8]>,
     phase: usize,
     order: ByteOrder,
@@ -125,9 +124,10 @@ impl Any {
     }
 
     /// Returns the value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent)
-    /// to that of `T`. Every object reference can be extracted as an `Object`, and every valuetype
-    /// as a `ValueBase` (as `Any::to_object` and `Any::to_value` of the C++ mapping, 4.16): omniORB
-    /// gives an `Object` in an any the type of its interface.
+    /// to that of `T`. Every object reference can also be extracted as an `Object`, and every
+    /// valuetype as a `ValueBase` (like `Any::to_object` and `Any::to_value` of the C++ mapping,
+    /// 4.16), because omniORB declares the type of the interface even for an `Object` that was
+    /// inserted.
     ///
     /// Clones an inserted `T`, decodes a received one. Fails if received octets turn out to be
     /// invalid. Received object references belong to the ORB that received them.
@@ -192,14 +192,16 @@ impl Any {
         }
     }
 
-    /// Writes the type and the value; copies everything, unlike [`Encode::encode`].
+    /// Writes the type and the value. Unlike [`Encode::encode`], gathers nothing but copies
+    /// everything.
     pub(crate) fn write(&self, e: &mut Encoder<'_>) -> Result<()> {
         self.ty.as_ref().encode(e)?;
         match &self.content {
             Content::Nothing => Ok(()),
             Content::Dynamic(value) => self.write_dynamic(value, e),
             Content::Received(received) => self.write_received(received, e, Encoder::copy_octets),
-            // Within chunks, the encoding of values differs from their encoding alone.
+            // Within chunks, valuetypes are encoded differently than in a separate buffer, so the
+            // octets of `encoded` cannot be copied.
             Content::Typed(_) if e.is_chunked() && self.ty.as_ref().is_bound() => {
                 let at = e.position();
                 let value = self.dynamic();
@@ -241,8 +243,8 @@ impl Any {
         }
     }
 
-    /// Reports whether the value can be read as `wanted`; any reference also as an `Object`, and
-    /// any value as a `ValueBase`.
+    /// Reports whether the value can be read as `wanted`. Any object reference can also be read as
+    /// an `Object`, and any valuetype as a `ValueBase`.
     fn is_a(&self, wanted: &TypeCode) -> bool {
         let kind = self.ty.as_ref().resolved().kind();
         self.ty.equivalent(wanted)
@@ -250,11 +252,12 @@ impl Any {
             || kind == TcKind::Value && *wanted == TypeCode::VALUE_BASE
     }
 
-    /// Returns the value in the form of a received one.
+    /// Encodes an inserted value, as if it had been received.
     fn received(&self) -> Result<Received> {
         let dialect = |chars| Dialect { giop_minor: 2, chars, wchars: WcharSet::Utf16 };
         match self.encoded(ByteOrder::NATIVE, dialect(CharSet::Utf8), 0) {
-            // Some characters are octets in one code set but not in the other.
+            // A `char` such as `é` is one octet in ISO 8859-1 but not in UTF-8, so the other code
+            // set may succeed.
             Err(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)) => {
                 self.encoded(ByteOrder::NATIVE, dialect(CharSet::Iso8859_1), 0)
             }
@@ -284,8 +287,8 @@ impl Any {
             Content::Received(received) => self.write_received(received, e, Encoder::octets),
             Content::Typed(value) => {
                 if self.is_exception() {
-                    // An exception within an any starts with its repository id, whereas its type
-                    // encodes only the members.
+                    // An exception in an any begins with its repository id, but the type's own
+                    // `encode` writes only the members.
                     let id = self.ty.as_ref().resolved().id().unwrap_or_default();
                     e.ulong(id.len() as u32 + 1);
                     e.copy_octets(id.as_bytes());
@@ -354,10 +357,10 @@ impl Encode for Any {
 impl<'de> Decode<'de> for Any {
     const MIN_SIZE: usize = 4;
 
-    /// Finds the end of the value, and copies its octets. Nested anys may be as deep as
-    /// `max_depth`.
+    /// Finds the end of the value, and copies its octets. Anys may be nested up to `max_depth`
+    /// levels.
     ///
-    /// Values shared with the outside of the any, as peers may send them, are duplicated.
+    /// Valuetype instances that the any shares with the rest of the message are duplicated.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let ty = TypeCode::decode(d)?;
         if ty.kind() == TcKind::Null {
@@ -379,7 +382,9 @@ impl Any {
             return Err(d.error(ErrorKind::BadTypeCode));
         }
         let bound = ty.as_ref().is_bound();
-        // Only values can contain indirections, and only within values are there chunks.
+        // A value without valuetypes and references contains no indirections, and outside
+        // valuetypes there are no chunks. Its octets are then contiguous and can be decoded later
+        // without the rest of the message.
         let Some(octets) = (match bound || d.values.is_some() {
             false => {
                 let start = d.cursor();
@@ -396,8 +401,9 @@ impl Any {
         Ok(Self::of_octets(ty, octets, d))
     }
 
-    /// Skips a value that may contain values, and returns its octets if they can be decoded without
-    /// preceding ones. Otherwise returns to the start of the value.
+    /// Skips a value that may contain valuetypes, and returns its octets if they can be decoded
+    /// without the octets before them. Otherwise moves back to the start of the value and returns
+    /// `None`.
     fn read_bound<'de>(
         ty: &TypeCode,
         walk: &mut Walk,
@@ -418,7 +424,8 @@ impl Any {
         Ok(d.whole().get(from..d.cursor()))
     }
 
-    /// Reads a value, and re-encodes it to separate octets.
+    /// Decodes a value that depends on other octets of the message, and re-encodes it so that it
+    /// can be decoded alone.
     fn read_apart(ty: TypeCode, walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
         let at = d.position();
         let value = d.nested(|d| Ok(d.afresh(|d| walk.read(ty.as_ref(), d))))?;
@@ -462,7 +469,7 @@ impl Any {
 }
 
 impl PartialEq for Any {
-    /// Decodes both, unless their types differ.
+    /// Compares the types, and if they are equal, decodes and compares both values.
     fn eq(&self, other: &Self) -> bool {
         self.ty == other.ty
             && match (self.dynamic(), other.dynamic()) {

@@ -85,7 +85,7 @@ impl Arena {
         }
     }
 
-    /// Reads a string: borrowed from the message if its octets are UTF-8, else converted into the
+    /// Reads a string: borrowed from the message if it is ASCII or its code set is UTF-8, else converted into the
     /// arena.
     #[inline]
     pub fn string<'a, 'de: 'a>(&'a self, d: &mut Decoder<'de>) -> Result<&'a str> {

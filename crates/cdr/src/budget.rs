@@ -45,8 +45,9 @@ impl Budget {
     }
 }
 
-/// Estimates the octets that a value of a type needs. A type that owns memory may consist of
-/// strings and sequences: each has three words, and owns at least four.
+/// Estimates the memory in octets for a value of a type, including memory that it owns. A type that
+/// owns memory is assumed to consist of strings and sequences, each of which has three words inline
+/// and at least four on the heap.
 pub(crate) const fn footprint<T>() -> usize {
     match needs_drop::<T>() {
         true => size_of::<T>() * 7 / 3 + 8,

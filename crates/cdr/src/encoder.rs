@@ -270,7 +270,8 @@ impl<'a> Encoder<'a> {
     pub fn fixed<T: Fixed>(&mut self, v: &T) {
         let start = aligned(self.room.phase(), const { T::LAYOUT.first_align() });
         match start & const { T::LAYOUT.align() - 1 } {
-            // Where most values start, and after a long: every offset is a constant.
+            // Most values start at an offset of 0, or after a long at 4, modulo eight. For these two, every offset is a
+            // constant.
             0 => self.fixed_from::<T, 0>(v),
             4 => self.fixed_from::<T, 4>(v),
             _ => self.fixed_anywhere(v),
@@ -434,9 +435,8 @@ impl<'a> Encoder<'a> {
 
     /// Returns the message in one piece; `None` if something was gathered.
     ///
-    /// For senders of small messages: with this and [`into_buffer`](Self::into_buffer) nothing is
-    /// moved, whereas [`finish`](Self::finish) moves the entries of all slices that might have been
-    /// gathered.
+    /// For senders of small messages: this function and [`into_buffer`](Self::into_buffer) move nothing, whereas
+    /// [`finish`](Self::finish) moves the table of gathered slices even if it is empty.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -496,7 +496,7 @@ impl<'a> Encoder<'a> {
         kind.at(self.position())
     }
 
-    /// Lets `f` write data that may not live as long as the message: all of it is copied.
+    /// Lets `f` write data that may not live as long as the message, so all of it is copied.
     pub(crate) fn lent<'b>(
         &mut self,
         f: impl FnOnce(&mut Encoder<'b>) -> Result<()>,

@@ -24,8 +24,8 @@ pub struct Error {
 }
 
 /// Kinds of errors in octets or in a value.
-// A tag as wide as a register: the content of `Result` without an error then never shares one with
-// the tag, and reading a number and checking for success stay separate.
+// The tag is as wide as a register. With a narrower one, a small value in a `Result` without an
+// error would share a register with the tag, and the caller would have to separate the two.
 #[repr(u64)]
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +94,8 @@ pub enum ErrorKind {
     /// A custom valuetype other than null, known only by its type code, which does not describe its
     /// state.
     ValueUnsupported,
-    /// Values outside a separately stored any occur in it, or in others like it, too many times.
+    /// Anys depend on other values of the message, or valuetypes and exceptions on long repository
+    /// ids, so often that decoding would repeat too much work.
     TooMuchShared,
     /// A value of a local type: a native or a local interface.
     NotMarshallable,

@@ -320,8 +320,7 @@ impl<'r> FixedReader<'r> {
         Self { more: Some(more), ..Self::new(octets, at, at, swap, strict) }
     }
 
-    /// Returns the position in the message after what was read; `None` if the message ended within
-    /// it.
+    /// Returns the position in the message after the value that was read; `None` if the message ended within the value.
     pub(crate) fn end(&self) -> Option<usize> {
         let ended = self.more.as_ref().is_some_and(|more| more.ended);
         (!ended).then_some(self.base + self.at)
@@ -409,20 +408,20 @@ impl<'r> FixedReader<'r> {
     }
 }
 
-/// Writes values that all start where a value ends, into exactly the octets they take.
+/// Writes the values of a sequence after the first, each of which starts where its predecessor ends. `octets` must have
+/// exactly their size.
 ///
-/// Size, phase and order are constants here, so with `put` inlined only the stores of a value
-/// remain.
+/// Size, phase and byte order are constants here, so with `put` inlined only the stores of a value remain.
 #[inline(always)]
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
     let (stride, phase) = const { T::LAYOUT.alike() };
     let mut rest = octets;
     for item in items {
-        // Split manually: iterators over pieces of a slice are not always inlined.
+        // Splits by hand, because iterators over pieces of a slice are not always inlined.
         let (octets, after) = rest.split_at_mut(stride);
         rest = after;
         if let (8, Some(octets)) = (stride, octets.first_chunk_mut::<8>()) {
-            // Assembled in a register, and stored once.
+            // Assembles a value of eight octets in a register, so that it is stored at once.
             let mut block = [0; 8];
             let mut writer = FixedWriter::zeroed(&mut block, phase, SWAP);
             item.put(&mut writer);
@@ -436,10 +435,10 @@ pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[
     }
 }
 
-/// Reads values, the first of which starts at a phase and the others where a value ends, as many as
-/// the octets contain. Returns `None` if one of them is invalid, or would be with a strict decoder;
-/// the caller then reads them again for the error.
-// A box is returned in two registers.
+/// Reads as many values as `octets` contains. The first one starts at the offset `PHASE` modulo eight, each other one
+/// where its predecessor ends. Returns `None` if any value is invalid or would be rejected by a strict decoder; the
+/// caller then reads them again one by one, which returns the values or the error.
+// Returns a box, because it fits into two registers, whereas a vector is returned in memory.
 #[inline(never)]
 pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
     octets: &[u8],

@@ -57,18 +57,20 @@ pub fn decode_any(data: &[u8]) {
             let octets = encoder.finish();
             let decoder = Decoder::new(octets.contiguous(), order, Dialect::GIOP_1_2);
             let again = Any::decode(&mut decoder.at(1)).expect("just written");
-            // Compared as text, because a NaN is not equal to itself.
+            // Compares text, because a NaN is not equal to itself.
             let shown = format!("{:?}", again.dynamic());
             assert_eq!(shown, format!("{:?}", Ok::<_, ()>(&value)));
         }
     }
 }
 
-/// Reports whether the anys within a value can be decoded, too: so far only their ends were found.
+/// Reports whether the anys within a value can be decoded, too, and nothing in it was truncated.
+/// Decoding the outer value found only the ends of the anys.
 fn is_right_throughout(value: &Dynamic) -> bool {
     match value {
         Dynamic::Any(any) => any.dynamic().is_ok_and(|value| is_right_throughout(&value)),
-        // It is passed on as the type to which it was truncated.
+        // A truncated value is re-encoded as the type to which it was truncated, so it would differ
+        // after the round trip.
         Dynamic::Value(value) if value.truncated_from.is_some() => false,
         other => {
             (0..other.component_count()).filter_map(|at| other.element(at)).all(is_right_throughout)

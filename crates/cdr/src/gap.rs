@@ -86,13 +86,13 @@ impl Gap {
     /// Returns the whole message as [`whole`](Self::whole) does, as an owned vector.
     pub fn into_whole(&mut self, rest: &[u8]) -> Vec<u8> {
         self.whole(rest);
-        // The memory of the copy is moved out: the next one allocates.
+        // Hands out the buffer instead of keeping it for reuse, so the next copy allocates.
         self.whole.take().unwrap_or_default()
     }
 
-    /// Returns a copy of the whole message, whose other octets are `rest`, without ending the
-    /// lease: for callers that keep the message, and may still read it in place. Allocates. Octets
-    /// of a lease already taken are missing.
+    /// Returns a copy of the whole message, whose other octets are `rest`. Does not end the lease,
+    /// so the message can still be read in place. Allocates. Octets of a lease already taken are
+    /// missing.
     pub fn to_whole(&self, rest: &[u8]) -> Vec<u8> {
         if let Some(whole) = self.whole.get() {
             return whole.clone();

@@ -2,10 +2,10 @@
 //! contains the code for every member of every type.
 //!
 //! A table lists the members of a value, each with the address of its write or read function.
-//! Writing a struct is one call with its table; reading fills a blank value. What is written, read,
-//! and rejected is the same as with compiled code, because both end in the same operations of
-//! [`Encoder`] and [`Decoder`]; here they are called, there they are inlined for each type. For
-//! generated code; allocates no more than compiled code.
+//! Writing a struct is one call with its table; reading fills a blank value. Interpreted and
+//! compiled code write, read and reject the same, because both use the operations of [`Encoder`]
+//! and [`Decoder`]: the interpreter calls them, and compiled code inlines them for each type.
+//! Interpreted code allocates no more than compiled code. This module is used by generated code.
 //!
 //! ```
 //! use oxorb_cdr::interpreted::{self, Blank, Part, Slot};
@@ -228,7 +228,7 @@ macro_rules! grow {
 grow!(Slot, Slot);
 grow!(FixedSlot, Fixed);
 
-/// Implements [`Part`] for types that are encoded as a whole, whatever their contents.
+/// Implements [`Part`] and [`Slot`] for a type by its [`Encode`] and [`Decode`].
 macro_rules! whole {
     ([$($parameters:tt)*] $type:ty) => {
         impl<$($parameters)*> Part for $type {
@@ -269,8 +269,8 @@ whole!([T: Nilable] Option<T>);
 whole!([K: Encode + for<'de> Decode<'de> + Ord, V: Encode + for<'de> Decode<'de>] BTreeMap<K, V>);
 whole!([const D: u16, const S: u8] FixedPoint<D, S>);
 
-/// Operations of [`Encoder`] as functions that are never inlined: single steps between tables, and
-/// the arguments of calls.
+/// Operations of [`Encoder`] as functions that are never inlined, for single steps between tables
+/// and for the arguments of calls.
 pub mod writing {
     use crate::{Encode, Encoder, Fixed, LongDouble, Result};
 
@@ -400,7 +400,7 @@ pub mod reading {
         d.sequence(bound)
     }
 
-    /// Reads a value of a type that is encoded as a whole.
+    /// Calls [`Decode::decode`].
     #[inline(never)]
     pub fn value<'de, T: Decode<'de>>(d: &mut Decoder<'de>) -> Result<T> {
         T::decode(d)

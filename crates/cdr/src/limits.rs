@@ -22,8 +22,8 @@ pub struct Limits {
     /// for example (default 64 MiB): names are repeated for each value of a type, so a short
     /// message can stand for a very long text.
     pub max_text: u32,
-    /// Maximum memory in octets for the values of one message (default 256 MiB): a few octets can
-    /// stand for an element that takes many.
+    /// Maximum memory in octets for the values of one message (default 256 MiB), because an element
+    /// of a few octets may take much more memory when decoded.
     pub max_memory: u32,
     /// Whether to reject what other ORBs accept (default false): a boolean that is neither 0 nor 1,
     /// which otherwise is true, and octets after the end of arguments

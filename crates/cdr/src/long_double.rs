@@ -44,8 +44,8 @@ impl LongDouble {
         let negative = self.0 & SIGN != 0;
         let magnitude = match (self.exponent(), self.0 & FRACTION_MASK) {
             (MAX_EXPONENT, 0) => f64::INFINITY.to_bits(),
-            // The quiet bit prevents a NaN whose payload is in the dropped bits from becoming an
-            // infinity.
+            // The quiet bit keeps a NaN a NaN: without it, one whose payload is only in the dropped bits would become
+            // an infinity.
             (MAX_EXPONENT, fraction) => f64::NAN.to_bits() | (fraction >> 60) as u64,
             (0, _) => 0, // zero, and subnormals, which are far below the smallest f64
             (exponent, fraction) => round_to_f64(exponent as i32 - BIAS, fraction | 1 << FRACTION),
@@ -70,8 +70,8 @@ impl LongDouble {
         if mantissa == 0 && exponent != MAX_EXPONENT {
             return Self(sign);
         }
-        // x87 stores the leading one; binary128 implies it. Subnormals have exponent 1, encoded as
-        // 0.
+        // x87 stores the leading one of the mantissa, and binary128 implies it. In a subnormal, the exponent field is 0
+        // but means 1.
         let (exponent, mantissa) = match exponent {
             MAX_EXPONENT => {
                 return Self(
@@ -87,8 +87,8 @@ impl LongDouble {
         if exponent > 0 {
             Self(sign | (exponent as u128) << FRACTION | fraction)
         } else {
-            // Below the smallest normal number of binary128, which has the same exponents but a
-            // longer fraction to shift into.
+            // The number is subnormal in binary128, too, because both formats have the same exponent range. The longer
+            // fraction holds all bits after the shift.
             Self(sign | (1 << FRACTION | fraction) >> (1 - exponent))
         }
     }
@@ -101,7 +101,7 @@ impl LongDouble {
         let exponent = self.exponent();
         let fraction = self.0 & FRACTION_MASK;
         if exponent == MAX_EXPONENT {
-            // Infinity, or a NaN, kept a NaN even if its payload is dropped.
+            // Infinity or NaN. The quiet bit keeps a NaN a NaN even if its payload is only in the dropped bits.
             let payload = (fraction >> DROPPED) as u64 | u64::from(fraction != 0) << 62;
             return sign | (MAX_EXPONENT as u128) << 64 | (1 << 63 | payload) as u128;
         }
@@ -133,7 +133,7 @@ impl From<f64> for LongDouble {
         let (exponent, fraction) = match (exponent, fraction) {
             (0, 0) => (0, 0),
             (0, fraction) => {
-                // A subnormal f64 is a normal number here.
+                // A number that is subnormal as an `f64` is normal in binary128.
                 let shift = fraction.leading_zeros() - 11;
                 (BIAS - 1022 - shift as i32, fraction << shift & ((1 << 52) - 1))
             }
@@ -161,8 +161,8 @@ impl fmt::Display for LongDouble {
 fn round_to_f64(exponent: i32, mantissa: u128) -> u64 {
     match exponent {
         1024.. => f64::INFINITY.to_bits(),
-        // The leading one of the rounded mantissa, or its carry, increments the exponent field by
-        // the amount left out.
+        // The exponent field starts one too low. Adding the mantissa, whose leading one is not masked, corrects this,
+        // and a carry from rounding increments the field once more.
         -1022.. => (((exponent + 1022) as u64) << 52) + round(mantissa, 60) as u64,
         -1075.. => round(mantissa, (60 - 1022 - exponent) as u32) as u64,
         _ => 0,

@@ -20,7 +20,7 @@ pub fn encode_as_modelled(data: &[u8]) {
     let gather_above = usize::from(script.next());
     let mut buffer = Vec::with_capacity(script.upto(400));
     buffer.resize(script.upto(400), STALE);
-    // The second message reuses the buffer of the first.
+    // The second message reuses the buffer of the first, whose octets must not appear in it.
     for _ in 0..2 {
         buffer = message(script.clone(), buffer, order, gather_above);
     }
@@ -103,7 +103,8 @@ impl Model {
     fn block(&mut self, octets: &[u8]) {
         let start = self.octets.len();
         self.octets.extend_from_slice(octets);
-        // Whether it did is irrelevant here; it must only not be asked to undo it.
+        // The model need not know whether the encoder gathered these octets. It only must not
+        // truncate or overwrite them later, which the encoder forbids for gathered octets.
         if self.origin == 0 && octets.len() > self.gather_above {
             self.own = self.octets.len()..self.own.end.min(start);
         }
@@ -168,7 +169,7 @@ const DOUBLES: [f64; 40] = [0.1; 40];
 /// Maximum depth of nested encapsulations.
 const DEPTH: usize = 4;
 
-/// Executes one instruction on both.
+/// Executes one instruction on the encoder and on the model.
 fn step<'a>(script: &mut Script<'_>, e: &mut Encoder<'a>, model: &mut Model, depth: usize) {
     match script.next() % 20 {
         0 => {
@@ -278,8 +279,8 @@ fn numbers(model: &mut Model, n: usize, v: u128, size: usize) {
     if n > 0 {
         model.align(size);
         let octets = model.wire(v, size).repeat(n);
-        // Numbers in foreign order are never gathered; assuming that they are only means that less
-        // is undone here.
+        // The encoder never gathers numbers in foreign byte order. Treating them as gathered is
+        // harmless: the test then merely truncates and overwrites less.
         model.block(&octets);
     }
 }

@@ -20,8 +20,8 @@ impl<T: Nilable> Encode for Option<T> {
 }
 
 impl<'de, T: Nilable> Decode<'de> for Option<T> {
-    /// Size of nil: an empty type id, which some peers send as a count of zero alone, and no
-    /// profile.
+    /// Minimum size of a reference: that of nil, with no profiles and an empty type id. Some peers
+    /// send the latter as a count of zero without a NUL.
     const MIN_SIZE: usize = 8;
 
     #[inline]

@@ -178,7 +178,7 @@ impl From<Lease> for Octets<'_> {
 }
 
 impl From<Room> for Octets<'_> {
-    /// Ends writing into the room, whose contents are to be sent.
+    /// Seals the room, so that its contents can be sent in place.
     fn from(room: Room) -> Self {
         Self::Placed(room.sealed())
     }

@@ -1,10 +1,10 @@
 //! GIOP 1.1 messages received in fragments, each of which restarts alignment.
 //!
-//! Joining fragments does not know the types, so the octets keep gaps: every fragment's data starts
-//! at the same offset modulo eight as in a separate message, and positions count through all
-//! fragments. Blocks (text, octets, encapsulations and arrays of numbers) continue from one
-//! fragment to the next without a gap; therefore a copy of the data without gaps follows, from
-//! which blocks across a boundary are borrowed. A table of the boundaries ends the octets:
+//! Fragments are joined without knowledge of the types. The joined octets therefore contain gaps, so that the data of
+//! every fragment starts at the same offset modulo eight as in its own GIOP message; positions include the gaps. Blocks
+//! (text, octets, encapsulations and arrays of numbers) continue from one fragment to the next without a gap. For them,
+//! a copy of the data without gaps follows, from which blocks across a boundary are borrowed. A table of the boundaries
+//! ends the octets:
 //!
 //! ```text
 //! data with gaps | the same data without | start and end of each piece ... | number of pieces
@@ -57,7 +57,7 @@ impl PieceTable {
         self.bounds.push((start as u32, octets.len() as u32));
     }
 
-    /// Returns the size of message and table, without the copy, after `data` more octets.
+    /// Returns the maximum size of message and table, without the copy, after `data` octets are appended to `before`.
     pub fn octets(&self, before: usize, data: usize) -> usize {
         before + 7 + data + (self.bounds.len() + 1) * ENTRY
     }
@@ -102,7 +102,7 @@ struct Piece {
 }
 
 impl<'de> Pieces<'de> {
-    /// Parses the table at the end of octets; `None` if there is none that fits them.
+    /// Parses the table at the end of the octets; `None` if there is no valid one.
     fn find(octets: &'de [u8]) -> Option<Self> {
         let number = |octets: &[u8; 4]| u32::from_le_bytes(*octets) as usize;
         let (rest, count) = octets.split_last_chunk()?;
@@ -151,11 +151,11 @@ impl<'de> Pieces<'de> {
         end.saturating_sub(here.copy + at.min(here.end).saturating_sub(here.start))
     }
 
-    /// Finds an item that does not fit into the current piece, and returns its octets, those up to
-    /// the end of its last piece, and the position of its end.
+    /// Finds an item that does not fit into the current piece. Returns its octets, the message up to the end of the
+    /// piece in which it ends, and the position of its end.
     ///
-    /// A block is aligned at its start and continues at the start of the next piece. A number is
-    /// whole within one piece, aligned there; the rest of the previous piece is padding.
+    /// A block is aligned at its start and continues at the start of the next piece. A number is never split: it is
+    /// aligned within the next piece, and the rest of the previous piece is padding.
     pub(crate) fn beyond(
         &self,
         current: &mut usize,

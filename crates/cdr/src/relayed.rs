@@ -2,11 +2,11 @@
 
 use crate::{ByteOrder, Decoder, Dialect, Encode, Encoder, ErrorKind, Result, WcharSet};
 
-/// Octets of values, with their byte order, code sets, and offset in their message, on which they
-/// depend.
+/// Encoded values of a message, with the byte order, code sets and offset on which their meaning
+/// depends.
 ///
-/// A gateway reads the rest of a message in this form, and writes it into another without knowing
-/// types. That is rejected if the octets would have another meaning there
+/// A gateway reads the rest of a message in this form, and writes it into another message without
+/// knowing the types. Writing is rejected if the octets would have another meaning there
 /// ([`ErrorKind::NotAlike`]):
 ///
 /// * the messages differ in byte order,
@@ -35,7 +35,7 @@ pub struct Relayed<'de> {
     begin: usize,
 }
 
-/// Minimum number of octets, once aligned, of a value that is aligned to eight.
+/// Size and alignment, in octets, of the smallest value that is aligned to eight.
 const EIGHT: usize = 8;
 
 impl<'de> Relayed<'de> {
@@ -75,14 +75,14 @@ impl<'de> Relayed<'de> {
         from.chars == to.chars && (no_wide || wide)
     }
 
-    /// Reports whether numbers are at the expected offsets in both messages, with the octets
-    /// starting at `to`.
+    /// Reports whether all numbers stay aligned when the octets are moved to the offset `to`.
     fn place_is_alike(&self, to: usize) -> bool {
         let to = to % EIGHT;
         if to == self.begin {
             return true;
         }
-        // Up to the first possible value of eight octets.
+        // Number of octets before the first offset at which a value that is aligned to eight can
+        // begin.
         let before = |begin: usize| (EIGHT - begin) % EIGHT;
         let first = before(self.begin).min(before(to));
         to % 4 == self.begin % 4 && self.octets.len() < first + EIGHT
@@ -121,9 +121,11 @@ mod tests {
             assert!(relay(1000, begin, begin + 16), "{begin}");
             assert!(relay(0, begin, begin + 1), "nothing lies anywhere");
         }
-        // Up to seven octets: none of them is a value of eight, wherever they begin.
+        // Seven octets cannot contain a value of eight octets, so an offset that is equal modulo
+        // four suffices.
         assert!(relay(7, 16, 20) && relay(7, 20, 16));
-        // At 20 a double needs four octets of padding; at 16 the first eight octets may be one.
+        // At offset 20 a double needs four octets of padding, whereas at offset 16 the first eight
+        // octets may be a double.
         assert!(!relay(8, 16, 20) && !relay(8, 20, 16) && !relay(12, 20, 16));
         assert!(!relay(4, 16, 18), "longs lie elsewhere");
     }

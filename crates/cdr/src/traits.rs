@@ -154,7 +154,7 @@ impl<'a> Encoder<'a> {
 
 impl<'de> Decoder<'de> {
     /// Reads a sequence: its count, checked against the bound of its type and the octets left, and its elements.
-    // Always inlined: a vector in a `Result` is returned in memory, and moved from there.
+    // Always inlined: otherwise the vector would be returned in memory, within a `Result`, and moved from there.
     #[inline(always)]
     pub fn sequence<T: Decode<'de>>(&mut self, bound: Option<u32>) -> Result<Vec<T>> {
         let n = self.length(bound, T::MIN_SIZE)?;
@@ -173,7 +173,7 @@ impl<'de> Decoder<'de> {
         self.elements(n, f)
     }
 
-    /// Reads an array with `f` for each element: for element types that are not one Rust type.
+    /// Reads an array with `f` for each element, for element types that are not one Rust type, such as `wchar`.
     /// Allocates nothing itself.
     ///
     /// ```

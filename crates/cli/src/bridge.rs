@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Done {
                 true => "its target does not say its interface".to_owned(),
                 false => format!("the IDL does not have its interface {type_id}"),
             };
-            // The target may not be running yet.
+            // This is only a warning, because the interface of a target that does not run yet cannot be queried.
             anstream::eprintln!(
                 "warning: {name}: {unknown}, so references lead past the bridge; say --interface {name}=INTERFACE"
             );

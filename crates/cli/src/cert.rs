@@ -66,7 +66,7 @@ fn new(wanted: &New) -> Done {
     let failed =
         |path: &PathBuf, error: std::io::Error| because(format!("{}: {error}", shown(path)));
     DirBuilder::new().recursive(true).create(dir).map_err(|error| failed(dir, error))?;
-    // Writes all files or none: certificates of different sets do not trust each other.
+    // Check all files before writing any: a remaining old certificate would not be trusted by the new ones.
     for one in &made {
         let path = dir.join(&one.name);
         if path.symlink_metadata().is_ok() {

@@ -27,7 +27,7 @@ fn examples_of_pages_are_commands() {
     let mut checked = Checked::default();
     for page in pages {
         let text = fs::read_to_string(&page).unwrap().replace("\\\n", " ");
-        // Text between fences; every other part lies outside a block.
+        // Splitting at fences yields text outside and inside of code blocks in alternation.
         for block in text.split("\n```").skip(1).step_by(2) {
             let mut lines = block.lines();
             if lines.next() == Some("sh") {
@@ -66,14 +66,14 @@ struct Checked {
 }
 
 impl Checked {
-    /// Checks a line, if it contains commands of ours.
+    /// Checks a line, if it contains `oxorb` commands.
     fn line(&mut self, of: &str, line: &str) {
         let line = line.trim_start().trim_start_matches("$ ");
         if !line.contains("oxorb ") {
             return;
         }
         let Some(words) = shlex::split(line) else {
-            // Prose has apostrophes.
+            // A line of prose may contain a single apostrophe, so only lines that begin with the command are wrong.
             if line.starts_with("oxorb ") {
                 self.wrong.push(format!("{of}: {line}\na quotation does not end"));
             }
@@ -87,7 +87,7 @@ impl Checked {
     }
 
     fn command(&mut self, of: &str, words: &[String]) {
-        // A redirection, or a bracketed remark on the example.
+        // The command ends at a redirection, or at a remark in parentheses.
         let ends = |word: &&String| !matches!(word.as_str(), ">" | "<") && !word.starts_with('(');
         let words: Vec<String> = words.iter().take_while(ends).cloned().collect();
         self.commands += 1;

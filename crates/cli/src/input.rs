@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum number of octets to read: `/dev/zero` has more.
+/// Maximum number of octets to read, so that endless files such as `/dev/zero` are refused.
 pub(crate) const MOST_OCTETS: u64 = 16 << 20;
 
 /// Reads the text of a file. `what` names the expected contents.

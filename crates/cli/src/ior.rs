@@ -152,7 +152,8 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
     }
 }
 
-/// Formats a vendor's tag of four letters in hexadecimal.
+/// Formats a tag: a vendor's tag, which consists of four letters, in hexadecimal, and others in
+/// decimal.
 fn tag(tag: u32) -> String {
     if tag < 1000 { tag.to_string() } else { format!("0x{tag:08x}") }
 }
@@ -241,7 +242,7 @@ fn fields_json(all: &[Field]) -> Value {
             None => {
                 fields.insert(field.label.to_owned(), value);
             }
-            // A repeated member becomes a list.
+            // If a label occurs again, its values become a list, because a JSON object has unique keys.
             Some(Value::Array(all)) => all.push(value),
             Some(one) => *one = Value::Array(vec![one.take(), value]),
         }

@@ -39,8 +39,8 @@ impl Listening {
     }
 }
 
-/// Options for the listening address of a deployment manager. Its callers start programs as its user, so it listens for
-/// that user alone by default.
+/// Options for the listening address of a deployment manager. The manager's callers start programs as its user, so by
+/// default only that user can connect.
 #[derive(clap::Args)]
 pub(crate) struct ManagerListening {
     /// TCP port to listen on; a fixed port lets the reference outlive the process; 0 lets the system choose. Default:
@@ -61,7 +61,7 @@ impl ManagerListening {
     /// Makes an ORB listen: on the socket of this name, or over TCP at `port` if only an address is given.
     ///
     /// # Errors
-    /// No folder for a socket that this user alone reaches.
+    /// There is no folder for a socket that only this user can reach.
     pub(crate) fn at(&self, builder: Builder, port: u16, socket: &str) -> Result<Builder, Failed> {
         if self.listen.is_empty() && self.port.is_none() && self.host.is_none() {
             return Ok(builder.listen(&crate::own::endpoint(socket)?));
@@ -72,7 +72,7 @@ impl ManagerListening {
     }
 }
 
-/// Reach of an ORB: the callers that can connect to it, access rules aside.
+/// Callers that can connect to an ORB, regardless of its access rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Callers {
     /// User of the process, and root.
@@ -110,8 +110,8 @@ impl Callers {
         }
     }
 
-    /// Returns a warning if users other than its own can connect to a manager of `orb`: `may` describes what callers
-    /// can do.
+    /// Returns a warning if users other than the manager's own can connect to its ORB. `may` describes what callers can
+    /// do.
     pub(crate) fn warning(self, orb: &Orb, may: &str) -> Option<String> {
         let who = match self {
             Callers::User => return None,
@@ -176,7 +176,7 @@ impl<'a> Access<'a> {
         Access { has_read_only: false, ..Access::of(orb, false) }
     }
 
-    /// Adds the servers to which names are followed.
+    /// Adds the servers that the service may call to resolve names.
     pub(crate) fn following(mut self, federation: &Federation) -> Self {
         self.federation = Some(federation.to_string());
         self

@@ -102,7 +102,7 @@ fn package_name(folder: &Path) -> Result<String, oxorb_terminal::output::Failed>
     }
 }
 
-/// Returns the checkout to build with; `None`: the published version.
+/// Returns the checkout to build with; `None` for the published version.
 fn checkout(asked: Option<PathBuf>) -> Result<Option<PathBuf>, oxorb_terminal::output::Failed> {
     const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let is_one = |folder: &Path| folder.join("crates/orb/Cargo.toml").is_file();

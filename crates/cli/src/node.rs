@@ -158,7 +158,8 @@ fn inherited(options: &Options, own: &[String]) -> Vec<String> {
                 endpoint.place = format!("{}:0", host.unwrap_or(&endpoint.place));
                 endpoint.options.retain(|(name, _)| *name != "portspan");
             }
-            // An abstract name has no file mode that the file in its place could inherit.
+            // A temporary socket takes over the options of a socket with a path, such as its file mode. An abstract
+            // socket has no file mode, so it is skipped.
             "uiop" if !endpoint.place.starts_with('@') => endpoint.place.clear(),
             _ => continue,
         }
@@ -168,7 +169,8 @@ fn inherited(options: &Options, own: &[String]) -> Vec<String> {
         }
     }
     if endpoints.is_empty() {
-        // Addresses of other protocols serve one process only; without any, the process would listen on all addresses.
+        // Addresses of other protocols serve one process only. A process without endpoints would listen on all
+        // addresses, so give it a socket that only this user can reach.
         endpoints.push("uiop://|mode=0600".to_owned());
     }
     let mut arguments = vec![format!("-ORBListenEndpoints={}", endpoints.join(";"))];
@@ -199,7 +201,7 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-/// Serves until the process ends, then ends the processes that were started.
+/// Serves until the process is asked to end, then ends the processes that were started.
 fn serve(args: &Args) -> Done {
     let artifacts = args.starting.executables(None)?;
     let key = format!("{}{NODE_MANAGER}", args.name);
@@ -310,7 +312,7 @@ mod tests {
             endpoints("iiop://10.0.0.8:2811/allow=10.0.0.0/8"),
             expected("iiop://10.0.0.8:0/allow=10.0.0.0/8")
         );
-        // A client that cannot reach a manager does not reach its processes.
+        // A client that cannot reach the manager must not reach its processes either.
         assert_eq!(inherited(&[]), [expected("uiop://|mode=0600")]);
         assert_eq!(
             endpoints("uiop:///run/n|mode=0660&allow=gid:7"),
@@ -335,7 +337,7 @@ mod tests {
             got[1..],
             ["-ORBAccess=allow 10.0.0.0/8", "-ORBMaxMessage=5000", "-ORBMaxConnections=7"]
         );
-        // They override earlier arguments.
+        // The inherited arguments override earlier ones, such as those of a plan.
         let mut options = Options::default();
         let plan = ["-ORBAccess", "allow all", "-ORBMaxConnections=1000"].map(str::to_owned);
         options.take_args(plan.into_iter().chain(got)).unwrap();

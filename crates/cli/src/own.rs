@@ -69,7 +69,7 @@ fn folders() -> Vec<PathBuf> {
 /// Refuses a folder of another user, or one that others may read or write.
 fn check(folder: &Path) -> Result<(), String> {
     let shown = folder.display();
-    // The target of a link may belong to another user.
+    // Do not follow a symbolic link, because its target may belong to another user.
     let there: Metadata =
         fs::symlink_metadata(folder).map_err(|error| format!("the folder {shown}: {error}"))?;
     if !there.is_dir() {

@@ -275,7 +275,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     said
 }
 
-/// Tag of the profile that holds components shared by all others.
+/// Tag of the profile that contains components for all other profiles.
 const MULTIPLE_COMPONENTS: u32 = 1;
 
 /// Endpoint of a reference, and the object there.
@@ -283,7 +283,7 @@ struct At {
     protocol: String,
     address: String,
     object: ObjectRef,
-    /// Whether the endpoint is on this host, as [`Endpoint`] says.
+    /// Whether the endpoint is an address of this host, which calls prefer.
     same_host: bool,
 }
 
@@ -352,7 +352,8 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
     each
 }
 
-/// Returns the profile with only one of its addresses. The calls that a lane accepts depend on its priority.
+/// Returns the profile with only one of its addresses. If it is the address of a lane, keeps the lane's priority, on
+/// which it depends which calls the lane accepts.
 fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
     let mut alone = profile.clone();
     alone.addresses = vec![address.clone()];

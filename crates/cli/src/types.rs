@@ -86,7 +86,7 @@ impl Names for Known<'_> {
     fn name_of_type(&self, ty: &TypeCode) -> Option<String> {
         match self.source {
             Source::Idl(types) => types.name_of(ty).map(str::to_owned),
-            // Each query would be a call.
+            // Names are not looked up in a repository, because each lookup would be a call.
             Source::Repository(_) => None,
         }
     }
@@ -112,7 +112,7 @@ impl Names for Known<'_> {
 /// Returns a constant of IDL as JSON.
 fn constant(value: &Constant, types: &Types) -> Value {
     match value {
-        // As text, which is accepted for 64-bit numbers, if JSON has no such number.
+        // An integer beyond 64 bits signed becomes text, which is accepted for 64-bit numbers.
         Constant::Integer(value) => match i64::try_from(*value) {
             Ok(value) => value.into(),
             Err(_) => value.to_string().into(),

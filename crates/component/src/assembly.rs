@@ -22,7 +22,7 @@ pub trait ComposedOf<E>: Interface {
     /// Declares the ports, and activates the servant and the facets.
     ///
     /// # Errors
-    /// As [`Assembly::activate`] and [`Assembly::provide`].
+    /// The errors of [`Assembly::activate`] and [`Assembly::provide`].
     #[doc(hidden)]
     fn assemble(executor: E, assembly: &mut Assembly) -> Result<(), InstallError>;
 }
@@ -33,13 +33,13 @@ pub struct Assembly {
     pub(crate) component: Arc<Component>,
     ports: Vec<(&'static str, Port)>,
     attributes: Vec<Attribute>,
-    /// Rates of ports that are not declared yet.
+    /// Rates to enforce, by port. A port that is declared takes its rate out of this map.
     rates: PortRates,
     /// Gates of the ports whose rates are enforced.
     gates: BTreeMap<String, Arc<Gate>>,
 }
 
-/// A component, as its executor sees it.
+/// The executor's view of its component.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Instance(Arc<Component>);
@@ -78,7 +78,7 @@ impl Assembly {
         Arc::clone(&self.component)
     }
 
-    /// Returns the part of the context that all components have.
+    /// Returns the part of the context that is the same for every component type.
     pub fn instance(&self) -> Instance {
         Instance(Arc::clone(&self.component))
     }
@@ -159,7 +159,7 @@ impl Assembly {
     ///
     /// # Errors
     /// [`InstallError::Rate`]; [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the
-    /// container is destroyed meanwhile.
+    /// container is destroyed during the call.
     pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
     where
         R: ServedBy<Arc<S>>,
@@ -214,7 +214,7 @@ impl Assembly {
         self.provide_as(port, E::consumer(Sink::new(gated)))
     }
 
-    /// Activates a servant without a static type as a facet.
+    /// Activates a servant that has no static type, as the servant of a facet.
     ///
     /// # Errors
     /// [`InstallError::Poa`].

@@ -1,4 +1,4 @@
-//! Attributes, as a deployer sees them.
+//! Attributes of components and homes, as a deployer sees them.
 
 use oxorb_cdr::TypeCode;
 

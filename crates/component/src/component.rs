@@ -1,4 +1,4 @@
-//! Components in the view of the generic operations: a name, a table of ports, a phase.
+//! Components as the generic operations see them: a name, a table of ports and a phase.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
@@ -116,13 +116,13 @@ impl Component {
         ended.map_err(LifeCycleError::Executor)
     }
 
-    /// Configures the component, unless it is configured, and activates it, as a client's `configuration_complete`
-    /// does.
+    /// Configures the component if necessary and activates it, as a client's `configuration_complete` does.
     pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
         self.life.start()
     }
 
-    /// Removes the component in any phase. During a call of the executor, its `remove` follows after that call.
+    /// Removes the component in any phase. If a call of its executor is in progress, the executor's `remove` is called
+    /// when that call returns.
     pub(crate) fn abandon(&self) {
         self.life.abandon();
         self.give_back();
@@ -140,7 +140,7 @@ impl Component {
         }
         if let Some(container) = self.container.upgrade() {
             for object in self.objects.lock().drain(..) {
-                // A client's request may be deactivating it at this moment.
+                // Ignore the error: a client may have deactivated the object already.
                 let _ = container.poa.deactivate(&ObjectRef::from_ref(object));
             }
             container.forget(self);
@@ -169,7 +169,7 @@ impl Component {
     }
 
     pub(crate) fn set_own(&self, own: ObjectRef) {
-        // Set only once, at the installation.
+        // Ignore the result: this function is called only once, when the component is installed.
         let _ = self.own.set(own);
     }
 
@@ -194,7 +194,7 @@ impl Component {
         ports.find(|(known, _)| *known == name).map(|(_, port)| port)
     }
 
-    /// Returns an error unless events may reach the component.
+    /// Returns an error if the component is in a phase in which it refuses events.
     pub(crate) fn takes_events(&self) -> Result<(), SystemException> {
         match self.phase() {
             Phase::Active => Ok(()),

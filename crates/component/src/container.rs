@@ -1,4 +1,4 @@
-//! Session containers: components and homes over one POA.
+//! Session containers, which manage the components and homes of one POA.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::component::Component;
 use crate::home::{Home, ManagedBy};
 use crate::port::{EventCarrier, PortRate};
 
-/// A session container: a POA, with components and homes, and their limits.
+/// A session container: a POA with its components and homes, and their limits.
 ///
 /// Dropping the last clone destroys the container. Cheap to clone.
 #[derive(Clone)]
 pub struct Container(Arc<Owner>);
 
-/// Guard that destroys the container with its last clone.
+/// Guard that destroys the container when the last clone is dropped.
 struct Owner(Arc<Inner>);
 
 impl Drop for Owner {
@@ -121,7 +121,8 @@ impl ContainerBuilder {
     /// Creates the container and its POA.
     ///
     /// # Errors
-    /// As [`PoaBuilder::create`](oxorb_poa::PoaBuilder::create), which also reports contradictory real-time policies.
+    /// The errors of [`PoaBuilder::create`](oxorb_poa::PoaBuilder::create), which also reports contradictory real-time
+    /// policies.
     pub fn create(self) -> Result<Container, PoaError> {
         let poa = self.parent.new_poa(&self.name).policies(self.policies);
         let poa = poa.create()?;
@@ -146,7 +147,7 @@ impl Container {
             parent: parent.clone(),
             name: name.to_owned(),
             policies: Policies {
-                // An executor may be the servant of several of its facets.
+                // One executor may be the servant of several facets.
                 id_uniqueness: IdUniqueness::Multiple,
                 ..Policies::default()
             },
@@ -155,13 +156,15 @@ impl Container {
         }
     }
 
-    /// Sets the rates enforced at ports (facets, sinks and sources) of the next component that is installed under this
-    /// name. By default no port is limited. The rates apply to one installation, even if it fails. If it is refused because
-    /// the name is taken, or the container is full or closed, they wait for the next one.
+    /// Sets the rates that are enforced at ports (facets, sinks and sources) of the next component that is installed
+    /// under this name. By default no port is limited. The rates apply to one installation, even if it fails. If the
+    /// installation is refused because the name is taken, or because the container is full or closed, the rates apply
+    /// to the next installation instead.
     ///
     /// A call beyond the rate raises TRANSIENT (`PORT_RATE`), COMPLETED_NO, and does not reach the executor. An event
     /// beyond the rate of a source is not pushed, and counts as failed ([`Pushed`](crate::Pushed)). An event that a
-    /// sink refuses is lost; its source keeps the connection. [`Component::refused`] counts both.
+    /// sink refuses is lost; its source keeps the connection. [`Component::refused`] counts the refused calls and
+    /// events.
     ///
     /// A limited port reads the clock once for each call or event, and updates one atomic word. Collocated calls of a
     /// limited facet are marshalled.
@@ -221,8 +224,8 @@ impl Container {
 
     /// Removes all components, then all homes, and destroys the POA. Later installations are refused.
     ///
-    /// Does not wait: a component whose executor is in a life-cycle call is disconnected and deactivated at once, and
-    /// its `remove` follows when that call returns.
+    /// Does not wait for executors. If a life-cycle call to an executor is in progress, its component is disconnected
+    /// and deactivated immediately, and the executor's `remove` is called when that call returns.
     pub fn destroy(&self) {
         self.0.0.destroy();
     }
@@ -233,7 +236,7 @@ impl Container {
 }
 
 impl Inner {
-    /// Installs a component; `prepare` is called before its executor.
+    /// Installs a component. `prepare` is called before any function of the executor.
     pub(crate) fn install<R: ComposedOf<E>, E>(
         self: &Arc<Self>,
         name: &str,
@@ -255,14 +258,15 @@ impl Inner {
             components.insert(name.to_owned(), Arc::clone(&component));
         }
         prepare(&component);
-        // Also undone if an executor panics.
+        // The guard also undoes the installation if the executor panics.
         let undo = Undo(Some(&component));
         let rates = self.rates.lock().remove(name).unwrap_or_default();
         let mut assembly = Assembly::of(Arc::clone(&component), rates);
         R::assemble(executor, &mut assembly)?;
         let own = component.object().map(Interface::unchecked_narrow);
         let own = own.ok_or(InstallError::Closed)?;
-        // If the component was removed by name before its last facet was activated, the later facets are removed here.
+        // A client can remove the component by name while its facets are being activated. In this case the guard
+        // deactivates the facets that were activated after the removal.
         if component.is_ended() {
             return Err(InstallError::Closed);
         }
@@ -324,7 +328,8 @@ impl Inner {
         }
     }
 
-    /// Registers the values of an event type with the ORB, for operations that declare a base of it.
+    /// Registers the value factories of an event type with the ORB, so that operations that declare a base of this type
+    /// can receive its values.
     pub(crate) fn know(&self, id: &'static str, factories: &[Factory]) {
         if let Some(orb) = self.poa.orb()
             && self.known.lock().insert(id)
@@ -352,7 +357,7 @@ impl Inner {
         for home in homes {
             home.remove();
         }
-        // Fails only if the POA, or the ORB, is already destroyed.
+        // Ignore the error: `destroy` fails only if the POA or the ORB is already destroyed.
         let _ = self.poa.destroy(false, false);
     }
 }
@@ -393,7 +398,7 @@ pub enum InstallError {
     /// The POA refused the component or one of its facets.
     #[error("the container's POA refused an object: {0}")]
     Poa(Arc<PoaError>),
-    /// A rate is to be enforced at a port that the component does not have, or that is a receptacle.
+    /// A rate was set for a port that does not exist, or for a receptacle.
     #[error("the component has no facet, sink or source {0:?} whose rate could be enforced")]
     Rate(String),
     /// The container is destroyed, or the component was removed during its installation.

@@ -113,20 +113,20 @@ impl Home {
         all
     }
 
-    /// Deactivates the home. Its components stay.
+    /// Deactivates the home. The home's components remain installed.
     pub fn remove(&self) {
         if let (Some(container), Some(own)) = (self.container.upgrade(), self.own.get()) {
             container.forget_home(self);
-            // The home may have been deactivated before.
+            // Ignore the error: the home may have been deactivated already.
             let _ = container.poa.deactivate(own);
         }
     }
 
-    /// Installs a component that the executor created, as `home#1` and so on.
+    /// Installs a component that the executor created, under the name `home#1`, `home#2` and so on.
     ///
     /// # Errors
-    /// CreateFailure if the container is full or destroyed, or the executor refused its context: the reason is
-    /// `CREATE_ERROR`, or that of the executor's exception.
+    /// CreateFailure. The reason is that of the exception if the executor's `set_session_context` raised one, and
+    /// `CREATE_ERROR` in all other cases, for example if the container is full or destroyed.
     pub fn install<R: ComposedOf<E>, E, X: From<CreateFailure>>(
         &self,
         executor: E,
@@ -137,8 +137,8 @@ impl Home {
     /// Creates a component with a key: `create` of a home with a primary key. `make` is called only if the key is free.
     ///
     /// # Errors
-    /// InvalidKey for null, for a key of a derived type, and for one above the container's `max_key_octets`;
-    /// DuplicateKeyValue; an error of `make`; as [`install`](Self::install).
+    /// InvalidKey for null, for a key of a derived type, and for a key longer than the container's `max_key_octets`;
+    /// DuplicateKeyValue; an error of `make`; the errors of [`install`](Self::install).
     pub fn create<R, E, K, X>(
         self: &Arc<Self>,
         key: &Link<K>,
@@ -160,7 +160,8 @@ impl Home {
     /// Installs a component with a key chosen by a factory of the executor.
     ///
     /// # Errors
-    /// CreateFailure with the reason `DUPLICATE_KEY` if another component has the key; as [`install`](Self::install).
+    /// CreateFailure with the reason `DUPLICATE_KEY` if another component has the key; the errors of
+    /// [`install`](Self::install).
     pub fn install_with_key<R, E, K, X>(
         self: &Arc<Self>,
         key: &Value<K>,
@@ -182,7 +183,7 @@ impl Home {
     /// Returns the component with a key: `find_by_primary_key`.
     ///
     /// # Errors
-    /// InvalidKey as [`create`](Self::create); UnknownKeyValue.
+    /// InvalidKey in the same cases as [`create`](Self::create); UnknownKeyValue.
     pub fn find<R, K, X>(&self, key: &Link<K>) -> Result<Option<R>, X>
     where
         R: Interface,
@@ -214,8 +215,8 @@ impl Home {
     /// Removes the component with a key.
     ///
     /// # Errors
-    /// InvalidKey as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the executor's
-    /// exception.
+    /// InvalidKey in the same cases as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the
+    /// executor's exception.
     pub fn remove_by_key<K, X>(&self, key: &Link<K>) -> Result<(), X>
     where
         K: PrimaryKey,

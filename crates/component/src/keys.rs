@@ -13,7 +13,7 @@ pub trait PrimaryKey: ValueState + Inherits<PrimaryKeyBase> {}
 
 impl<K: ValueState + Inherits<PrimaryKeyBase>> PrimaryKey for K {}
 
-/// Identity of a key: its state as CDR. Keys are equal if their octets are.
+/// Identity of a key: its state, encoded as CDR. Two keys are equal if these octets are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyOctets(Box<[u8]>);
 
@@ -26,7 +26,8 @@ impl KeyOctets {
         let dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
         let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, dialect);
         let written = key.encode_state(&mut encoder);
-        // The state of a base alone would not distinguish derived values.
+        // Reject values of derived types: only the state of the base is encoded, so different values would have equal
+        // keys.
         if written.is_err() || key.info().id != K::INFO.id || encoder.position() > most {
             return Err(INVALID);
         }
@@ -34,11 +35,11 @@ impl KeyOctets {
     }
 }
 
-/// The key is null, too long, or of a derived type.
+/// Exception for a key that is null, too long, or of a derived type.
 pub(crate) const INVALID: InvalidKey =
     InvalidKey { reason: CcmExceptionReason::SystemError as u32 };
 
-/// Keys of one home, with their components. The number of keys is that of components and of pending creations.
+/// Keys of one home, with their components. There is one key for each keyed component and each creation in progress.
 pub(crate) struct Keys<C>(Mutex<HashMap<KeyOctets, Option<Arc<C>>>>);
 
 impl<C> Default for Keys<C> {
@@ -47,8 +48,8 @@ impl<C> Default for Keys<C> {
     }
 }
 
-/// A reserved key, which no component has yet and no other can get. Freed when dropped, unless a component received the
-/// key.
+/// A reserved key: no component has it yet, and no other creation can reserve it. Dropping the reservation frees the
+/// key unless a component received it.
 pub(crate) struct Reserved<'k, C> {
     keys: &'k Keys<C>,
     key: KeyOctets,
@@ -90,7 +91,8 @@ impl<C> Reserved<'_, C> {
     /// Gives the key to a component, unless the component is already removed.
     pub(crate) fn give(mut self, component: Arc<C>, is_removed: impl Fn(&C) -> bool) {
         let mut keys = self.keys.0.lock();
-        // Under the lock, so that a thread that removes the component frees the key afterwards.
+        // Check under the lock: if the component is removed after this check, the removing thread waits for the lock
+        // and then frees the key.
         if !is_removed(&component) {
             keys.insert(self.key.clone(), Some(component));
             self.is_given = true;

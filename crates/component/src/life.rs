@@ -80,17 +80,17 @@ impl fmt::Display for Phase {
 /// Error of a change of a component's phase.
 #[derive(Clone, PartialEq, thiserror::Error)]
 pub enum LifeCycleError {
-    /// The requested phase does not follow the present one.
+    /// The requested phase does not follow the current one.
     #[error(
         "a component that is {from} cannot become {to}; the order is installed, configured, active, passive, removed"
     )]
     Order {
-        /// Present phase.
+        /// Current phase.
         from: Phase,
         /// Requested phase.
         to: Phase,
     },
-    /// The phase is being changed already, by another thread or by an outer call of this thread.
+    /// The phase is already being changed, by another thread or by an enclosing call in this thread.
     #[error("the component is on its way to another phase; wait for that call to return")]
     Busy,
     /// The executor refused its configuration.
@@ -108,13 +108,13 @@ impl fmt::Debug for LifeCycleError {
 }
 
 impl From<LifeCycleError> for SystemException {
-    /// Returns BAD_INV_ORDER, whatever the error.
+    /// Returns BAD_INV_ORDER for every error.
     fn from(_: LifeCycleError) -> Self {
         NOT_NOW
     }
 }
 
-/// Exception for an operation that the present phase does not permit.
+/// Exception for an operation that the current phase does not permit.
 pub(crate) const NOT_NOW: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::COMPONENT_PHASE, CompletionStatus::No);
 
@@ -127,13 +127,14 @@ pub(crate) struct Life {
 /// Storage for the executor between its calls.
 #[derive(Default)]
 struct Slot {
-    /// `None` during a call of the executor, and before and after its life cycle.
+    /// `None` while the executor is called, before the life cycle begins, and after it has ended.
     executor: Option<Arc<dyn LifeCycle>>,
-    /// Whether the life cycle ends when the executor is free.
+    /// Whether the life cycle ends as soon as no call of the executor is in progress.
     is_ending: bool,
 }
 
-/// Guard of a call of the executor. After it returns or panics, the executor is free again, or its life cycle ends.
+/// Guard for one call of the executor. When dropped, it stores the executor for the next call, or ends the life cycle
+/// if the component was abandoned during the call.
 struct Call<'l> {
     life: &'l Life,
     executor: Arc<dyn LifeCycle>,
@@ -141,7 +142,7 @@ struct Call<'l> {
 }
 
 impl Call<'_> {
-    /// Calls the executor and enters the phase; keeps the present one on failure.
+    /// Calls the executor and enters the phase. On failure the phase does not change.
     fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
         let executor = &self.executor;
         match to {
@@ -173,7 +174,7 @@ impl Life {
         Phase::ALL[usize::from(self.phase.load(Ordering::Acquire))]
     }
 
-    /// Reports whether the life cycle has ended, or ends when the executor is free.
+    /// Reports whether the life cycle has ended, or will end when the executor's current call returns.
     pub(crate) fn is_ended(&self) -> bool {
         self.slot.lock().is_ending || self.phase() == Phase::Removed
     }
@@ -181,7 +182,7 @@ impl Life {
     /// Begins the life cycle with `set_session_context`.
     ///
     /// # Errors
-    /// Exceptions of the executor; [`LifeCycleError::Order`] if the component was abandoned meanwhile.
+    /// Exceptions of the executor; [`LifeCycleError::Order`] if the component was abandoned during the call.
     pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), LifeCycleError> {
         executor.set_session_context().map_err(LifeCycleError::Executor)?;
         match self.free(executor) {
@@ -190,14 +191,14 @@ impl Life {
         }
     }
 
-    /// Calls the executor and enters the phase; keeps the present one on failure.
+    /// Calls the executor and enters the phase. On failure the phase does not change.
     pub(crate) fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
         self.call(to)?.enter(to)
     }
 
-    /// Configures the component, unless it is configured, and activates it, without another call in between.
+    /// Configures the component if necessary and activates it. No other life-cycle call can run between the two steps.
     pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
-        // Configured, and not active: its `activate` has failed, or was not called.
+        // The component is configured but not active if `activate` failed or was never called.
         if self.phase() == Phase::Configured {
             return self.enter(Phase::Active);
         }
@@ -213,7 +214,7 @@ impl Life {
         Ok(self.finish(&*call.executor))
     }
 
-    /// Ends the life cycle in any phase: at once or, during a call of the executor, when that returns.
+    /// Ends the life cycle in any phase: immediately, or when the executor's current call returns.
     pub(crate) fn abandon(&self) {
         let executor = {
             let mut slot = self.slot.lock();
@@ -221,12 +222,13 @@ impl Life {
             slot.executor.take()
         };
         if let Some(executor) = executor {
-            // No caller waits for the executor's exceptions.
+            // Ignore exceptions of the executor: there is no caller to report them to.
             let _ = self.finish(&*executor);
         }
     }
 
-    /// Stores the executor for its next call; if abandoned, ends its life cycle instead, and returns `false`.
+    /// Stores the executor for its next call. If the component was abandoned, ends its life cycle instead and returns
+    /// `false`.
     fn free(&self, executor: Arc<dyn LifeCycle>) -> bool {
         let mut slot = self.slot.lock();
         if !slot.is_ending {
@@ -238,7 +240,8 @@ impl Life {
         false
     }
 
-    /// Passivates an active component and removes it. Does not panic, as this function may run while a panic unwinds.
+    /// Passivates the component if it is active, and removes it. Does not panic, because a panic may already be
+    /// unwinding.
     fn finish(&self, executor: &dyn LifeCycle) -> Result<(), CcmException> {
         let was = self.phase();
         self.set(Phase::Removed);
@@ -277,7 +280,7 @@ impl Life {
     }
 }
 
-/// Calls a function, and returns SYSTEM_ERROR if it panics, so that the remaining steps of a removal follow.
+/// Calls a function and converts a panic to SYSTEM_ERROR, so that the remaining steps of a removal are still executed.
 fn caught(call: impl FnOnce() -> Result<(), CcmException>) -> Result<(), CcmException> {
     let panicked = CcmException { reason: CcmExceptionReason::SystemError };
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(panicked))

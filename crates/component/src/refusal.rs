@@ -6,6 +6,6 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 pub(crate) const LIGHTWEIGHT: SystemException =
     SystemException::no_implement(minor::no_implement::LIGHTWEIGHT, CompletionStatus::No);
 
-/// NO_IMPLEMENT: no interface repository describes components.
+/// Exception for requests for definitions, because no interface repository describes components.
 pub(crate) const NO_DEFINITION: SystemException =
     SystemException::no_implement(minor::no_implement::NO_DEFINITION, CompletionStatus::No);

@@ -19,7 +19,7 @@ pub(crate) struct AccessIndex {
     pub(crate) rules: Arc<AccessRules>,
     operations: Names,
     interfaces: Names,
-    /// `None`: no rule names objects.
+    /// `None` if no rule names objects.
     objects: Option<Names>,
 }
 
@@ -90,8 +90,8 @@ impl AccessIndex {
         Visit { itself: *peer == PeerId::Process, rules }
     }
 
-    /// Returns the deciding rule, if any, and whether the request is to be served. `object`: in the form of
-    /// [`AccessRule::objects`]; used only if [`asks_for_objects`](Self::asks_for_objects).
+    /// Returns the deciding rule, if any, and whether the request is to be served. `object` has the form of
+    /// [`AccessRule::objects`], and is used only if [`asks_for_objects`](Self::asks_for_objects).
     pub(crate) fn decide(
         &self,
         visit: &Visit,
@@ -118,8 +118,8 @@ impl AccessIndex {
 }
 
 impl Names {
-    /// Builds the sets. `names`: for each rule, the names that it matches; empty: any name. `beginning`: the prefix
-    /// that a pattern stands for; `None` for a complete name.
+    /// Builds the sets. `names` are the names that each rule matches; a rule without names matches any name.
+    /// `beginning` returns the prefix that a pattern stands for, or `None` for a complete name.
     fn new<'n>(
         rules: usize,
         names: impl Iterator<Item = &'n [String]> + Clone,
@@ -142,7 +142,8 @@ impl Names {
             list.sort_unstable();
             list.dedup();
         }
-        // Rules that match `text` itself or, unless `is_whole`, every name that begins with it.
+        // Returns the rules that match the complete name `text` or, unless `is_whole`, every name that begins with
+        // `text`.
         let set = |text: &str, is_whole: bool| {
             let mut set = others.clone();
             for (at, names) in names.clone().enumerate() {
@@ -179,8 +180,8 @@ impl Names {
         if let Ok(at) = found {
             return &self.whole[at].1;
         }
-        // Every prefix of the name sorts before it, as do the entries that begin with that prefix: the links from the
-        // last entry before the name lead to its longest prefix.
+        // Every entry between a prefix of the name and the name itself begins with that prefix. The links `shorter`
+        // from the last entry before the name therefore lead to its longest prefix.
         let behind = self.beginnings.partition_point(|it| *it.text <= *name);
         let mut at = behind.checked_sub(1);
         while let Some(place) = at {

@@ -1,4 +1,4 @@
-//! Access rules about requests, as in a configuration file: who may call what.
+//! Access rules from a configuration file, which state which clients may call which operations of which objects.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct AccessRule {
     pub place: String,
     /// Whether a request that matches is served or refused.
     pub allow: bool,
-    /// Clients that match, as `allow` rules of [`Access`]; none: all.
+    /// Clients that match, as `allow` rules of [`Access`]. If there are none, every client matches.
     pub who: Access,
     /// Interfaces of servants that match, by repository id; a `*` at the end stands for any text. A servant of a
     /// derived interface matches by its own id only.
@@ -39,13 +39,13 @@ pub struct AccessRule {
     /// Objects that match: names of their POAs below the root, and the id, separated by `/`; an id that is not text is
     /// hexadecimal after `0x`. A `*` at the end stands for any text.
     pub objects: Vec<String>,
-    /// Operations that match, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Names of operations that match, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub operations: Vec<String>,
-    /// Whether the connection has to be protected, as by TLS, or unprotected; `None`: either.
+    /// Whether the connection must be protected, for example by TLS, or unprotected. If `None`, both match.
     pub protected: Option<bool>,
 }
 
-/// Request, as the rules see it.
+/// Properties of a request that the rules test.
 #[cfg(test)]
 pub(crate) struct Asked<'r> {
     pub(crate) peer: &'r PeerId,
@@ -60,8 +60,8 @@ pub(crate) struct Asked<'r> {
 
 #[cfg(test)]
 impl AccessRules {
-    /// Evaluates the rules one by one, in contrast to the index. Returns the deciding rule, if any, and whether the
-    /// request is to be served.
+    /// Evaluates the rules one by one, as a reference for tests of the index. Returns the deciding rule, if any, and
+    /// whether the request is to be served.
     pub(crate) fn decide(&self, asked: &Asked<'_>) -> (Option<&AccessRule>, bool) {
         if *asked.peer == PeerId::Process {
             return (None, true);

@@ -6,15 +6,16 @@ use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 
 /// Finds the servant of an object key and lets it answer.
 ///
-/// The portable object adapter implements this trait; a gateway can, too. An ORB has one adapter. Server threads call
-/// [`dispatch`](Adapter::dispatch) and [`locate`](Adapter::locate) concurrently and for each request, so these methods
-/// should neither allocate nor take a lock that connections share; an implementation documents its exceptions.
+/// The portable object adapter implements this trait; a gateway can implement it, too. An ORB has one adapter. Server
+/// threads call [`dispatch`](Adapter::dispatch) and [`locate`](Adapter::locate) concurrently and for each request, so
+/// these methods should neither allocate nor take a lock that connections share; an implementation documents its
+/// exceptions.
 pub trait Adapter: Send + Sync + 'static {
     /// Serves one request; the [`Outcome`] proves that it was answered.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 
-    /// Calls `serve` with the servant of an active object, as [`dispatch`](Self::dispatch) would, if its POA admits
-    /// requests at once and in this thread. Otherwise does nothing, and the request is marshalled.
+    /// Calls `serve` with the servant of an active object, as [`dispatch`](Self::dispatch) would, if its POA can serve
+    /// the request immediately and in this thread. Otherwise does nothing, and the caller marshals the request.
     #[doc(hidden)]
     fn serve_direct(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
         let _ = (orb, key, serve);
@@ -24,8 +25,8 @@ pub trait Adapter: Send + Sync + 'static {
     fn locate(&self, key: &[u8]) -> Located;
 
     /// Returns the BidirectionalPolicy of an object: whether its requests may come over connections that this side
-    /// opened, and whether its callers may offer their connections for callbacks. `None`: the configuration of the ORB
-    /// applies.
+    /// opened, and whether its callers may offer their connections for callbacks. If `None`, the configuration of the
+    /// ORB applies.
     ///
     /// Called when a client offers its connection, and for each request over a connection that this side opened.
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
@@ -33,8 +34,8 @@ pub trait Adapter: Send + Sync + 'static {
         None
     }
 
-    /// Returns the policy of an object about large payloads of requests. `None`: the configuration of the endpoint or
-    /// the ORB applies. Called for each request with octets of 16 KiB or more, if its operation has `@in_place`
+    /// Returns the policy of an object about large payloads of requests. If `None`, the configuration of the endpoint
+    /// or the ORB applies. Called for each request with octets of 16 KiB or more, if its operation has `@in_place`
     /// parameters.
     fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
         let _ = key;
@@ -65,7 +66,7 @@ pub trait Adapter: Send + Sync + 'static {
     /// Releases requests that are held back, because the ORB is about to end and would have to wait for them.
     fn closing(&self) {}
 
-    /// Refuses new requests from now on; running requests continue (shutdown).
+    /// Refuses new requests from now on, because the ORB is shutting down. Running requests continue.
     fn close(&self);
 }
 

@@ -1,7 +1,7 @@
 //! Arenas of threads that serve requests: memory for the values of `@borrowed` parameters.
 //!
 //! Each thread keeps its own arenas, so that taking one costs no lock. A request takes an arena when its skeleton asks
-//! for one and returns it as a whole after the answer; a nested request (a call to an object of the same process) takes
+//! for one, and returns the arena after the answer. A nested request (a call to an object of the same process) takes
 //! another arena.
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use crate::options::{ArenaFull, Options};
 const KEPT: usize = 4;
 
 thread_local! {
-    /// Size in octets of each arena of this thread, if its lane specifies it.
+    /// Size in octets of each arena of this thread, if its lane specifies a size.
     static OCTETS: Cell<Option<usize>> = const { Cell::new(None) };
     static FREE: RefCell<Vec<Arena>> = const { RefCell::new(Vec::new()) };
 }
@@ -24,7 +24,8 @@ thread_local! {
 #[derive(Debug)]
 pub struct LentArena(Option<Arena>);
 
-/// Makes an arena of `octets` octets for the requests that the calling thread will serve, and touches its pages.
+/// Makes an arena of `octets` octets for the requests that the calling thread will serve, and touches its pages so that
+/// these requests cause no page faults.
 pub(crate) fn prepare(octets: usize) {
     OCTETS.set(Some(octets));
     FREE.with_borrow_mut(|free| {
@@ -60,7 +61,7 @@ impl Drop for LentArena {
             return;
         };
         arena.reset();
-        // A thread that ends keeps none.
+        // If the thread is ending, the list may no longer exist, and the arena is dropped.
         let _ = FREE.try_with(|free| {
             let mut free = free.borrow_mut();
             if free.len() < KEPT {

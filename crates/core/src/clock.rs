@@ -12,7 +12,7 @@ mod chosen {
         coarse_nanoseconds, coarse_resolution, monotonic_nanoseconds,
     };
 
-    /// Returns the present moment.
+    /// Returns the current time.
     #[inline(always)]
     pub(crate) fn now() -> Instant {
         Instant::now()

@@ -62,7 +62,7 @@ static RULES: &[Rule] = &[
             let most = options.max_connections;
             options
                 .max_connections_per_client
-                // The default may exceed a lower `MaxConnections`; it then has no effect.
+                // The default may exceed a lower `MaxConnections`. It then has no effect, and is not a conflict.
                 .is_some_and(|each| each > most && each != CONNECTIONS_PER_CLIENT)
         },
         says: Incompatible {

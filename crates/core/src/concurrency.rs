@@ -43,7 +43,7 @@ pub enum Concurrency {
 }
 
 impl Concurrency {
-    /// Reads the form of `-ORBConcurrency`.
+    /// Parses the value of `-ORBConcurrency`.
     pub(crate) fn parse(text: &str) -> Result<Concurrency, String> {
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
         let (threads, queue) = numbers.split_once(':').unwrap_or((numbers, ""));
@@ -68,7 +68,7 @@ impl Concurrency {
         })
     }
 
-    /// Returns the kind and number of the serving threads; `None`: each connection has its own.
+    /// Returns the kind and number of the serving threads; `None` if each connection has its own.
     pub(crate) fn serving(self) -> Option<(Serving, usize)> {
         match self {
             Concurrency::ThreadPerConnection => None,

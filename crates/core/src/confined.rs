@@ -1,4 +1,4 @@
-//! Servants and tasks that belong to one thread: the only one of a lane.
+//! Servants and tasks that are confined to one thread, which is the only thread of a lane.
 //!
 //! Each such thread has a table of the servants and tasks confined to it. Other threads hold a key: an index into the
 //! table, and a number that no other entry of any thread ever had. A key that is used in the wrong thread, or too late,
@@ -115,7 +115,8 @@ impl<T: Clone> Table<T> {
 
 /// Drops the tasks, then the servants, that are confined to the calling thread.
 fn end_all() {
-    // The table is not borrowed while an entry is dropped: a servant may own other entries.
+    // The table is not borrowed while an entry is dropped, because the destructor of a servant may remove other
+    // entries.
     while let Some(entry) = TASKS.with_borrow_mut(|table| table.entries.pop()) {
         end(entry);
     }
@@ -144,7 +145,7 @@ impl Confined {
         lane_of_this_thread() == Some((self.orb, self.name))
     }
 
-    /// Serves a request that another thread than the lane's received: the lane's thread serves it while this one waits.
+    /// Serves a request that another thread than the lane's received. The lane's thread serves it while this one waits.
     #[cold]
     fn elsewhere(&self, upcall: Upcall<'_>) -> Outcome {
         let orb = upcall.orb();
@@ -152,7 +153,8 @@ impl Confined {
             return upcall.fail(raise::SERVANT_ENDED);
         };
         if self.is_here() {
-            // The servant ended with an earlier run of the lane.
+            // This is the lane's thread, but the servant is no longer in its table: it ended with an earlier run of the
+            // lane.
             return upcall.fail(raise::SERVANT_ENDED);
         }
         let until = clock::now() + orb.options().hold_time;
@@ -179,7 +181,8 @@ impl Servant for Confined {
     }
 
     fn identity(&self) -> usize {
-        // Numbers are never reused; addresses of other servants are even.
+        // Numbers are never reused. The result is odd, so it differs from the addresses of other servants, which are
+        // even.
         (self.key.number as usize) << 1 | 1
     }
 
@@ -207,7 +210,7 @@ impl Drop for Confined {
         if self.is_here() {
             return remove();
         }
-        // A lane that has ended has dropped its servants.
+        // If the lane has ended, it has already dropped its servants.
         if let Some(lane) = self.lane.upgrade() {
             let _ = lane.run(Box::new(remove), usize::MAX);
         }
@@ -268,7 +271,7 @@ impl Orb {
         let job = move || {
             let made = made(make);
             if let Err(mpsc::SendError(Some((key, _)))) = sender.send(made) {
-                // The caller no longer waits for the servant.
+                // The caller no longer waits for the servant, so the servant is dropped.
                 let late = SERVANTS.with_borrow_mut(|table| table.remove(key));
                 drop(late);
             }
@@ -286,7 +289,7 @@ impl Orb {
     }
 }
 
-/// Makes a servant and enters it into the table of the calling thread. `None`: the factory panicked.
+/// Makes a servant and enters it into the table of the calling thread. Returns `None` if the factory panicked.
 fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(Key, Vec<String>)> {
     let made = panic::catch_unwind(AssertUnwindSafe(|| {
         let servant = make();
@@ -301,7 +304,7 @@ fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(Key, Vec<Stri
 
 /// Future that one thread polls.
 struct Task {
-    /// `None`: done, or being polled.
+    /// Future; `None` while it is polled, and once it is done.
     future: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
     waker: RefCell<Option<Waker>>,
 }
@@ -317,7 +320,7 @@ impl Wake for Wakes {
         let key = self.key;
         if let Some(lane) = self.lane.upgrade() {
             let job: Job = Box::new(move || poll(key));
-            // A lane that has ended has dropped the task.
+            // If the lane has ended, it has already dropped the task, so a failure is ignored.
             let _ = lane.run(job, usize::MAX);
         }
     }

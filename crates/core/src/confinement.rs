@@ -11,8 +11,7 @@ thread_local! {
     static ENDS: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Guard: the calling thread is the only one of its lane until this is dropped, which ends all that is confined to the
-/// thread.
+/// Guard of a thread that is the only one of its lane. Dropping it ends everything that is confined to the thread.
 pub(crate) struct Confines(());
 
 impl Confines {

@@ -70,7 +70,7 @@ pub fn decode_context(d: &mut Decoder<'_>) -> CdrResult<Context> {
         context.set(name, d.string()?);
     }
     if strings % 2 == 1 {
-        // A name without a value.
+        // The sequence ends with a name without a value, which gets an empty value.
         context.set(d.string()?, "");
     }
     Ok(context)

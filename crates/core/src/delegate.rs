@@ -2,8 +2,8 @@
 
 /// Servant that delegates the operations of the interface `I` to another servant.
 ///
-/// Generated code implements each servant trait for all types that delegate to it. So the operations of a base
-/// interface are written once, in a servant that the servants of derived interfaces hold:
+/// Generated code implements each servant trait for all types that delegate to it. The operations of a base interface
+/// are therefore written once, in a servant that the servants of derived interfaces hold:
 ///
 /// ```text
 /// struct Branch { account: Account }
@@ -17,7 +17,7 @@
 /// impl bank::Savings for Branch { /* only what `Savings` adds */ }
 /// ```
 ///
-/// `docs/mapping.md` has the whole example. A call costs one more indirection, and neither allocates nor locks.
+/// `docs/mapping.md` has the complete example. A call costs one more indirection, and neither allocates nor locks.
 pub trait DelegatesTo<I: ?Sized> {
     /// Returns the servant that implements `I`.
     fn delegate(&self) -> &I;

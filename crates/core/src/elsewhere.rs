@@ -50,8 +50,8 @@ impl Upcall<'_> {
         if abandoned {
             return self.fail(refused);
         }
-        // A job that runs is waited for without a limit, as on any other thread. It is dropped unanswered only when the
-        // ORB ends.
+        // A job that has begun is awaited without a time limit, as a servant in this thread would be. Only the end of
+        // the ORB drops it without an answer.
         match in_time.or_else(|_| answer.recv()) {
             Ok(reply) => self.relay(reply),
             Err(_) => self.fail(refused),

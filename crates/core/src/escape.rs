@@ -80,7 +80,7 @@ impl Servant for Escaping {
     }
 }
 
-/// Code sets of the enclosing request; restored even after a panic.
+/// Code sets of the enclosing request, which are restored even after a panic.
 struct Scope(Dialect);
 
 impl Drop for Scope {
@@ -97,7 +97,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(2 * text.len());
     for (at, c) in text.char_indices() {
         match needed((at, c)) {
-            // Writing to a string does not fail.
+            // Writing to a string never fails, so the result is ignored.
             true => drop(write!(out, "{{U+{:04X}}}", u32::from(c))),
             false => out.push(c),
         }

@@ -39,8 +39,8 @@ pub struct Attempt {
 }
 
 impl Failure {
-    /// Returns the endpoints that were tried before the calling thread received this exception, and the failure of each.
-    /// `None` if the object was reached, or a later call of the thread has failed.
+    /// Returns the endpoints that were tried before the calling thread received this exception, and the failure of
+    /// each. Returns `None` if the object was reached, or a later call of the thread has failed.
     ///
     /// Clones (allocates); not for the path of a request.
     ///
@@ -91,7 +91,7 @@ const KEPT: usize = 64;
 /// Latest explanations that exceptions cannot hold themselves, with the numbers of their notes.
 struct Noted {
     attempts: VecDeque<(u32, Vec<Attempt>)>,
-    /// Separate, so that peers that send bad text cannot displace the attempts.
+    /// Kept separately, so that peers that send bad text cannot displace the attempts.
     characters: VecDeque<(u32, OutsideCodeSet)>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn explain_exceptions() {
 /// note.
 const OF_MAKER: u32 = 1 << 31;
 
-/// Bit in the number of such a note if the maker assigns the minor code a meaning of its own.
+/// Bit in the number of a note that names a maker, if the maker assigns the minor code a meaning of its own.
 const OF_ITS_OWN: u32 = 1 << 30;
 
 /// ORB types that a note can name, indexed by the low bits of its number.
@@ -177,7 +177,7 @@ pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
 
 fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) -> u32 {
     explain_exceptions();
-    // Zero is no number; numbers wrap after 2^31 failures.
+    // Zero means that there is no note, so it is skipped. Numbers wrap after 2^31 failures.
     let number = (NEXT_NOTE.fetch_add(1, Ordering::Relaxed) & !OF_MAKER).max(1);
     let mut noted = NOTED.lock();
     let kept = kept(&mut noted);

@@ -16,7 +16,7 @@ use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
-/// Answer that is held back, from [`Upcall::hold`].
+/// Answer that is held back, as returned by [`Upcall::hold`].
 #[must_use = "the client waits for the answer"]
 pub struct Held<'r> {
     pub(crate) orb: &'r Orb,
@@ -60,7 +60,7 @@ impl Held<'_> {
     }
 }
 
-/// Copy of a request that another thread may serve, from [`Upcall::detach`].
+/// Copy of a request that another thread may serve, as returned by [`Upcall::detach`].
 pub struct Detached {
     pub(crate) header: Header,
     pub(crate) context: Option<Arc<FrameContext>>,
@@ -90,7 +90,7 @@ impl DetachedReply {
 }
 
 impl Detached {
-    /// Reads the octets of a whole request, for example a recorded one.
+    /// Reads the octets of a complete request, for example a recorded one.
     ///
     /// # Errors
     /// The octets are not a request with an object key.
@@ -207,7 +207,8 @@ impl<'r> Upcall<'r> {
                 }
             }
             Kept::Nothing(_) if self.expects_reply() => {
-                // The copy was not answered, although the client expects a reply.
+                // The client expects a reply, but the copy was not answered. This is reported as a panic of the
+                // servant.
                 return self.fail(SystemException {
                     completed: CompletionStatus::Maybe,
                     ..raise::SERVANT_PANICKED

@@ -83,7 +83,7 @@ impl Orb {
         }
         let malformed = |error| ResolveError::Malformed { text: text.to_owned(), error };
         let url = match oxorb_object::parse_reference(text.trim()) {
-            // The protocol of this word defines the grammar of its addresses.
+            // The protocol table has a protocol with this word, which defines the grammar of its own addresses.
             Err(ReferenceError::Corbaloc(corbaloc::Error::Protocol(word)))
                 if self.options().protocols.located(&word).is_some() =>
             {
@@ -148,7 +148,8 @@ impl Orb {
             return self.follow(url, depth + 1);
         }
         match &self.options().default_init_ref {
-            // An address in a URL may end with its own separator before the key (UIOP's is `|`).
+            // If the address ends with its own separator before the key, as in UIOP, whose separator is `|`, no `/` is
+            // added.
             Some(base) if base.ends_with('|') => self.follow(&format!("{base}{name}"), depth + 1),
             Some(base) => self.follow(&format!("{base}/{name}"), depth + 1),
             None => Err(ResolveError::UnknownName {
@@ -268,7 +269,7 @@ impl<'a> Published<'a> {
 
     fn profile(&self, at: &PublishedAddress) -> Profile {
         let mut profile = Profile::new(at.address.clone(), at.version, self.key);
-        // Profiles of version 1.0 have no components.
+        // Profiles of version 1.0 cannot contain components.
         if at.version >= Version::V1_1 {
             profile.components = vec![
                 TaggedComponent::orb_type(orb_type::OXORB),
@@ -279,9 +280,9 @@ impl<'a> Published<'a> {
         profile
     }
 
-    /// Writes the profiles. If clients verified every address of a reference, they would have none to fall back to, and
-    /// the reference would be useless once the directory of a socket is gone or the host has restarted. Such a
-    /// reference has the names of its addresses only.
+    /// Writes the profiles. If clients had to verify the server's identity at every address, they would have no address
+    /// to fall back to, and the reference would be useless once the directory of a socket is gone or the host has
+    /// restarted. Such a reference is written without these identities.
     fn ior(&self, profiles: &[(&Arc<Protocol>, Profile)]) -> Ior {
         let is_bare = |address: &Address| address.verified().is_none();
         let mut addresses = profiles.iter().flat_map(|(_, profile)| &profile.addresses);
@@ -304,6 +305,6 @@ fn read_reference(path: &Path) -> io::Result<String> {
     if read as u64 > MAX_FILE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a reference"));
     }
-    // An editor may have written a byte order mark.
+    // An editor may have written a byte order mark, which does not belong to the reference.
     Ok(content.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(content))
 }

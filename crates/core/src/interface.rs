@@ -36,7 +36,7 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Types a reference if the object supports the interface (`_narrow`). Queries the object unless its type id
     /// already names the interface.
     ///
-    /// `Ok(None)`: the object was reached and does not support the interface.
+    /// Returns `Ok(None)` if the object was reached and does not support the interface.
     fn narrow<I: Interface>(&self) -> Result<Option<I>, SystemException> {
         let reference = Interface::reference(self);
         Ok(reference.is_a(I::REPOSITORY_ID)?.then(|| I::from_ref(reference.clone())))

@@ -63,7 +63,7 @@ pub struct Later {
     context: Option<Arc<FrameContext>>,
     /// Octets of the request without its arguments.
     head: Vec<u8>,
-    /// Part of the client's share that the arguments and `head` take.
+    /// Memory of the client's share that the arguments and `head` take.
     _values: Option<Values>,
     dialect: Dialect,
     times: Times,
@@ -71,7 +71,7 @@ pub struct Later {
     response: Response,
     /// Whether the client, which waits only until the servant is reached, has got its reply.
     acknowledged: bool,
-    /// `None`: the client expects no answer.
+    /// Path to the client; `None` if the client expects no answer.
     line: Option<Line>,
     /// Count of the request as unanswered; `None` once it is answered.
     unanswered: Option<Unanswered>,

@@ -8,8 +8,8 @@
 //! server   octets --> Frame --> Upcall --> Adapter --> servant --> Outcome --> octets
 //! ```
 //!
-//! Read [`client`] for the first line of that picture and [`server`] for the second. The object adapter stands behind
-//! the one upward trait, [`Adapter`]; this crate knows no POA.
+//! Read [`client`] for the first line of that picture and [`server`] for the second. This crate calls the object
+//! adapter only through the trait [`Adapter`], and does not depend on the POA.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]

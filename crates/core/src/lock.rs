@@ -1,7 +1,7 @@
 //! Locks of this crate and of the crates above it: those of [`oxorb_sys::sync`], counted in debug builds.
 //!
 //! "In steady state a request takes no lock" is a promise, and an uncontended lock leaves no trace outside the process:
-//! no system call, no allocation. So every lock is taken through these types, which count per thread, and a test
+//! no system call, no allocation. Therefore every lock is taken through these types, which count per thread, and a test
 //! compares [`taken`] before and after a request. In release builds they are exactly `oxorb_sys::sync::Mutex`.
 
 use crate::sync;

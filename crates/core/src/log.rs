@@ -150,7 +150,7 @@ impl Log {
             return sink(level, line);
         }
         let line = Printable(line);
-        // A failure to write the log cannot be reported anywhere.
+        // A failure to write to the log is ignored, because it cannot be reported anywhere.
         let _ = match &self.file {
             Some(file) => {
                 let line = format!("{} {level}: {line}\n", Utc(clock::time_of_day()));
@@ -196,7 +196,7 @@ impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let since = self.0.duration_since(UNIX_EPOCH).unwrap_or_default();
         let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-        // Years begin in March here, so that the day a leap year adds is their last.
+        // Years begin in March in this calculation, so that a leap day is the last day of its year.
         let days = days + 719_468;
         let (era, day) = (days / 146_097, days % 146_097);
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -44,7 +44,7 @@ pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
     let little = ByteOrder::NATIVE == ByteOrder::Little;
     match written {
         Ok(()) => (system.is_some(), little, e.finish().to_vec()),
-        // A received exception can always be encoded; a servant's own may exceed a bound.
+        // A received exception can always be encoded, but one that a local servant raises may exceed a bound.
         Err(error) => hold_exception(&SystemException::from_cdr(error, CompletionStatus::Yes)),
     }
 }

@@ -14,8 +14,8 @@ pub struct Op {
     /// Index of the operation in the list of its interface, which begins with all inherited ones, for
     /// OxORB servers; [`NO_SLOT`] if unknown.
     pub slot: u16,
-    /// Largest size of the arguments in octets, or the smallest if they are unbounded, as computed by the IDL compiler;
-    /// it sizes the request's buffer. 0 if below the usual size of a buffer.
+    /// Largest size of the arguments in octets, or the smallest if they are unbounded, as computed by the IDL compiler.
+    /// It determines the initial size of the request's buffer. 0 if below the usual size of a buffer.
     pub request: u32,
 }
 

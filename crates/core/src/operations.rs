@@ -85,7 +85,7 @@ impl Operations {
                     Some(hash) => {
                         hash.find(name.as_bytes()).filter(|place| names.get(*place) == Some(&name))
                     }
-                    // A name occurs twice.
+                    // No perfect hash exists if a name occurs twice, so the names are compared one after the other.
                     None => names.iter().position(|here| *here == name),
                 }
             }
@@ -162,7 +162,7 @@ mod tests {
     fn a_belief_is_checked() {
         for operations in each() {
             assert_eq!(operations.find("deposit", 1), 1);
-            // Wrong slots, in and out of range.
+            // A wrong slot, in or out of range, does not change the result.
             for slot in [0, 2, 4, 700, u16::MAX] {
                 assert_eq!(operations.find("deposit", slot), 1);
                 assert_eq!(operations.find("transfer", slot), NAMES.len());

@@ -21,7 +21,8 @@ impl Passes for char {
 }
 
 impl Passes for Ref {
-    /// Messages carry no policies, and a received reference belongs to the ORB that received it.
+    /// Reports whether the reference has no policies, which messages do not carry, and belongs to `orb`, as a received
+    /// reference would.
     #[inline]
     fn passes(&self, orb: &Orb) -> bool {
         self.is_plain() && self.orb().is(orb)

@@ -100,7 +100,7 @@ impl Options {
         Ok(())
     }
 
-    /// Passes certificates, keys and trust settings to the transports, and multicast settings.
+    /// Passes certificates, keys, trust settings and multicast settings to the transports.
     pub fn prepare_security(&self) -> Result<(), SettingError> {
         let mut secure = self.protocols.iter().map(|it| it.transport().is_secure());
         let wanted = self.secure_only || self.has_security();

@@ -165,11 +165,11 @@ pub(crate) const FORWARD_LOOP: SystemException =
 pub(crate) const ADDRESSING_LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
 
-/// INV_OBJREF: a call through a nil reference.
+/// INV_OBJREF: a call was made through a nil reference.
 pub(crate) const NIL_REFERENCE: SystemException =
     SystemException::inv_objref(minor::inv_objref::NIL, CompletionStatus::No);
 
-/// MARSHAL: a reply status unknown to GIOP.
+/// MARSHAL: a reply has a status that GIOP does not define.
 pub(crate) const UNKNOWN_REPLY_STATUS: SystemException =
     SystemException::marshal(minor::marshal::UNKNOWN_REPLY_STATUS, CompletionStatus::Maybe);
 
@@ -257,7 +257,7 @@ pub(crate) const NO_NATIVE_PRIORITY: SystemException = SystemException::data_con
     CompletionStatus::No,
 );
 
-/// BAD_PARAM: a priority below 0.
+/// BAD_PARAM: a priority is below 0.
 pub(crate) const BAD_PRIORITY: SystemException =
     SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
 

@@ -49,8 +49,7 @@ use crate::{Orb, raise};
 #[derive(Clone)]
 pub struct Ref {
     shared: Arc<Shared>,
-    /// Round-trip limit: kept apart, because it is often set for each call and must cost no
-    /// allocation.
+    /// Round-trip limit, stored separately because it is often set for each call and must cost no allocation.
     timeout: Timeout,
     /// Policies of the reference, except the round-trip limit.
     overrides: Option<Arc<PolicySet>>,
@@ -309,7 +308,7 @@ impl Ref {
         if !self.is_plain() || shared.forwarded.load(Ordering::Acquire) {
             return None;
         }
-        // A reference without forward has not moved permanently.
+        // A reference that was never forwarded has not moved permanently either, so its original route applies.
         let route = shared.home.route.get()?.as_ref().ok()?;
         let policies = shared.orb.policy_table().unchanged()?;
         route.usual.then_some((route, policies))

@@ -30,7 +30,7 @@ const BY_KEY: u16 = 0;
 /// Addressing by profile, for groups, which have no object key.
 const BY_PROFILE: u16 = 1;
 
-/// Counter of profile numbers. Not an atomic of the model checker, because no thread waits for it.
+/// Counter of profile numbers. It is not an atomic of the model checker, because no thread waits for it.
 static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// Profiles of one IOR, parsed once and ready for calls.
@@ -111,7 +111,7 @@ impl Route {
     ) -> Result<Route, SystemException> {
         let options = &*shared.options;
         let (mut profiles, mut near) = (Vec::new(), Vec::new());
-        // Index of the first GIOP profile, before which addresses on this host are inserted.
+        // Addresses on this host are later inserted before the first GIOP profile, whose index is recorded here.
         let mut first = None;
         for (index, tagged) in ior.profiles.iter().enumerate() {
             let Some(protocol) = options.protocols.tagged(tagged.tag) else {
@@ -127,7 +127,7 @@ impl Route {
                 continue;
             }
             let code_sets = match needs.no_contexts {
-                // No message could name the chosen code sets.
+                // Messages without contexts cannot name the chosen code sets, so both sides use fixed ones.
                 true => Ok(Some(FIXED)),
                 false => negotiate(&profile, version, options),
             };
@@ -323,7 +323,7 @@ fn addresses<'p>(
     beside.chain(within).chain(own).collect()
 }
 
-/// TAO_INVALID_PRIORITY: an address of all priorities.
+/// TAO_INVALID_PRIORITY, which marks an address for all priorities.
 const NO_LANE: i16 = -1;
 
 /// Code sets of protocols whose messages cannot name code sets.

@@ -62,7 +62,7 @@ impl Times {
     fn from_now(said: &Deadline) -> Times {
         let now = clock::now();
         let utc = time::utc_now();
-        // A time beyond the clock's range is not a limit.
+        // A time beyond the clock's range does not limit the request.
         let after = |units: Option<u64>| now.checked_add(time::duration(units?));
         let absolute = |time: Option<u64>| after(Some(time?.saturating_sub(utc)));
         let sooner = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
@@ -185,7 +185,7 @@ struct Inherited {
     since: Instant,
 }
 
-/// Shortest deadline that is transmitted: 0 would mean no deadline.
+/// Shortest deadline that is transmitted, because 0 would mean no deadline.
 const SOONEST: Duration = Duration::from_nanos(100);
 
 /// Returns the quality of service of the request that this thread serves ([`RequestQos`](crate::policy::RequestQos));
@@ -220,7 +220,7 @@ pub fn carried_qos() -> CarriedQos {
     })
 }
 
-/// Quality of service of a request, for use in another thread: from [`carried_qos`].
+/// Quality of service of a request, for use in another thread, as returned by [`carried_qos`].
 #[derive(Clone, Copy, Default)]
 pub struct CarriedQos(Option<Inherited>);
 
@@ -274,7 +274,8 @@ pub(crate) fn inherited(travels: Option<Priority>) -> Option<Qos> {
 /// Serves a request with the QoS of its contexts set for [`current_qos`].
 #[inline]
 fn within_qos<R>(contexts: &ServiceContexts<'_>, serve: impl FnOnce() -> R) -> R {
-    // A nested request may have another QoS, or none.
+    // A nested request must not see the QoS of the outer request, so the QoS is replaced even if the nested one has
+    // none.
     if contexts.is_empty() && inherited_class().is_none() {
         return serve();
     }

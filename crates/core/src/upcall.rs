@@ -104,7 +104,7 @@ impl<'r> Upcall<'r> {
     /// An adapter calls it after it has found the servant. Costs nothing without interceptors and access rules.
     /// `target` is called only if there are interceptors; `object`, which writes the object as
     /// [`write_object`](crate::write_object) does, only if access rules refer to objects.
-    // Inlined, because the upcall would be moved in and out otherwise.
+    // This function is inlined, because the upcall would otherwise be moved in and out.
     #[inline(always)]
     pub fn reach(
         self,
@@ -304,7 +304,7 @@ impl<'r> Upcall<'r> {
         decode: impl Fn(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
         let (frame, body) = (self.arrived.frame, self.arrived.request.body);
-        // Nothing in the message is large enough for the policy.
+        // Nothing in the message is large enough for the policy to apply.
         if frame.gap.is_none() && frame.bytes.len() < LARGE {
             return self.args(decode);
         }
@@ -318,8 +318,8 @@ impl<'r> Upcall<'r> {
             if in_place_only { d.in_place_only() } else { d }
         };
         if let Some(gap) = frame.gap {
-            // An earlier call took the lent octets: the rest of the message has other octets in
-            // their place.
+            // An earlier call took the lent octets, so the arguments can no longer be decoded: the rest of the message
+            // has other octets in their place.
             if gap.was_taken() {
                 return Err(Rejected(raise::ARGUMENTS_TAKEN));
             }
@@ -381,7 +381,7 @@ impl<'r> Upcall<'r> {
         self.fail(rejected.0)
     }
 
-    /// Raises BAD_OPERATION: the interface has no such operation.
+    /// Raises BAD_OPERATION, because the interface has no such operation.
     pub fn unknown_operation(self) -> Outcome {
         self.fail(raise::UNKNOWN_OPERATION)
     }
@@ -400,8 +400,8 @@ impl<'r> Upcall<'r> {
     /// message. Interceptors see it as the servant's answer.
     ///
     /// # Errors
-    /// The octets would have another meaning in this answer (see [`Relayed`]): upcall and answer are returned, and no
-    /// answer is sent.
+    /// If the octets would have another meaning in this answer (see [`Relayed`]), upcall and answer are returned, and
+    /// no answer is sent.
     #[expect(
         clippy::result_large_err,
         reason = "a gateway goes on with both at once; a box would cost it an allocation"
@@ -490,7 +490,7 @@ impl<'r> Upcall<'r> {
         };
         let order = self.arrived.orb.options().byte_order;
         let mut e = Encoder::new(Vec::new(), order, self.arrived.dialect);
-        // An encoding error is detected below, when the answer is sent.
+        // An encoding error is ignored here, because it is detected below, when the answer is sent.
         let _ = body(&mut e);
         let octets = e.finish().to_vec();
         let mut d = Decoder::new(&octets, order, self.arrived.dialect).with_scope(self.arrived.orb);
@@ -577,7 +577,7 @@ impl<'r> Upcall<'r> {
     ) -> Outcome {
         match self.arrived.request.response {
             Response::WithTarget => {}
-            // Not yet acknowledged: the request ends before its servant is called.
+            // If the oneway was not acknowledged yet, the request ends before its servant is called, and is answered.
             Response::WithServer if !self.sink.answered() => {}
             Response::WithServer | Response::None => return Outcome(()),
         }
@@ -591,7 +591,7 @@ impl<'r> Upcall<'r> {
                 self.send_unwritten(&mut e, wire, exception);
             }
         }
-        // The buffer is empty; this drops it in place.
+        // The buffer has already been taken from the encoder, so this drops an empty one, in place.
         drop(e.into_buffer());
         Outcome(())
     }

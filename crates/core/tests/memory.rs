@@ -137,7 +137,7 @@ fn two_orbs_talk_without_sockets() {
             Ok(())
         };
         object.send(&NOTE, told).unwrap();
-        // After the oneway, over the same connection or after that one.
+        // The call is served after the oneway, whether it uses the same connection or a later one.
         assert_eq!(add(&object, 1), Ok(2));
         end(&[&client, &server]);
         assert_eq!(counter.notes.load(Ordering::SeqCst), 7);

@@ -1,7 +1,7 @@
 //! Attributes of one event.
 
-/// Attributes of an event, by which queues order, limit and expire events. Times are nanoseconds of the dispatcher's
-/// [clock](crate::Clock).
+/// Attributes of an event, which determine its position in a queue, its size and its expiry. Times are in nanoseconds
+/// of the dispatcher's [clock](crate::Clock).
 ///
 /// ```
 /// use oxorb_delivery::Attributes;
@@ -17,7 +17,7 @@ pub struct Attributes {
     pub deadline: Option<u64>,
     /// Time before which the event is not delivered (CosNotification `StartTime`).
     pub start: Option<u64>,
-    /// Time from which on the event is not delivered any more (`StopTime`, `Timeout`).
+    /// Time from which the event is no longer delivered (`StopTime`, `Timeout`).
     pub expiry: Option<u64>,
     /// Key of the source, for [`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest).
     pub source: u64,
@@ -26,7 +26,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Returns the deadline, or `u64::MAX` without one.
+    /// Returns the deadline, or `u64::MAX` if there is none.
     pub(crate) fn deadline_or_never(&self) -> u64 {
         self.deadline.unwrap_or(u64::MAX)
     }

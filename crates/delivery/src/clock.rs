@@ -1,4 +1,4 @@
-//! Time as queues and timers read it.
+//! Clocks of queues and timers.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Returns a duration in nanoseconds, at most `u64::MAX` (584 years).
+/// Returns a duration in nanoseconds, capped at `u64::MAX` (584 years).
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

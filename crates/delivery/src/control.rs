@@ -1,4 +1,4 @@
-//! Control of consumers and suppliers: pings them, and releases those that do not answer.
+//! Control of consumers and suppliers: a thread pings them and releases those that do not answer.
 
 use std::fmt;
 use std::io;
@@ -13,10 +13,10 @@ use crate::sync::{Lock, Signal};
 
 /// A consumer or supplier that can be pinged.
 pub trait Peer: Send + Sync {
-    /// Pings the peer; returns within `limit`.
+    /// Pings the peer. Must return within `limit`.
     fn ping(&self, limit: Duration) -> Ping;
 
-    /// Releases the peer after pings found it dead. Called once.
+    /// Releases the peer because pings found it dead. Called at most once.
     fn lost(&self);
 }
 
@@ -31,8 +31,8 @@ pub enum Ping {
     Gone,
 }
 
-/// Consumer and supplier control: one thread that pings all peers in turn, once per period. Stops
-/// when dropped.
+/// Consumer and supplier control: one thread that pings all peers one after the other, once per period. Dropping it
+/// stops the thread.
 ///
 /// ```
 /// use std::sync::{Arc, mpsc};
@@ -70,11 +70,11 @@ struct Shared {
 #[derive(Clone)]
 struct Watched {
     peer: Weak<dyn Peer>,
-    /// Consecutive pings without an answer, shared with the copy that the current round uses.
+    /// Number of consecutive unanswered pings, shared with the copy of the list that the current round uses.
     unanswered: Arc<AtomicU64>,
 }
 
-/// Registration of a peer for pings; ends when dropped.
+/// Registration of a peer for pings. Dropping it ends the registration.
 #[must_use = "the peer is not watched any more as soon as this goes"]
 pub struct Watch {
     shared: Weak<Shared>,

@@ -12,7 +12,7 @@ pub(crate) struct Core {
     pub(crate) connected: AtomicUsize,
     /// Number of events in all queues; counted only if there is a limit.
     events: AtomicUsize,
-    /// Maximum of `events`; 0: unlimited.
+    /// Maximum of `events`; 0 if there is no limit.
     limit: usize,
     departed: Lock<Counts>,
 }
@@ -27,7 +27,7 @@ impl Core {
         })
     }
 
-    /// Counts one more event, unless the limit is reached.
+    /// Counts one more event and returns `true`; returns `false` if the limit is reached.
     pub(crate) fn reserve(&self) -> bool {
         if self.limit == 0 {
             return true;
@@ -37,7 +37,7 @@ impl Core {
         added.is_ok()
     }
 
-    /// Counts events that return to a queue, regardless of the limit.
+    /// Counts events that are put back into a queue, regardless of the limit.
     pub(crate) fn add(&self, events: usize) {
         if self.limit > 0 {
             self.events.fetch_add(events, Ordering::Relaxed);

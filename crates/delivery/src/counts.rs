@@ -1,37 +1,36 @@
-//! Counters of an outlet, by cause.
+//! Counters of an outlet, with dropped events counted by cause.
 
 use std::ops::AddAssign;
 
-/// Cause for which an event was dropped.
+/// Reason why an event was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Offered to a full queue ([`WhenFull::DropNewest`](crate::WhenFull::DropNewest)).
+    /// The event was offered to a full queue ([`WhenFull::DropNewest`](crate::WhenFull::DropNewest)).
     Newest,
-    /// Longest waiting in a full queue ([`WhenFull::DropOldest`](crate::WhenFull::DropOldest)).
+    /// The event had waited longest in a full queue ([`WhenFull::DropOldest`](crate::WhenFull::DropOldest)).
     Oldest,
-    /// Least urgent in a full queue
+    /// The event was the least urgent one in a full queue
     /// ([`WhenFull::DropLeastUrgent`](crate::WhenFull::DropLeastUrgent)).
     LeastUrgent,
-    /// Earliest deadline in a full queue
+    /// The event had the earliest deadline in a full queue
     /// ([`WhenFull::DropEarliestDeadline`](crate::WhenFull::DropEarliestDeadline)).
     EarliestDeadline,
-    /// Replaced by a later event of the same source
-    /// ([`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest)).
+    /// A later event of the same source replaced the event ([`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest)).
     Superseded,
-    /// Larger than the maximum size of the whole queue ([`Qos::octets`](crate::Qos::octets)).
+    /// The event was larger than the limit of the queue ([`Qos::octets`](crate::Qos::octets)).
     TooLarge,
-    /// Expired before delivery ([`Attributes::expiry`](crate::Attributes::expiry)).
+    /// The event expired before it was delivered ([`Attributes::expiry`](crate::Attributes::expiry)).
     Expired,
-    /// Late in a lane that drops late requests ([`Missed::Drop`](oxorb_sched::queue::Missed::Drop)).
+    /// The event was late in a lane that drops late requests ([`Missed::Drop`](oxorb_sched::queue::Missed::Drop)).
     Late,
-    /// Refused by the sink ([`Outcome::Failed`](crate::Outcome::Failed)), or the sink panicked.
+    /// The sink refused the event ([`Outcome::Failed`](crate::Outcome::Failed)) or panicked.
     Failed,
-    /// Consumer gone or released after failures.
+    /// The consumer no longer existed, or was released after failures.
     Gone,
-    /// Outlet detached by the service.
+    /// The service detached the outlet.
     Detached,
-    /// Dispatcher shut down before delivery.
+    /// The dispatcher was shut down before the event was delivered.
     Shutdown,
 }
 
@@ -52,7 +51,7 @@ impl Cause {
         Cause::Shutdown,
     ];
 
-    /// Returns the name for logs and tools.
+    /// Returns the name of the cause, for logs and tools.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Newest => "newest",
@@ -71,7 +70,7 @@ impl Cause {
     }
 }
 
-/// Counters of an outlet at one moment; `offered = delivered + dropped + waiting` always holds.
+/// Counters of an outlet at one point in time. `offered = delivered + dropped + waiting` always holds.
 ///
 /// ```
 /// use oxorb_delivery::{Cause, Counts};
@@ -86,11 +85,11 @@ pub struct Counts {
     pub offered: u64,
     /// Number of events that the sink accepted, or that were pulled.
     pub delivered: u64,
-    /// Number of events that wait now, including those that the sink is processing.
+    /// Number of events that have not been delivered or dropped yet, including those that the sink is processing.
     pub waiting: u64,
     /// Size in octets of the events in the queue.
     pub octets: u64,
-    /// Highest number of events that waited in the queue at once.
+    /// Maximum number of events that have waited in the queue at the same time.
     pub most: u64,
     /// Number of times that a supplier waited for space in the queue.
     pub waits: u64,
@@ -114,14 +113,14 @@ impl Counts {
         all.filter(|&(_, count)| count > 0)
     }
 
-    /// Reports whether every offered event is accounted for.
+    /// Reports whether every offered event was delivered, was dropped, or still waits.
     pub fn is_balanced(&self) -> bool {
         self.offered == self.delivered + self.dropped_in_all() + self.waiting
     }
 }
 
 impl AddAssign for Counts {
-    /// Adds the counters of another outlet; `most` becomes the larger of both.
+    /// Adds the counters of another outlet, except that `most` becomes the larger of the two values.
     fn add_assign(&mut self, other: Counts) {
         self.offered += other.offered;
         self.delivered += other.delivered;

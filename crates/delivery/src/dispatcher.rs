@@ -1,4 +1,4 @@
-//! Dispatchers: the delivering threads, and all outlets together.
+//! Dispatchers, which own the delivering threads and manage all outlets.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
 /// Maximum number of timers in a timer service that the dispatcher creates itself.
 const TIMERS: usize = 65_536;
 
-/// Maximum number of full outlets per offer that share one wait; the event is offered to the others again without a
-/// wait.
+/// Maximum number of full outlets for whose space one call of `offer_all` waits. Further full outlets are offered the
+/// event without a wait.
 const WAITED: usize = 64;
 
 /// A dispatcher of events of type `E`, usually an `Arc` of an event: delivers offered events to
@@ -30,7 +30,7 @@ const WAITED: usize = 64;
 pub struct Dispatcher<E: Clone + Send + 'static> {
     plan: Plan,
     lanes: Arc<[Arc<Lane<E>>]>,
-    /// Turn mode of each lane; a single element without lanes.
+    /// Dispatch mode of each lane; one element if there are no lanes.
     turns: Box<[Turns]>,
     timers: Timers,
     outlets: Lock<Vec<Weak<Shared<E>>>>,
@@ -44,7 +44,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
     /// Starts the threads of a plan. Reserves all memory of the lanes.
     ///
     /// # Errors
-    /// [`DispatcherError`]; no thread is left running then.
+    /// [`DispatcherError`]. On failure no thread keeps running.
     pub fn start(plan: Plan) -> Result<Dispatcher<E>, DispatcherError> {
         let timers = match &plan.timers {
             Some(timers) => timers.clone(),
@@ -110,13 +110,13 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             self.timers.clone(),
             Arc::clone(&self.core),
         );
-        // Before the first offer: a timer that is refused later would be missing.
+        // Create the timer before the first offer: a failure can still be reported here, but not after that.
         shared.prepare().map_err(ConnectError::Timers)?;
         let mut outlets = self.outlets.lock();
         outlets.retain(|outlet| outlet.strong_count() > 0);
         outlets.push(Arc::downgrade(&shared));
         drop(outlets);
-        // The dispatcher may have ended meanwhile; then no other code closes this outlet.
+        // If the dispatcher was shut down concurrently, it may have missed this outlet, so close it here.
         if self.ended.load(Ordering::SeqCst) {
             shared.close(Cause::Shutdown);
             return Err(ConnectError::ShutDown);
@@ -137,9 +137,9 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         }
     }
 
-    /// Offers an event to several outlets, in this order. After all other outlets have the event, waits for full
-    /// outlets whose policy is to wait, together for at most [`Plan::wait`]. Returns the number of outlets that
-    /// accepted the event.
+    /// Offers an event to several outlets, in this order. Full outlets whose policy is to wait come last: when all
+    /// others have received the event, the call waits for space in these outlets, for at most [`Plan::wait`] in total.
+    /// Returns the number of outlets that accepted the event.
     pub fn offer_all<'o>(
         &self,
         outlets: impl IntoIterator<Item = &'o Outlet<E>>,
@@ -156,7 +156,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
                     full[waiting] = Some(outlet);
                     waiting += 1;
                 }
-                // Beyond `WAITED`: apply the outlet's policy without waiting.
+                // The array has no space left: apply the overflow policy of this outlet without waiting.
                 Asked::Full => {
                     let offered = outlet.shared.offer(event, about, Some(Instant::now()));
                     taken += usize::from(offered == Offered::Taken);
@@ -184,7 +184,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.core.connected.load(Ordering::SeqCst)
     }
 
-    /// Returns the sum of the counters of all outlets, including past ones.
+    /// Returns the sum of the counters of all outlets, including those that no longer exist.
     pub fn counts(&self) -> Counts {
         let mut sum = self.core.departed_in_all();
         for outlet in self.live() {
@@ -209,16 +209,17 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.lanes.iter().all(|lane| lane.is_real_time())
     }
 
-    /// Refuses further events, delivers waiting events, for at most `limit` in total, and ends the threads. Events in
-    /// suspended outlets and in outlets that are pulled are dropped at once. Returns whether all events of outlets with
-    /// a sink were delivered or dropped for another cause, with none dropped in a suspended outlet, and no thread is
-    /// left in a sink.
+    /// Refuses further events, delivers waiting events for at most `limit` in total, and ends the threads. Events in
+    /// suspended outlets and in pulled outlets are dropped immediately.
+    ///
+    /// Returns `true` if the shutdown dropped no event of an outlet with a sink, and no thread is still inside a sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());
         self.ended.store(true, Ordering::SeqCst);
         let outlets = self.live();
-        // First refuse events at all outlets, so that none accepts events while another one is waited for.
+        // Make all outlets refuse events first, so that none accepts an event while the next loop waits for another
+        // outlet.
         for outlet in &outlets {
             outlet.drain(Cause::Shutdown, Duration::ZERO);
         }
@@ -250,7 +251,7 @@ impl<E: Clone + Send + 'static> Drop for Dispatcher<E> {
     }
 }
 
-/// Returns the turn mode of each lane.
+/// Returns the dispatch mode of each lane.
 fn turns(plan: &Plan) -> Box<[Turns]> {
     let of_lane = |lane: &LanePlan| match lane.dispatching {
         Dispatching::Static => Turns::Lane,
@@ -262,7 +263,7 @@ fn turns(plan: &Plan) -> Box<[Turns]> {
     }
 }
 
-/// Adds spare threads to stuck lanes.
+/// Starts a periodic timer that adds spare threads to stuck lanes.
 fn watch<E: Clone + Send + 'static>(
     lanes: &Arc<[Arc<Lane<E>>]>,
     timers: &Timers,

@@ -1,4 +1,4 @@
-//! Outlets as services hold them.
+//! Handles through which services use outlets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use crate::outlet::Shared;
 use crate::{Attributes, Cause, Counts, Qos, Release};
 
-/// A consumer's outlet: a bounded queue and its delivery. Cheap to clone; detached when the last
-/// clone is dropped.
+/// A consumer's outlet: its bounded queue and the delivery from it. Cheap to clone. Dropping the last clone detaches
+/// the outlet.
 ///
-/// **Real-time cost.** An offer takes one lock, shared only with threads that offer to or deliver
-/// from this outlet, and the lane's lock when a turn has to be queued. Lock holders inherit
-/// priority. An offer allocates nothing once the queue has reached its greatest length.
+/// **Real-time cost.** An offer takes the lock of the outlet, which is shared only with threads that offer to this
+/// outlet or deliver from it. If the outlet must be queued for dispatch, the offer also takes the lock of its lane.
+/// Lock holders inherit priority. An offer allocates nothing once the queue has reached its maximum length.
 pub struct Outlet<E: Clone + Send + 'static> {
     pub(crate) shared: Arc<Shared<E>>,
 }
@@ -27,8 +27,8 @@ pub enum Offered {
 }
 
 impl<E: Clone + Send + 'static> Outlet<E> {
-    /// Offers one event. Waits for space in the queue for at most [`Qos::wait`]; on a reactive dispatcher, delivers the
-    /// event.
+    /// Offers one event. Waits for space in the queue for at most [`Qos::wait`]. On a reactive dispatcher, this call
+    /// also delivers the event.
     pub fn offer(&self, event: &E, about: &Attributes) -> Offered {
         self.shared.offer(event, about, None)
     }
@@ -72,8 +72,8 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.close(Cause::Detached);
     }
 
-    /// Refuses further events, delivers waiting events for at most `limit`, and detaches the outlet. Returns whether
-    /// all events were delivered or dropped for another cause.
+    /// Refuses further events, delivers waiting events for at most `limit`, and detaches the outlet. Returns `true` if
+    /// detaching dropped no event.
     pub fn drain(&self, limit: Duration) -> bool {
         let drained = self.shared.drain(Cause::Detached, limit);
         self.detach();
@@ -91,8 +91,8 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.is_open()
     }
 
-    /// Waits for at most `limit` until no delivery is in progress; returns whether that is so. Must not be called from
-    /// within a delivery of the same outlet.
+    /// Waits for at most `limit` until no delivery is in progress, and returns `false` if one still is. Must not be
+    /// called from within a delivery of the same outlet.
     pub fn quiesce(&self, limit: Duration) -> bool {
         self.shared.quiesce(limit)
     }
@@ -107,9 +107,9 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.lock().qos().clone()
     }
 
-    /// Replaces the quality of service. Waiting events are sorted again; events that no longer fit are dropped by the
-    /// new policy. A zero that [`connect`](crate::Dispatcher::connect) refuses counts as 1; for a lane that does not
-    /// exist, the present lane is kept. Allocates, unless only lane, order in the lane and execution time differ.
+    /// Replaces the quality of service. Waiting events are sorted again, and the new policy drops those that exceed the
+    /// new limits. A zero that [`connect`](crate::Dispatcher::connect) refuses counts as 1. If the lane does not exist,
+    /// the outlet stays in its present lane. Allocates, unless only lane, order in the lane and execution time differ.
     ///
     /// A new lane takes effect with the next delivery: a delivery in progress ends in the old lane,
     /// and the move does not reorder events.
@@ -135,10 +135,10 @@ impl<E: Clone + Send + 'static> fmt::Debug for Outlet<E> {
     }
 }
 
-/// Reason for which no event was pulled.
+/// Reason why no event was pulled.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
-    /// Empty queue.
+    /// The queue is empty.
     #[error("no event waits")]
     Empty,
     /// The outlet is detached, and no event is left.

@@ -1,6 +1,6 @@
-//! A binary heap of numbered places, from which any place can be taken.
+//! A binary heap of numbered places that also supports removal of any place.
 
-/// Order of a place: the smallest is first.
+/// Sort key of a place. The place with the smallest key is first.
 pub(crate) type Key = (u64, u64, u64);
 
 const NOWHERE: u32 = u32::MAX;
@@ -37,7 +37,7 @@ impl Heap {
         self.up(index);
     }
 
-    /// Removes a place, and reports whether the heap contained it.
+    /// Removes a place, and reports whether the heap contained the place.
     pub(crate) fn remove(&mut self, place: u32) -> bool {
         let index = match self.at.get(place as usize) {
             Some(&index) if index != NOWHERE => index as usize,

@@ -11,8 +11,8 @@ use oxorb_sched::queue::{Taken, Timing};
 use crate::LanePlan;
 use crate::outlet::Shared;
 
-/// Maximum tokens of an outlet in a lane: one for its turn, one for an event that became more
-/// urgent than the turn.
+/// Maximum number of entries of one outlet in the queue of a lane: one for its waiting events, and one for a later
+/// event that is more urgent.
 pub(crate) const TOKENS: u32 = 2;
 
 thread_local! {
@@ -20,7 +20,7 @@ thread_local! {
     static STARTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A dispatching module whose requests are turns of outlets.
+/// A dispatching module whose requests are turns, that is, dispatches of an outlet.
 pub(crate) struct Lane<E: Clone + Send + 'static> {
     module: Module<Arc<Shared<E>>>,
     /// Number of turns that have ended.
@@ -62,18 +62,18 @@ impl<E: Clone + Send + 'static> Lane<E> {
         Ok(Lane { module, ended, looked: AtomicU64::new(0) })
     }
 
-    /// Queues a turn of an outlet, and reports whether the lane takes turns.
+    /// Queues a turn of an outlet. Returns `false` if the lane has stopped.
     pub(crate) fn dispatch(&self, outlet: Arc<Shared<E>>, timing: Timing) -> bool {
         self.module.dispatch(outlet, timing).is_ok()
     }
 
-    /// Adds a spare thread if turns wait and none has ended since the last call.
+    /// Adds a spare thread if turns are waiting and none has ended since the last call.
     pub(crate) fn look(&self) {
         let ended = self.ended.load(Ordering::Relaxed);
         let before = self.looked.swap(ended, Ordering::Relaxed);
         if ended == before && self.module.counts().waiting > 0 {
-            // If no thread can be started, turns keep waiting: their queues are bounded, and
-            // counted.
+            // Ignore the error: if no thread can be started, the outlets wait longer. Their queues are bounded, and
+            // their drops are counted.
             let _ = self.module.reinforce();
         }
     }

@@ -1,22 +1,24 @@
-//! Delivery of events to many consumers: a bounded queue for each, the threads that dispatch it, and its policy when
-//! full.
+//! Delivery of events to many consumers. Each consumer has a bounded queue with an overflow policy, and threads that
+//! deliver from it.
 //!
-//! The core of every event service of OxORB: it knows consumers as sinks, and depends on neither ORB nor event type.
+//! This crate is the core of every event service of OxORB. It depends on neither the ORB nor the type of the events,
+//! and calls consumers through the trait [`Sink`].
 //!
 //! ```text
 //! supplier -- offer --> Outlet: bounded queue, order, policy when full -- turn --> Sink (consumer)
 //!                                                                      -- pull --> consumer
 //! ```
 //!
-//! - A [`Dispatcher`] has the threads: none (events are delivered in the supplier's thread), a pool, one lane for each
-//!   priority, or lanes that dispatch by deadline or laxity, as the dispatching modules of the scheduling service do
-//!   ([`Plan`]).
-//! - An [`Outlet`] is the queue of one consumer; its [`Qos`] bounds, orders and empties it. A consumer that gets events
-//!   at several priorities has an outlet for each, so that they share no lock.
+//! - A [`Dispatcher`] manages the threads. There are none (events are delivered in the supplier's thread), a pool, one
+//!   lane for each priority, or lanes that dispatch by deadline or laxity, like the dispatching modules of the
+//!   scheduling service ([`Plan`]).
+//! - An [`Outlet`] is the queue of one consumer. Its [`Qos`] sets the limits, the order and the overflow policy. A
+//!   consumer that receives events at several priorities has a separate outlet for each, so that the priorities share
+//!   no lock.
 //! - A [`Sink`] is the consumer. It occupies at most [`Qos::concurrency`] threads, and a lane whose threads are all
 //!   stuck in sinks gets spare threads ([`LanePlan::spares`]).
 //! - [`Counts`] account for every event: offered = delivered + dropped by cause + waiting. Events of one supplier and
-//!   equal urgency stay in order while `concurrency` is 1.
+//!   equal urgency are delivered in order while `concurrency` is 1.
 //! - Additional tools: [`Timers`], [`Control`] (pings of consumers and suppliers) and [`Meter`] (rates of suppliers).
 //!
 //! ```

@@ -1,5 +1,5 @@
-//! Outlets under shuttle's schedulers: queue, policies when full, waits, retries and the end, in thread interleavings
-//! that a machine shows once in a million events.
+//! Outlets under shuttle's schedulers: queue, overflow policies, waits, retries and shutdown, in thread interleavings
+//! that occur only once in a million events on a real machine.
 //!
 //! A lost wake-up is a deadlock, which shuttle reports; every model ends with balanced counters.
 
@@ -21,7 +21,7 @@ use crate::{
 /// Number of executions of each model by each scheduler.
 const EXECUTIONS: usize = 2_000;
 
-/// Longer than any model runs.
+/// Time limit that no model reaches.
 const LONG: Duration = Duration::from_secs(600);
 
 const PLAIN: Attributes =
@@ -39,7 +39,7 @@ struct Notes {
     dropped: Mutex<Vec<(Cause, u64)>>,
     released: Mutex<u32>,
     inside: Mutex<u32>,
-    /// Whether to ask for event 1 again.
+    /// Whether the sink answers the next delivery of event 1 with [`Outcome::Retry`].
     again: Mutex<bool>,
     answer: fn(u64) -> Outcome,
 }
@@ -90,7 +90,7 @@ impl Sink<u64> for Notes {
     }
 }
 
-/// Turns in the order in which threads take them: index of the lane, and outlet.
+/// Turns (dispatches of an outlet) in the order in which threads execute them: index of the lane, and outlet.
 type Taken = Arc<Mutex<Receiver<(usize, Arc<Shared<u64>>)>>>;
 
 struct World {
@@ -101,7 +101,7 @@ struct World {
     sink: Option<Arc<Notes>>,
 }
 
-/// Returns a consumer served by two threads; with `None`, a reactive one or one that pulls.
+/// Returns a consumer that two threads serve. If `reactive` is set or `sink` is `None`, no thread serves it.
 fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
     let core = Core::new(0);
     let clock = Arc::new(ManualClock::default());
@@ -123,7 +123,7 @@ fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
 }
 
 impl World {
-    /// Starts two threads that take turns until the model is over.
+    /// Starts two threads that execute turns until the model ends.
     fn serve(&mut self) -> Vec<thread::JoinHandle<()>> {
         let threads = if self.reactive { 0 } else { 2 };
         let serve = |_| {
@@ -157,7 +157,7 @@ fn is_rising(numbers: &[u64]) -> bool {
     numbers.is_sorted_by(|a, b| a < b)
 }
 
-/// Two suppliers: the events of each are delivered in order, by any thread, one at a time.
+/// Two suppliers: the events of each are delivered in order and one at a time, by any of the threads.
 fn suppliers_in_order(reactive: bool) {
     let sink = Notes::new(|_| Outcome::Delivered);
     let mut world = world(Qos::default(), Some(Arc::clone(&sink)), reactive);
@@ -175,7 +175,7 @@ fn suppliers_in_order(reactive: bool) {
     finish(&world, threads);
 }
 
-/// Ends the threads of a model, one of which may wait for a turn.
+/// Ends the threads of a model. One of them may be waiting for a turn.
 fn finish(world: &World, threads: Vec<thread::JoinHandle<()>>) {
     world.outlet.close(Cause::Detached);
     *world.over.lock().unwrap() = true;
@@ -201,7 +201,7 @@ fn every_supplier_is_delivered_in_order_by_suppliers_threads() {
     explore(|| suppliers_in_order(true));
 }
 
-/// Checks that dropped events are reported, and that kept ones arrive in order, for any policy.
+/// Checks, for any overflow policy, that drops are reported and that the remaining events arrive in order.
 fn full(when_full: WhenFull) {
     let sink = Notes::new(|_| Outcome::Delivered);
     let qos = Qos { events: 1, when_full, ..Qos::default() };
@@ -212,7 +212,7 @@ fn full(when_full: WhenFull) {
     let got = sink.got();
     assert!(is_rising(&got), "{got:?}");
     match when_full {
-        // The first event always fits, the last one is always kept.
+        // `DropNewest` keeps the first event, which finds an empty queue. The other policies keep the last event.
         WhenFull::DropNewest => assert_eq!(got[0], 0),
         _ => assert_eq!(got.last(), Some(&3)),
     }
@@ -245,7 +245,7 @@ fn a_new_quality_of_service_keeps_the_order() {
     });
 }
 
-/// Suppliers that wait for one slot are all woken: by a delivery or by the end.
+/// All suppliers that wait for one slot are woken when a delivery frees it or the outlet is closed.
 #[test]
 fn suppliers_that_wait_are_woken_by_room() {
     explore(|| {
@@ -282,7 +282,7 @@ fn suppliers_that_wait_are_woken_by_the_end() {
     });
 }
 
-/// Events and the end wake consumers that pull; each event is pulled once.
+/// New events and the closing of the outlet wake consumers that pull. Each event is pulled once.
 #[test]
 fn consumers_that_pull_are_woken_by_events_and_by_the_end() {
     explore(|| {
@@ -296,7 +296,7 @@ fn consumers_that_pull_are_woken_by_events_and_by_the_end() {
                         match world.outlet.pull(LONG) {
                             Ok(event) => got.push(event),
                             Err(PullError::Detached) => return got,
-                            // Shuttle's waits have no end, so this is an early wake-up.
+                            // Reached only if the model runs for longer than `LONG`.
                             Err(PullError::Empty) => {}
                         }
                     }
@@ -316,7 +316,7 @@ fn consumers_that_pull_are_woken_by_events_and_by_the_end() {
     });
 }
 
-/// Detaches a consumer, or finds it gone, during a delivery, while more is offered.
+/// A consumer is detached during a delivery that finds it gone, while a supplier offers more events.
 #[test]
 fn the_end_of_a_consumer_is_told_once_and_loses_no_count() {
     explore(|| {
@@ -337,13 +337,13 @@ fn the_end_of_a_consumer_is_told_once_and_loses_no_count() {
         detaching.join().unwrap();
         assert!(world.outlet.quiesce(LONG));
         finish(&world, threads);
-        // Either the detachment or the delivery was first.
+        // The sink is notified only if the delivery released it before the outlet was detached.
         assert!(*sink.released.lock().unwrap() <= 1);
         assert!(sink.got().len() <= 1, "nothing comes after the end");
     });
 }
 
-/// Suspends and resumes in one thread while another one offers: every event arrives.
+/// Suspends and resumes the outlet while another thread offers events. Every event arrives.
 #[test]
 fn what_was_offered_while_suspended_arrives() {
     for reactive in [false, true] {
@@ -372,7 +372,7 @@ fn suspended(reactive: bool) {
     finish(&world, threads);
 }
 
-/// Moves a consumer between lanes during deliveries, and back to a lane where its turns still wait.
+/// Moves a consumer between lanes during deliveries, and back to a lane in which it is still queued.
 #[test]
 fn a_move_to_another_lane_keeps_the_order_and_loses_nothing() {
     explore(|| {

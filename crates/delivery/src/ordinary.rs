@@ -2,11 +2,11 @@
 
 use oxorb_sys::schedule::{self, Schedule};
 
-/// Moves the calling thread into SCHED_OTHER, regardless of the scheduling class and priority that it inherited. Two
-/// system calls at most.
+/// Moves the calling thread into SCHED_OTHER, whatever scheduling class and priority it inherited. Makes at most two
+/// system calls.
 ///
-/// Call this function first in threads that serve peers, timers or gateways: otherwise a thread started by an urgent
-/// thread would be as urgent.
+/// Call this function at the start of threads that serve peers, timers or gateways. Otherwise such a thread inherits
+/// the real-time priority of the thread that starts it.
 ///
 /// ```
 /// let thread = std::thread::spawn(oxorb_delivery::run_ordinary);
@@ -14,7 +14,7 @@ use oxorb_sys::schedule::{self, Schedule};
 /// ```
 pub fn run_ordinary() {
     if schedule::current().ok() != Some(Schedule::default()) {
-        // Lowering the schedule is always allowed.
+        // Ignore the error: the system always permits a change to ordinary scheduling.
         let _ = schedule::set_current(Schedule::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Outlets: the queue of one consumer, and its turns.
+//! Outlets: the queue of one consumer, and the delivery from it.
 
 mod state;
 mod turn;
@@ -20,10 +20,10 @@ use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers, TooManyTimer
 use state::Next;
 pub(crate) use state::{State, Turns};
 
-/// Longest single sleep of a waiting thread, which then checks again.
+/// Maximum duration of a wait. Longer limits are reduced to this duration.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Outlet of one consumer, as shared by handles, lanes and timers.
+/// Outlet of one consumer. Handles, lanes and timers share it.
 pub(crate) struct Shared<E: Clone + Send + 'static> {
     state: Lock<State<E>>,
     /// Changes when a slot of the queue becomes free.
@@ -32,13 +32,13 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
     events: Signal,
     /// Changes when a delivery ends while a thread waits for that.
     ends: Signal,
-    /// `None`: events are pulled.
+    /// Consumer to which events are pushed; `None` if the consumer pulls.
     sink: Option<Arc<dyn Sink<E>>>,
     runner: Runner<E>,
     clock: Arc<dyn Clock>,
     timers: Timers,
     core: Arc<Core>,
-    /// Reference to the outlet itself, for its tokens and timers.
+    /// Weak reference to the outlet itself, for entries in lanes and for timers.
     this: Weak<Shared<E>>,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
 pub(crate) enum Runner<E: Clone + Send + 'static> {
     /// The supplier's thread.
     Reactive,
-    /// Threads of a lane, chosen by the quality of service.
+    /// Threads of a lane, which the quality of service selects.
     Lanes(Arc<[Arc<Lane<E>>]>),
-    /// Threads of a model.
+    /// Threads of a test under the model checker.
     #[cfg(all(test, feature = "model"))]
     Model(shuttle::sync::mpsc::Sender<(usize, Arc<Shared<E>>)>),
 }
@@ -94,13 +94,14 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.offer_step(state, event, about, may_wait)
     }
 
-    /// Offers an event, waiting for space until `until` at most.
+    /// Offers an event, and waits for space until `until`, or for [`Qos::wait`](crate::Qos::wait) if `until` is `None`.
     pub(crate) fn offer(&self, event: &E, about: &Attributes, until: Option<Instant>) -> Offered {
         let mut state = self.lock();
         let mut until = until;
         loop {
             let may_wait = state.may_wait();
-            // Before the check: a slot that becomes free later changes the count.
+            // Read the counter before checking for space, so that the wait below ends if a slot is freed after the
+            // check.
             let seen = self.room.seen();
             let wait = state.wait;
             match self.offer_step(state, event, about, may_wait) {
@@ -117,7 +118,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Queues an event, or drops events one by one as the policy requires.
+    /// Queues an event. If the queue is full, first drops other events one by one, as the policy requires.
     fn offer_step<'s>(
         &'s self,
         mut state: Locked<'s, State<E>>,
@@ -157,7 +158,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         Offered::Dropped(cause)
     }
 
-    /// Reports a drop to the sink. A panic there loses the report.
+    /// Reports a dropped event to the sink. If the sink panics, the report is lost.
     fn report(&self, cause: Cause, event: &E) {
         if let Some(sink) = &self.sink {
             let call = AssertUnwindSafe(|| sink.dropped(cause, event));
@@ -176,7 +177,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.act(next);
     }
 
-    /// Performs the step that [`State::next`] returned, without the lock.
+    /// Performs the step that [`State::next`] returned. The caller must not hold the lock.
     fn act(&self, next: Next) {
         match next {
             Next::Nothing => {}
@@ -199,29 +200,29 @@ impl<E: Clone + Send + 'static> Shared<E> {
             }
         };
         if !sent {
-            // The lanes were stopped; the dispatcher closes the outlet.
+            // The lane has stopped, so the turn will not take place. The dispatcher closes the outlet.
             self.lock().token_used(lane);
         }
     }
 
-    /// Arms the timer that checks the outlet again at this time.
+    /// Arms the timer so that the outlet is checked again at the time `at`.
     fn arm(&self, at: u64) {
         let is_there = self.lock().timer.is_some();
         let made = if is_there { Ok(()) } else { self.make_timer() };
         let mut state = self.lock();
-        // Meanwhile another thread may have armed the timer for an earlier time.
+        // Another thread may have armed the timer for an earlier time, which must be kept.
         let at = state.armed.map_or(at, |armed| armed.min(at));
         state.armed = match &state.timer {
             Some(timer) if made.is_ok() => {
                 timer.at(at);
                 Some(at)
             }
-            // The next offer tries again.
+            // There is no timer. With `armed` cleared, the next offer tries again.
             _ => None,
         };
     }
 
-    /// Creates the timer that the quality of service needs.
+    /// Creates the timer in advance if the quality of service requires one.
     pub(crate) fn prepare(&self) -> Result<(), TooManyTimers> {
         let needed = {
             let state = self.lock();
@@ -247,7 +248,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         Ok(())
     }
 
-    /// Takes a turn if an event can be delivered now.
+    /// Delivers, or has a lane deliver, if an event is ready now.
     pub(crate) fn look(&self) {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -300,7 +301,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.look();
     }
 
-    /// Sends a spurious turn, so that a thread that waits for one checks for the end.
+    /// Queues a turn without an event, so that a thread that waits for a turn checks whether the model has ended.
     #[cfg(all(test, feature = "model"))]
     pub(crate) fn wake_model(&self) {
         if let (Runner::Model(turns), Some(this)) = (&self.runner, self.this.upgrade()) {
@@ -318,15 +319,15 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Refuses further events, and waits for at most `limit` until waiting events are delivered.
+    /// Refuses further events, and waits for at most `limit` until all waiting events are delivered or dropped.
     pub(crate) fn drain(&self, cause: Cause, limit: Duration) -> bool {
         self.lock().refusing.get_or_insert(cause);
         self.look();
         self.wait_until(limit, |state| state.queue.len() == 0 && state.in_hand == 0)
     }
 
-    /// Drains the outlet before its threads end, `limit` at most. Does not wait for the events of a suspended outlet,
-    /// which no consumer will take. Returns whether the queue is empty and no delivery is in progress.
+    /// Drains the outlet before its threads end, for at most `limit`. Does not wait for the events of a suspended
+    /// outlet, because no consumer will accept them. Returns whether the queue is empty and no delivery is in progress.
     pub(crate) fn finish(&self, cause: Cause, limit: Duration) -> bool {
         self.lock().refusing.get_or_insert(cause);
         self.look();
@@ -337,7 +338,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         ends && is_empty(&self.lock())
     }
 
-    /// Waits until no delivery is in progress, `limit` at most.
+    /// Waits for at most `limit` until no delivery is in progress.
     pub(crate) fn quiesce(&self, limit: Duration) -> bool {
         self.wait_until(limit, |state| state.running == 0)
     }

@@ -1,4 +1,4 @@
-//! Description of a dispatcher.
+//! Plans, which describe dispatchers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use oxorb_sys::thread::Registry;
 use crate::clock::{Clock, Monotonic};
 use crate::timers::{Timers, TooManyTimers};
 
-/// Description of a dispatcher: its threads, and the limits for all outlets together.
+/// Description of a dispatcher: its threads, and the limits that apply to all outlets together.
 ///
 /// ```
 /// use oxorb_delivery::{LanePlan, Plan};
@@ -31,21 +31,22 @@ use crate::timers::{Timers, TooManyTimers};
 pub struct Plan {
     /// Name of the dispatcher, in the names of its threads.
     pub name: String,
-    /// Lanes, by index. Empty: events are delivered in the supplier's thread.
+    /// Lanes, by their indices. If there are none, events are delivered in the supplier's thread.
     pub lanes: Vec<LanePlan>,
-    /// Maximum number of outlets. Default 4,096. Each lane reserves two slots of 64 octets for each outlet.
+    /// Maximum number of outlets. Default 4,096. For each outlet, each lane reserves two slots of 64 octets.
     pub outlets: usize,
-    /// Maximum number of events that wait in all outlets together; 0: only the limit of each outlet applies. Default 0.
+    /// Maximum number of waiting events in all outlets together; 0: no common limit. Default 0.
     pub events: usize,
-    /// Longest wait of [`offer_all`](crate::Dispatcher::offer_all) for consumers, even if their own `wait` is longer.
-    /// Default 1 s.
+    /// Maximum time for which [`offer_all`](crate::Dispatcher::offer_all) waits for consumers, even if their own `wait`
+    /// is longer. Default 1 s.
     pub wait: Duration,
-    /// Time without a finished delivery after which a lane whose threads are all busy gets one of
-    /// its spare threads. Default 100 ms.
+    /// Time after which a lane gets a spare thread if events wait in it and no delivery has ended meanwhile. Default
+    /// 100 ms.
     pub stuck_after: Duration,
-    /// Timer service for pacing, start times and retries; `None`: the dispatcher creates one with 65,536 timers.
+    /// Timer service for pacing, start times and retries. If it is `None`, the dispatcher creates one with 65,536
+    /// timers.
     pub timers: Option<Timers>,
-    /// Clock of event attributes. Default [`Monotonic`]. Must be that of `timers`.
+    /// Clock of the times in event attributes. It must be the clock of `timers`. Default [`Monotonic`].
     pub clock: Arc<dyn Clock>,
 }
 
@@ -56,25 +57,26 @@ pub struct LanePlan {
     pub name: String,
     /// Number of threads, at least 1. Default 1.
     pub threads: usize,
-    /// Maximum number of additional threads while all others are stuck in a sink. Default 1.
+    /// Maximum number of additional threads that are started while all others are stuck in sinks. Default 1.
     pub spares: usize,
     /// Class, priority or reservation of the threads. Default: inherited from the thread that starts them.
     pub scheduling: Threads,
-    /// Order among the outlets that have events to deliver: [`Dispatching::Static`] (default: by
-    /// [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served), deadline or laxity of their
-    /// next event.
+    /// Order of the outlets that have events to deliver. [`Dispatching::Static`], the default: by
+    /// [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served. The other values: by the
+    /// deadline or the laxity of the next event.
     pub dispatching: Dispatching,
-    /// Policy for events that can no longer be delivered in time. Default [`Missed::Run`].
+    /// Policy for events that can no longer be delivered by their deadline. Default [`Missed::Run`].
     pub missed: Missed,
-    /// Processors of the threads; empty: those of the thread that starts them.
+    /// Processors on which the threads run. If empty, the threads inherit those of the thread that starts them.
     pub cpus: Vec<usize>,
-    /// Registry in which the threads are listed while they run.
+    /// Registry that lists the threads while they run.
     pub listed: Option<Arc<Registry>>,
     /// Called by each thread before its first delivery. Default: none.
     pub at_start: Option<AtStart>,
 }
 
-/// Function that each thread of a lane calls once before its first delivery, to prepare for deliveries.
+/// Function that each thread of a lane calls once before its first delivery, for example to prepare its stack or
+/// memory.
 ///
 /// ```
 /// use oxorb_delivery::{AtStart, LanePlan};
@@ -146,11 +148,11 @@ impl LanePlan {
     }
 }
 
-/// Reason for which an outlet cannot be connected.
+/// Reason why an outlet cannot be connected.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The maximum of [`Plan::outlets`] outlets is connected.
+    /// The dispatcher already has the maximum number of outlets ([`Plan::outlets`]).
     #[error(
         "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
     )]
@@ -183,11 +185,11 @@ impl fmt::Debug for ConnectError {
     }
 }
 
-/// Reason for which a dispatcher does not start.
+/// Reason why a dispatcher cannot start.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatcherError {
-    /// A lane does not start.
+    /// A lane cannot start.
     #[error("lane {name:?} of the dispatcher does not start: {error}")]
     Lane {
         /// Name of the lane.
@@ -196,7 +198,7 @@ pub enum DispatcherError {
         #[source]
         error: StartError,
     },
-    /// The thread of the timers does not start.
+    /// The thread of the timers cannot start.
     #[error("the timers of the dispatcher get no thread: {0}")]
     Timers(#[source] std::io::Error),
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// Quality of service of an outlet: the size of its queue, its order, and the policy when full.
+/// Quality of service of an outlet: the limits of its queue, its order and its overflow policy.
 ///
-/// **Memory.** `events` slots of about 100 octets plus the size of an event handle are reserved at
-/// the start; `octets` bounds the payloads that the queue keeps alive. Events that the sink is
-/// processing (`batch` times `concurrency` at most) are not included.
+/// **Memory.** Connecting reserves `events` slots, each with the size of an event handle and about 100 octets more.
+/// `octets` limits the payloads that the queue keeps in memory. Events that the sink is processing, at most `batch`
+/// times `concurrency`, are not included in these limits.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,22 +29,23 @@ pub struct Qos {
     pub octets: u64,
     /// Order of delivery. Default [`Order::Fifo`].
     pub order: Order,
-    /// Policy when the queue is full and a wait, if any, has ended without space. Default [`WhenFull::DropOldest`].
+    /// Policy that applies when the queue is full and no wait is permitted or the wait has timed out. Default
+    /// [`WhenFull::DropOldest`].
     pub when_full: WhenFull,
-    /// Longest time that a supplier waits for space before `when_full` applies. Default 0: no wait. After a wait
-    /// without success, suppliers do not wait for the same consumer again until it takes an event.
+    /// Maximum time that a supplier waits for space before `when_full` applies. Default 0: no wait. After a wait has
+    /// timed out, suppliers do not wait for this consumer again until it accepts an event.
     pub wait: Duration,
     /// Maximum number of events per delivery, at least 1. Default 1.
     pub batch: usize,
-    /// Time for which events are collected until `batch` of them wait (`PacingInterval`). Default 0:
-    /// every event is delivered as soon as a thread is free.
+    /// Maximum time for which events are collected until `batch` of them are waiting (`PacingInterval`). Default 0:
+    /// every event is delivered as soon as a thread is available.
     pub pacing: Duration,
-    /// Maximum number of threads that deliver to this consumer at once, at least 1. Default 1. Above
-    /// 1, events may overtake each other.
+    /// Maximum number of threads that deliver to this consumer at the same time, at least 1. Default 1. Above 1, events
+    /// may overtake each other.
     pub concurrency: usize,
-    /// Number of consecutive failed deliveries after which the consumer is released; 0: unlimited. Default 0.
+    /// Number of consecutive failed deliveries after which the consumer is released; 0: never. Default 0.
     pub failures: u32,
-    /// Index of the lane that dispatches the outlet; ignored without lanes. Default 0.
+    /// Index of the lane that dispatches the outlet; ignored if there are no lanes. Default 0.
     pub lane: usize,
     /// Static order among the outlets of one lane: smaller values are served first. Pass `u32::MAX`
     /// minus the subpriority of a schedule. Default 0.
@@ -54,7 +55,7 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// Returns the name of a member that is zero and must be at least 1.
+    /// Returns the name of a member that is zero but must be at least 1.
     pub(crate) fn zero(&self) -> Option<&'static str> {
         let counts =
             [("events", self.events), ("batch", self.batch), ("concurrency", self.concurrency)];
@@ -82,19 +83,19 @@ impl Default for Qos {
     }
 }
 
-/// Order of delivery. CosNotification's `AnyOrder` is [`Order::Fifo`] here.
+/// Order of delivery. `AnyOrder` of CosNotification corresponds to [`Order::Fifo`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Order {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Higher priorities first, first come first served among equals.
+    /// Higher priorities first; events of equal priority in the order of arrival.
     Priority,
-    /// Earlier deadlines first, events without one last, first come first served among equals.
+    /// Earlier deadlines first, events without a deadline last; events with equal deadlines in the order of arrival.
     Deadline,
 }
 
-/// Policy of a full queue.
+/// Overflow policy of a queue.
 ///
 /// | CosNotification `DiscardPolicy` | here |
 /// |---|---|
@@ -109,13 +110,13 @@ pub enum WhenFull {
     /// Drops the event that has waited longest.
     #[default]
     DropOldest,
-    /// Drops the event of the lowest priority, the latest deadline and the last arrival, in this
-    /// order; the offered event is a candidate.
+    /// Drops the event with the lowest priority. Among several such events, drops the one with the latest deadline, and
+    /// among equal deadlines the one that arrived last. The offered event is also a candidate.
     DropLeastUrgent,
-    /// Drops the event of the earliest deadline, the one that waited longest among equals; the
-    /// offered event is a candidate.
+    /// Drops the event with the earliest deadline, and among equal deadlines the one that has waited longest. The
+    /// offered event is also a candidate.
     DropEarliestDeadline,
-    /// Keeps only the latest event of each [source](crate::Attributes::source), even if the queue
-    /// has space; with more sources than slots, drops the event that has waited longest.
+    /// Keeps only the latest event of each [source](crate::Attributes::source), even if the queue has space. If there
+    /// are more sources than slots, drops the event that has waited longest.
     KeepLatest,
 }

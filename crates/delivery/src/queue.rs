@@ -1,8 +1,8 @@
-//! A bounded queue of events: order, policy when full, expiry and start times, without a clock or a lock.
+//! A bounded queue of events with order, overflow policy, expiry and start times. It has no clock and no lock.
 //!
-//! Every event has a slot in one block. Those that may be delivered are linked in order of arrival; heaps of slots are
-//! added as a [`Qos`] requires: another order of delivery, an order of discarding, expiry, start. A queue without these
-//! costs O(1) per event.
+//! All events are stored in slots of one block. The events that may be delivered are linked in the order of arrival. A
+//! [`Qos`] that sorts, discards by rank, or uses expiry or start times adds heaps of slots. A queue without heaps costs
+//! O(1) per event.
 
 mod places;
 mod sources;
@@ -24,15 +24,15 @@ pub(crate) struct Entry<E> {
     pub(crate) arrival: u64,
 }
 
-/// Result of the check whether a further event fits.
+/// Result of the check whether the queue has space for another event.
 pub(crate) enum Room<E> {
-    /// The event fits.
+    /// The queue has space for the event.
     Free,
-    /// Evicted event and the cause. The offered event may fit now: ask again.
+    /// An event was evicted for this cause. The queue may have space now: check again.
     Evicted(Cause, Entry<E>),
     /// The offered event must be dropped.
     Refused(Cause),
-    /// The queue is full, and the caller is willing to wait.
+    /// The queue is full, and the caller is prepared to wait.
     Full,
 }
 
@@ -46,19 +46,19 @@ pub(crate) struct Queue<E> {
     places: Places<E>,
     octets: u64,
     arrivals: u64,
-    /// Events by order of delivery; unused for [`Order::Fifo`].
+    /// Events in the order of delivery; empty for [`Order::Fifo`].
     delivery: Heap,
-    /// Events by order of discarding; unused for policies that need none.
+    /// Events in the order of discarding; empty for policies that do not rank events.
     discard: Heap,
-    /// Events that expire.
+    /// Events with an expiry time.
     expiring: Heap,
-    /// Events whose start time has not come.
+    /// Events whose start time has not been reached.
     held: Heap,
     sources: Option<Sources>,
 }
 
 impl<E> Queue<E> {
-    /// Creates a queue and reserves its memory, with space for `spare` events that are put back.
+    /// Creates a queue and reserves its memory, including space for `spare` events that are put back.
     pub(crate) fn new(qos: &Qos, spare: usize) -> Queue<E> {
         let places = qos.events.saturating_add(spare);
         let heap = |used: bool| Heap::with_capacity(if used { places } else { 0 });
@@ -81,7 +81,7 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Returns the number of waiting events, including those whose start time has not come.
+    /// Returns the number of waiting events, including those whose start time has not been reached.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
@@ -95,12 +95,12 @@ impl<E> Queue<E> {
         self.octets
     }
 
-    /// Reports whether the passage of time changes the events that may be delivered.
+    /// Reports whether the events that may be delivered depend on the current time.
     pub(crate) fn is_timed(&self) -> bool {
         self.expiring.len() + self.held.len() > 0
     }
 
-    /// Returns the time at which the next held event may be delivered.
+    /// Returns the start time of the first event that is held back.
     pub(crate) fn next_start(&self) -> Option<u64> {
         self.held.first().map(|((start, ..), _)| start)
     }
@@ -111,8 +111,8 @@ impl<E> Queue<E> {
         self.places.get(place).map(|entry| &entry.about)
     }
 
-    /// Makes space for one more event, one step at a time. A queue also counts as full if it is `crowded`, that is, all
-    /// queues together are at their limit.
+    /// Makes space for one more event, one step at a time. If `crowded` is set, all queues together have reached their
+    /// limit, so this queue counts as full too.
     pub(crate) fn room(
         &mut self,
         about: &Attributes,
@@ -151,26 +151,27 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Adds an event, for which there is [space](Self::room).
+    /// Adds an event. The caller must have made [space](Self::room).
     pub(crate) fn push(&mut self, event: E, about: Attributes) {
         let arrival = self.arrivals;
         self.arrivals += 1;
         self.insert(Entry { event, about, arrival }, false);
     }
 
-    /// Continues the arrival numbers of another queue, so that its events keep their order before later ones.
+    /// Continues the arrival numbers of another queue, so that the events of that queue keep their place before later
+    /// ones.
     pub(crate) fn continue_from(&mut self, other: &Queue<E>) {
         self.arrivals = other.arrivals;
     }
 
-    /// Adds an event of another queue, which keeps its arrival number. The queue must have [space](Self::room) for the
-    /// event, and earlier arrivals must have been added.
+    /// Adds an event of another queue, which keeps its arrival number. The caller must have made [space](Self::room),
+    /// and must have added earlier arrivals before.
     pub(crate) fn take_over(&mut self, entry: Entry<E>) {
         self.insert(entry, false);
     }
 
-    /// Puts a taken event back, in front of events that arrived later. Always has space. Returns the event if only the
-    /// latest event of its source is kept and a later one waits.
+    /// Puts an event that was taken back in front of events that arrived later. Space is always available. Returns the
+    /// event if the queue keeps only the latest event of each source and already has a later one.
     pub(crate) fn put_back(&mut self, entry: Entry<E>) -> Option<Entry<E>> {
         let later = self.sources.as_ref();
         if later.is_some_and(|sources| sources.find(entry.about.source).is_some()) {
@@ -186,7 +187,7 @@ impl<E> Queue<E> {
         Some(self.remove(place))
     }
 
-    /// Takes an event that has expired, if any.
+    /// Takes one expired event, if there is any.
     pub(crate) fn take_expired(&mut self, now: u64) -> Option<Entry<E>> {
         match self.expiring.first() {
             Some(((expiry, ..), place)) if expiry <= now => Some(self.remove(place)),
@@ -194,13 +195,13 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Takes any remaining event.
+    /// Takes any event that is left, even one that is held back.
     pub(crate) fn take_any(&mut self) -> Option<Entry<E>> {
         let place = self.oldest()?;
         Some(self.remove(place))
     }
 
-    /// Makes events deliverable whose start time has come.
+    /// Makes the events deliverable whose start time has been reached.
     pub(crate) fn start(&mut self, now: u64) {
         while let Some(((start, ..), place)) = self.held.first() {
             if start > now {
@@ -271,7 +272,7 @@ impl<E> Queue<E> {
         self.places.first().or_else(held)
     }
 
-    /// Returns the event to discard, unless that is the offered one.
+    /// Returns the event to discard; `None` if the offered event itself must be discarded.
     fn discarded_before(&self, about: &Attributes) -> Option<u32> {
         let offered = self.discard_key(about, self.arrivals)?;
         let (key, place) = self.discard.first()?;
@@ -296,7 +297,7 @@ fn delivery_key(order: Order, about: &Attributes, arrival: u64) -> Option<Key> {
     }
 }
 
-/// Returns a number that rises with the priority.
+/// Maps a priority to an unsigned number of the same order.
 fn rising(priority: i16) -> u64 {
     (i64::from(priority) - i64::from(i16::MIN)) as u64
 }

@@ -1,4 +1,4 @@
-//! Rates of suppliers, counted or enforced.
+//! Rates of suppliers: events beyond a rate are counted, refused or delayed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use crate::clock::nanoseconds;
 /// Declared rate of a supplier, and the treatment of events beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Time between two events; zero: no limit.
+    /// Minimum average time between two events; zero: no limit.
     pub period: Duration,
     /// Maximum number of events in a burst, at least 1.
     pub burst: u32,
-    /// Treatment of events beyond the rate.
+    /// Treatment of events that exceed the rate.
     pub beyond: Beyond,
 }
 
@@ -27,12 +27,12 @@ pub enum Beyond {
     Delay(Duration),
 }
 
-/// Verdict on one event.
+/// Decision about one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Within the rate, or only counted.
+    /// The event is within the rate, or events beyond the rate are only counted.
     Pass,
-    /// Within the rate after this time, for which the caller must wait.
+    /// The event is within the rate after this time. The caller must wait before it accepts the event.
     Wait(Duration),
     /// The event must not be accepted.
     Refuse,
@@ -40,7 +40,7 @@ pub enum Verdict {
 
 /// A token bucket that checks the events of one supplier against its [`Rate`].
 ///
-/// One atomic exchange per event and no lock.
+/// A check costs one atomic exchange and takes no lock.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,7 +56,7 @@ pub enum Verdict {
 pub struct Meter {
     rate: Rate,
     period: u64,
-    /// Maximum time that a burst may be ahead of the rate.
+    /// Maximum time by which the events of a burst may be early.
     tolerance: u64,
     /// Time at which the next event is due at the declared rate.
     due: AtomicU64,
@@ -78,8 +78,7 @@ impl Meter {
         }
     }
 
-    /// Returns the verdict on an event that arrives at `now`, in nanoseconds of any monotonic
-    /// clock.
+    /// Returns the decision about an event that arrives at `now`, in nanoseconds of any monotonic clock.
     pub fn admit(&self, now: u64) -> Verdict {
         let mut verdict = Verdict::Pass;
         let mut early = 0;
@@ -88,7 +87,8 @@ impl Meter {
             verdict = self.verdict(early);
             match (verdict, early) {
                 (Verdict::Refuse, _) => None,
-                // Events that are only counted consume nothing, or no later event would pass.
+                // Do not charge the bucket for an event that is only counted. Otherwise the debt would grow, and all
+                // later events would count as beyond the rate.
                 (Verdict::Pass, 1..) => None,
                 _ => Some(due.max(now).saturating_add(self.period)),
             }
@@ -116,7 +116,7 @@ impl Meter {
         self.rate
     }
 
-    /// Returns the number of events beyond the rate.
+    /// Returns the number of events that exceeded the rate.
     pub fn beyond(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
     }

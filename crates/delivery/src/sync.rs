@@ -1,7 +1,7 @@
-//! Locks and waits: the system's, or those of a model checker.
+//! Locks and waits of the operating system, or those of a model checker.
 //!
-//! In a test build with the feature `model` they are shuttle's, which chooses at each lock and wait
-//! the thread that runs next (see `src/model.rs`).
+//! Test builds with the feature `model` use shuttle's. Shuttle decides at each lock and each wait which thread runs
+//! next (see `src/model.rs`).
 
 #[cfg(not(all(test, feature = "model")))]
 mod chosen {
@@ -23,14 +23,15 @@ mod chosen {
             Lock(Mutex::new(value))
         }
 
-        /// Takes the lock, which this crate never holds across a call of a sink.
+        /// Takes the lock. This crate never holds a lock while it calls a sink.
         #[inline]
         pub(crate) fn lock(&self) -> Locked<'_, T> {
             crate::taken::note(std::ptr::from_ref(self).addr());
             loop {
                 match self.0.lock() {
                     Ok(guard) => return guard,
-                    // A kernel without priority inheritance: the holder is soon done.
+                    // The kernel does not support priority inheritance. Try again, because locks are held only for a
+                    // short time.
                     Err(_) => thread::yield_now(),
                 }
             }
@@ -43,7 +44,7 @@ mod chosen {
         }
     }
 
-    /// A change counter on which threads sleep.
+    /// A counter of changes. Threads can sleep until it changes.
     #[derive(Debug, Default)]
     pub(crate) struct Signal {
         changes: AtomicU32,
@@ -51,15 +52,15 @@ mod chosen {
     }
 
     impl Signal {
-        /// Returns the count, to be read before the awaited condition is checked.
+        /// Returns the count. Must be called before the awaited condition is checked.
         pub(crate) fn seen(&self) -> u32 {
             self.changes.load(Ordering::SeqCst)
         }
 
-        /// Sleeps until the count differs from `seen`, at most `limit`. May return early.
+        /// Sleeps until the count differs from `seen`, for at most `limit`. May return early.
         pub(crate) fn wait(&self, seen: u32, limit: Duration) {
-            // Before the kernel compares the count, so that a thread that changes it later sees the
-            // sleeper.
+            // Register before the kernel compares the count. A thread that changes the count after this comparison then
+            // sees the sleeper and wakes it.
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             futex::sleep(&self.changes, seen, limit);
             self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -97,7 +98,7 @@ mod chosen {
         }
     }
 
-    /// Signal without a time limit: a lost wake-up is a deadlock, which shuttle reports.
+    /// Signal that ignores time limits, so that a lost wake-up is a deadlock, which shuttle reports.
     #[derive(Debug)]
     pub(crate) struct Signal {
         changes: Mutex<u32>,

@@ -1,15 +1,15 @@
-//! Locks that a thread takes, recorded in debug builds for tests.
+//! Record of the locks that a thread takes, kept in debug builds for tests.
 
-/// Returns the distinct locks of this crate that the calling thread has taken since its last call, as numbers that
-/// identify them; `None` in release builds. Allocates.
+/// Returns the distinct locks of this crate that the calling thread has taken since its previous call, as numbers that
+/// identify the locks; `None` in release builds. Allocates memory.
 ///
 /// # Panics
-/// The thread took more than 32 locks.
+/// Panics if the thread took more than 32 locks.
 pub fn locks_taken() -> Option<Vec<usize>> {
     noted::take()
 }
 
-// Locks of a model are not recorded.
+// The locks of a model checker are not recorded.
 #[cfg(not(all(test, feature = "model")))]
 pub(crate) use noted::note;
 
@@ -17,7 +17,7 @@ pub(crate) use noted::note;
 mod noted {
     use std::cell::Cell;
 
-    /// Maximum number of recorded locks; more than any event needs.
+    /// Maximum number of recorded locks. No event requires more.
     const MOST: usize = 32;
 
     thread_local! {

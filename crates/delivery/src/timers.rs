@@ -1,4 +1,4 @@
-//! Timers: one thread for a bounded number of timers.
+//! Timer services, each with one thread for a limited number of timers.
 
 use std::fmt;
 use std::io;
@@ -13,14 +13,14 @@ use crate::clock::{Clock, nanoseconds};
 use crate::heap::Heap;
 use crate::sync::{Lock, Signal};
 
-/// Longest single sleep of the thread, which wakes earlier for an armed timer.
+/// Maximum duration of a single sleep of the thread. It wakes earlier if a timer is due.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A timer service: one thread that calls back at given moments, one call at a time.
+/// A timer service: one thread that calls callbacks at given times, one callback at a time.
 ///
-/// Callbacks run on that thread and must be short: a long one delays all others. Cheap to clone; the
-/// thread ends when the last clone is dropped. Arming, re-arming and stopping a timer take one lock
-/// and allocate nothing.
+/// Callbacks run on this thread and must return quickly, because a long callback delays all others. Cheap to clone. The
+/// thread ends when the last clone is dropped. Arming, re-arming and stopping a timer take one lock and allocate
+/// nothing.
 ///
 /// ```
 /// use std::sync::{Arc, mpsc};
@@ -66,34 +66,35 @@ struct Slots {
 struct Slot {
     /// `None` while the slot is free.
     callback: Option<Callback>,
-    /// Nanoseconds; 0: fires once.
+    /// Period in nanoseconds; 0 if the timer fires once.
     period: u64,
 }
 
 type Callback = Arc<dyn Fn(Fired) + Send + Sync>;
 
-/// Firing of a timer.
+/// A single firing of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
     /// Time for which the timer was armed, by the clock of the service.
     pub due: u64,
-    /// Number of firings of a periodic timer that were skipped because they were already due.
+    /// Number of periods of a periodic timer that were skipped because the thread was late.
     pub missed: u64,
 }
 
-/// A timer; stopped and returned to the service when dropped. A callback that has begun may still be running then.
+/// A timer. Dropping it stops the timer and frees its place in the service. A callback that has already begun may
+/// continue after that.
 pub struct Timer {
     shared: Arc<Shared>,
     slot: u32,
 }
 
 impl Timers {
-    /// Starts the thread, for at most `limit` timers. Without a `schedule` the thread runs in SCHED_OTHER, regardless
-    /// of the scheduling of the calling thread.
+    /// Starts the thread for at most `limit` timers. If `schedule` is `None`, the thread runs in SCHED_OTHER, whatever
+    /// the scheduling of the calling thread. If the process is not permitted to use `schedule`, the thread runs without
+    /// it.
     ///
     /// # Errors
-    /// The system cannot start a thread. If the process is not permitted to use the schedule, the thread runs without
-    /// it.
+    /// The system cannot start a thread.
     pub fn start(
         name: impl Into<String>,
         clock: Arc<dyn Clock>,
@@ -120,10 +121,10 @@ impl Timers {
         Timers { owner: Arc::new(Owner { shared }) }
     }
 
-    /// Adds a timer, which is not armed.
+    /// Adds a timer. The new timer is not armed.
     ///
     /// # Errors
-    /// [`TooManyTimers`] at the limit.
+    /// [`TooManyTimers`] if the service has its maximum number of timers.
     pub fn add(
         &self,
         callback: impl Fn(Fired) + Send + Sync + 'static,
@@ -160,19 +161,19 @@ impl Timers {
 }
 
 impl Timer {
-    /// Arms the timer for a point in time, replacing an earlier arming.
+    /// Arms the timer for a point in time. Replaces an earlier arming.
     pub fn at(&self, due: u64) {
         self.arm(due, 0);
     }
 
-    /// Arms the timer to fire after this time, replacing an earlier arming.
+    /// Arms the timer to fire after this time. Replaces an earlier arming.
     pub fn after(&self, time: Duration) {
         let now = self.shared.clock.now();
         self.arm(now.saturating_add(nanoseconds(time)), 0);
     }
 
-    /// Arms the timer to fire once per period, first after one period, replacing an earlier arming. A period of zero
-    /// counts as one nanosecond.
+    /// Arms the timer to fire once per period, for the first time after one period. Replaces an earlier arming. A
+    /// period of zero counts as one nanosecond.
     pub fn every(&self, period: Duration) {
         let period = nanoseconds(period).max(1);
         self.arm(self.shared.clock.now().saturating_add(period), period);
@@ -215,7 +216,7 @@ impl Shared {
                 Some(due) => Duration::from_nanos(due.saturating_sub(self.clock.now())).min(LONG),
                 None => LONG,
             };
-            // The end may have come after the first check.
+            // Check `ended` again: if it was set before `seen` was read, no later change would end the wait.
             if !pause.is_zero() && !self.ended.load(Ordering::SeqCst) {
                 self.changed.wait(seen, pause);
             }
@@ -240,7 +241,7 @@ impl Shared {
             let callback = slots.slots[number as usize].callback.clone();
             drop(slots);
             if let Some(callback) = callback {
-                // A panic affects only this call.
+                // Catch a panic of the callback, so that the thread continues with the other timers.
                 let call = AssertUnwindSafe(|| callback(Fired { due, missed }));
                 let _ = panic::catch_unwind(call);
             }
@@ -273,7 +274,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// All timers of a service are in use.
+/// Error: all timers of a service are in use.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("all {limit} timers are in use: raise the limit of timers, or use fewer timeouts")]
 pub struct TooManyTimers {

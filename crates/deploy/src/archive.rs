@@ -68,7 +68,7 @@ impl Archive {
                 let what = format!("entry {name:?} is a link or leads out of the archive");
                 return Err(Error::plain(what));
             }
-            // The size stated in the entry is not trusted.
+            // The size declared in the entry may be false, so no more than the limit is read.
             let mut content = Vec::new();
             let read = entry.take(left + 1).read_to_end(&mut content);
             read.map_err(|error| Error::plain(format!("entry {name:?}: {error}")))?;
@@ -159,7 +159,8 @@ fn within(folder: &str, href: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Refuses two entries with the same path, of which the reader keeps one: the end record has the number of entries.
+/// Refuses two entries with the same path, of which the reader keeps one. The end record contains the number of all
+/// entries.
 fn unrepeated(octets: &[u8], zip: &ZipArchive<Cursor<&[u8]>>) -> Result<(), Error> {
     const SIGNATURE: &[u8] = b"PK\x05\x06";
     const LENGTH: usize = 22;

@@ -139,7 +139,8 @@ impl Document {
             Format::Xml => xml::read(text, &limits)?,
             Format::Toml => text::read(text, &limits)?,
         };
-        // Schemas of different years start the same names in different cases.
+        // Names are compared without regard to case, because schemas of different years differ in the case of their
+        // first letter.
         let kind = KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&root.name));
         let Some((kind, _)) = kind else {
             let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
@@ -162,7 +163,8 @@ impl Document {
     /// # Errors
     /// As [`read`](Self::read); octets that are not text, and unknown encodings.
     pub fn read_octets(octets: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
-        // The text has at least half as many octets.
+        // The text is at least half as long as the file, even if the file is UTF-16, so this check is possible before
+        // decoding.
         limits.admit_octets(octets.len() / 2)?;
         Document::read(&crate::encoding::text(octets)?, format, limits)
     }

@@ -22,7 +22,7 @@ pub(crate) fn text(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
         )),
         [0xfe, 0xff, rest @ ..] => utf16(rest, Order::Big),
         [0xff, 0xfe, rest @ ..] => utf16(rest, Order::Little),
-        // Without a mark, XML begins with its declaration.
+        // Without a byte order mark, the start of an XML declaration reveals the byte order.
         [0, b'<', 0, b'?', ..] => utf16(octets, Order::Big),
         [b'<', 0, b'?', 0, ..] => utf16(octets, Order::Little),
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest),
@@ -37,12 +37,12 @@ fn single_octets(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
         Some("iso-8859-1" | "latin1") if !octets.is_ascii() => {
             Ok(octets.iter().map(|&octet| char::from(octet)).collect::<String>().into())
         }
-        // A document that is not UTF-16 was converted without changing its declaration.
+        // A document that declares UTF-16 here was converted to UTF-8 without changing its declaration.
         None
         | Some("utf-8" | "utf8" | "us-ascii" | "ascii" | "iso-8859-1" | "latin1" | "utf-16") => {
             utf8(octets)
         }
-        // In nearly all other encodings octets below 128 are the same characters.
+        // In nearly all other encodings, octets below 128 are ASCII, so a document of such octets is also UTF-8.
         Some(_) if octets.is_ascii() => utf8(octets),
         Some(other) => Err(Error::at(
             Place { line: 1, column: 1 },

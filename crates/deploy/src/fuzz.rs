@@ -23,16 +23,16 @@ pub fn document(data: &[u8]) {
     let Ok(document) = Document::read_octets(octets, format, &limits) else {
         return;
     };
-    // XML and table headers may nest more deeply than inline tables.
+    // Writing fails if the document is nested too deeply: XML and table headers permit more levels than inline tables.
     let Ok(written) = document.write(Format::Toml) else {
         return;
     };
-    // The written text may be longer than the original.
+    // The default limits apply here, because the written text may be longer than the original.
     let roomy = Limits::default();
     let again = Document::read(&written, Format::Toml, &roomy);
     let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));
     assert_eq!(again.write(Format::Toml).as_ref(), Ok(&written));
-    // TOML may contain characters that XML does not permit.
+    // Writing fails if TOML contained characters that XML does not permit.
     if let Ok(xml) = document.write(Format::Xml) {
         let again = Document::read(&xml, Format::Xml, &roomy);
         let again = again.unwrap_or_else(|error| panic!("{error}\n{xml}"));

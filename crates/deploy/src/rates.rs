@@ -10,7 +10,8 @@ use crate::model::basic::Property;
 use crate::model::plan::Instance;
 use crate::model::rtcad::{Attachment, Beyond, Period, Work};
 
-/// Calls that reach a port at once, unless the document allows another number: one that is late by a period, and the next.
+/// Number of calls that may reach a port at once, unless the document declares another number: a call that is late by a
+/// period, and the next one.
 const BURST: u32 = 2;
 
 /// Highest rate at which a port lets events or calls through.
@@ -106,7 +107,8 @@ fn of_sources(
     Ok(rates.collect())
 }
 
-/// Checks that each port with an enforced rate belongs to one work alone: the rate of two is neither of theirs.
+/// Checks that each port with an enforced rate is used by one work alone, because the combined rate of two works would
+/// be that of neither.
 fn alone(instance: &Instance, attachment: &Attachment) -> Result<(), Finding> {
     let is_limited = |work: &&Work| work.beyond == Some(Beyond::Refuse);
     let mut limited = BTreeSet::new();
@@ -126,7 +128,7 @@ fn alone(instance: &Instance, attachment: &Attachment) -> Result<(), Finding> {
     }
     let others = attachment.work.iter().filter(|work| !is_limited(work) || work.port.is_some());
     for work in others {
-        // Work that runs by itself and lists no sources emits through all of them.
+        // Work that has no port and lists no sources emits through all sources of the instance.
         let emits_through_all = work.port.is_none() && work.emits.is_empty();
         let any = limited_sources.first().filter(|_| emits_through_all).copied();
         if let Some(port) = emitted(work).chain(any).find(|port| limited.contains(port)) {

@@ -37,7 +37,7 @@ impl Results {
 /// Calls an operation and waits for its results, unless it is oneway.
 ///
 /// `args` are the values of the in and inout parameters, in order. In addition to the call itself,
-/// costs the allocation of the results.
+/// this allocates the results.
 pub fn invoke(
     target: &Ref,
     signature: &Signature,
@@ -154,7 +154,7 @@ struct Arguments<'r, A> {
     signature: &'r Signature,
     args: &'r [A],
     context: &'r Context,
-    /// Error in an argument: the codec reports only that there was one.
+    /// Error in an argument, stored here because the codec reports only that there was one.
     failed: RefCell<Option<Exception>>,
 }
 

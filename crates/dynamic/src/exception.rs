@@ -144,7 +144,8 @@ impl Raise for Exception {
         let at = e.position();
         match self {
             Exception::User(UserException { ty, members }) => {
-                // The value of an exception starts with its repository id.
+                // The encoding of an exception begins with its repository id, so nothing precedes
+                // it here.
                 let written = members.encode(ty, e);
                 written.map_err(|error| error.to_cdr(at))
             }

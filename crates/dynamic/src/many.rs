@@ -24,7 +24,7 @@ pub fn send_multiple_oneway(requests: &mut [Request]) -> Result<(), Exception> {
 /// Returns the index of a request whose reply has arrived, if there is one (`poll_next_response`).
 /// Never waits.
 ///
-/// `BAD_INV_ORDER` 11 if no reply is expected.
+/// Fails with `BAD_INV_ORDER` 11 if no reply is expected.
 pub fn poll_next_response(requests: &mut [Request]) -> Result<Option<usize>, SystemException> {
     let mut nobody = Context::from_waker(Waker::noop());
     match poll(requests, &mut nobody) {
@@ -36,8 +36,8 @@ pub fn poll_next_response(requests: &mut [Request]) -> Result<Option<usize>, Sys
 /// Waits until one of the replies has arrived (`get_next_response`), and returns the index of its
 /// request; take the reply with [`Request::get_response`].
 ///
-/// Sleeps until then; an expired request is ready, too, with `TIMEOUT`. `BAD_INV_ORDER` 11 if no
-/// reply is expected.
+/// Sleeps until then. An expired request also counts as answered, with `TIMEOUT`. Fails with
+/// `BAD_INV_ORDER` 11 if no reply is expected.
 pub fn next_response(requests: &mut [Request]) -> Result<usize, SystemException> {
     oxorb_core::wait_until(|context| poll(requests, context))
 }
@@ -67,7 +67,7 @@ fn each(
 ) -> Result<(), Exception> {
     let mut all = Ok(());
     for request in requests {
-        // Sent even if earlier ones failed.
+        // Send each request even if an earlier one failed.
         let sent = send(request);
         all = all.and(sent);
     }

@@ -46,7 +46,7 @@ pub struct Request {
 #[derive(Debug)]
 enum State {
     New,
-    /// Sent by [`Request::invoke`] or [`Request::send_oneway`]: no reply to be taken.
+    /// Sent by [`Request::invoke`] or [`Request::send_oneway`]; there is no reply to be taken.
     Synchronous,
     Deferred(Box<InFlight>),
     Taken,
@@ -59,8 +59,8 @@ const IMPLICIT: [&str; 6] =
 impl Request {
     /// Creates a request without parameters and result (`_request`).
     ///
-    /// `BAD_PARAM` 32 for the implicit operations of every object, such as `_is_a`, for which the
-    /// reference has methods.
+    /// Fails with `BAD_PARAM` 32 for the implicit operations of every object, such as `_is_a`, for which the reference
+    /// has methods.
     pub fn new(target: &Ref, operation: &str) -> Result<Self, SystemException> {
         Self::with_signature(target, Arc::new(Signature::new(operation)), Vec::new())
     }
@@ -189,7 +189,7 @@ impl Request {
 
     /// Calls the operation and waits for its results.
     ///
-    /// `BAD_INV_ORDER` 5 if the request was already invoked or sent.
+    /// Fails with `BAD_INV_ORDER` 5 if the request was already invoked or sent.
     pub fn invoke(&mut self) -> Result<Results, Exception> {
         self.leave_new(INVOKED_TWICE)?;
         call::invoke_with(&self.target, &self.signature, &self.args, &self.context)
@@ -197,7 +197,7 @@ impl Request {
 
     /// Sends the request without expecting a reply.
     ///
-    /// `BAD_INV_ORDER` 10 if the request was already invoked or sent.
+    /// Fails with `BAD_INV_ORDER` 10 if the request was already invoked or sent.
     pub fn send_oneway(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
         call::send_with(&self.target, &self.signature, &self.args, &self.context)
@@ -205,8 +205,8 @@ impl Request {
 
     /// Sends the request and returns; the reply is taken later.
     ///
-    /// Failures other than an invalid argument are reported when the reply is taken.
-    /// `BAD_INV_ORDER` 10 if the request was already invoked or sent.
+    /// Failures other than an invalid argument are reported when the reply is taken. Fails with `BAD_INV_ORDER` 10 if
+    /// the request was already invoked or sent.
     pub fn send_deferred(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
         if self.signature.oneway {
@@ -219,7 +219,8 @@ impl Request {
 
     /// Reports whether the reply has arrived. Never waits.
     ///
-    /// `BAD_INV_ORDER` 11: not sent yet; 12: the reply was taken; 13: not sent deferred.
+    /// Fails with `BAD_INV_ORDER` 11 if the request was not sent yet, 12 if the reply was taken, and 13 if the request
+    /// was not sent deferred.
     pub fn poll_response(&mut self) -> Result<bool, SystemException> {
         match &mut self.state {
             State::Deferred(sent) => Ok(sent.is_ready()),

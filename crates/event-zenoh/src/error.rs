@@ -4,7 +4,7 @@ use std::io;
 use oxorb_event::ConnectError;
 use oxorb_event::delivery::{self, DispatcherError};
 
-/// Reason for which a host cannot join a federation, or a channel cannot share its events.
+/// Reason why a host cannot join a federation, or a channel cannot share its events.
 #[non_exhaustive]
 pub enum FederationError {
     /// zenoh rejects a setting.
@@ -14,7 +14,7 @@ pub enum FederationError {
         /// Explanation by zenoh.
         why: String,
     },
-    /// zenoh cannot start: an endpoint is in use, or no router is reached.
+    /// zenoh cannot start, because an endpoint is in use or no router can be reached.
     Open(String),
     /// zenoh rejects a declaration.
     Declare(String),
@@ -22,7 +22,7 @@ pub enum FederationError {
     Channel(ConnectError),
     /// The threads of the queues cannot be started.
     Threads(DispatcherError),
-    /// The dispatcher refuses the queues: a size is 0.
+    /// The dispatcher refuses the queues, because one of their sizes is 0.
     Queue(delivery::ConnectError),
     /// The thread of the gateway cannot be started.
     Thread(io::Error),

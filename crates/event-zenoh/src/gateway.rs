@@ -18,13 +18,13 @@ use crate::statistics::Counters;
 use crate::wire::Sender;
 use crate::{Federation, FederationError, FederationOptions, FederationStatistics};
 
-/// Gateway between a local channel and a federation: all channels whose gateways have the same prefix share their
-/// events. Dropping it leaves the federation.
+/// Gateway between a local channel and a federation. All channels whose gateways have the same prefix share their
+/// events. Dropping the gateway leaves the federation.
 ///
 /// The gateway is a consumer and a supplier of the channel, and does not receive its own events. Like other gateways,
-/// it decrements the `ttl` of each event that it sends, and does not send events whose `ttl` is 0, so that events in a
-/// circle of gateways end. A push costs its supplier one copy of the event and one lock; zenoh's part is done in a
-/// thread of the gateway.
+/// it decrements the `ttl` of each event that it sends, and does not send events whose `ttl` is 0. Events in a circle
+/// of gateways therefore end. A push costs its supplier one copy of the event and one lock; a thread of the gateway
+/// passes the event to zenoh.
 pub struct ZenohGateway {
     inner: Arc<Inner>,
     channel: EventChannel,
@@ -34,7 +34,7 @@ pub struct ZenohGateway {
     queryable: Option<Queryable<()>>,
 }
 
-/// Parts that the thread of a gateway uses.
+/// Parts of a gateway that its thread uses.
 struct Inner {
     federation: Federation,
     options: FederationOptions,
@@ -59,7 +59,7 @@ type Declared = BTreeMap<(Key, String), Subscriber<()>>;
 /// Time after which a rejected declaration is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Shortest time between two queries for the last events.
+/// Minimum time between two queries for the last events.
 const SOONEST: Duration = Duration::from_millis(10);
 
 impl ZenohGateway {
@@ -125,7 +125,7 @@ impl ZenohGateway {
 }
 
 impl Drop for ZenohGateway {
-    /// Sends waiting events, for at most a second, and refuses further ones.
+    /// Sends waiting events for at most one second, and refuses further ones.
     fn drop(&mut self) {
         self.channel.remove_observer(self.observer);
         self.inner.lock().stopped = true;
@@ -148,7 +148,7 @@ impl std::fmt::Debug for ZenohGateway {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic under this lock leaves no partial change.
+        // A poisoned lock can be used, because a panic under it leaves no partial change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +157,7 @@ impl Inner {
         let name = format!("{}/**", self.options.prefix);
         let session = self.federation.session();
         if self.options.latest == 0 {
-            // Only checks that zenoh accepts the prefix.
+            // Without the queryable, nothing else would check the prefix before the gateway starts.
             let taken = zenoh::key_expr::KeyExpr::try_from(name);
             return taken.map(|_| None).map_err(refused);
         }
@@ -169,12 +169,12 @@ impl Inner {
     /// Keeps zenoh's subscriptions equal to those of the consumers, until the gateway is dropped.
     fn run(&self) {
         let mut declared = Declared::new();
-        // Subscriptions of which zenoh rejected a part.
+        // Subscriptions that must be retried because zenoh rejected a part of them.
         let mut again = None;
         loop {
             let limit = match (&again, self.options.latest) {
                 (Some(_), _) => AGAIN,
-                // Sleeps until something changes.
+                // Nothing is due, so wait for a change. The duration is arbitrary.
                 (None, 0) => Duration::from_secs(3_600),
                 (None, _) => self.options.refresh.max(SOONEST),
             };
@@ -224,7 +224,8 @@ impl Inner {
         (!complete).then_some(wanted)
     }
 
-    /// Queries other gateways for the last events of topics. Late replies are lost until the next query.
+    /// Queries other gateways for the last events of topics. Replies that arrive after the time limit are lost until
+    /// the next query.
     fn refresh(&self, key: Key, name: &str) {
         let receiving = Arc::clone(&self.receiving);
         let expression = format!("{}/{name}", self.options.prefix);
@@ -235,7 +236,7 @@ impl Inner {
                 receiving.take(key, sample);
             }
         });
-        // A closed session cannot query.
+        // Ignore the error: the query fails only if the session is closed.
         let _ = request.wait();
     }
 }
@@ -255,11 +256,11 @@ impl Observer for Watcher {
     }
 }
 
-/// Returns the identity of a new gateway, a hash of its host's identity with random seeds.
+/// Returns a random identity for a new gateway: hashes of the host's identity with random seeds.
 fn new_sender(federation: &Federation) -> Sender {
     use std::hash::{BuildHasher as _, RandomState};
     let host = federation.session().zid().to_string();
-    // Each state is seeded by the operating system.
+    // The seeds of each `RandomState` are random and differ between gateways and processes.
     let [one, other] = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(&host));
     let mut sender = Sender::default();
     sender[..8].copy_from_slice(&one.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Key expressions of subscriptions; at least one of them matches each event.
+//! Key expressions of subscriptions. Every event to which a consumer subscribes matches at least one of them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use oxorb_event::Key;
 use oxorb_event::event_type::{ANY, NULL_DESIGNATOR, SHUTDOWN, UNDEFINED};
 use oxorb_event::rtec_event_channel_admin::ConsumerQos;
 
-/// Types and sources to which consumers subscribe, none covered by another.
+/// Types and sources to which consumers subscribe. No entry is covered by another.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Wanted(BTreeSet<Key>);
 
@@ -16,7 +16,7 @@ impl Wanted {
         let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
         let keys = headers.filter_map(|header| match header.r#type {
             NULL_DESIGNATOR => Some((ANY, ANY)),
-            // Designators and timers, which no channel sends.
+            // No channel sends events of these types, which stand for operators and timers in subscriptions.
             SHUTDOWN..UNDEFINED => None,
             event_type => Some((event_type, header.source)),
         });
@@ -29,7 +29,8 @@ impl Wanted {
         Wanted(keys.iter().copied().filter(|key| !covered(key)).collect())
     }
 
-    /// Returns the key expressions after the prefix, each with its key; none if nothing is wanted.
+    /// Returns the key expressions without the prefix, each with its key. The result is empty if there are no
+    /// subscriptions.
     pub(crate) fn expressions(&self) -> Vec<(Key, String)> {
         let part = |number: i32| match number {
             ANY => "*".to_owned(),
@@ -41,21 +42,22 @@ impl Wanted {
         });
         let mut all: Vec<_> = named.collect();
         if !all.is_empty() {
-            // Events of any type or source concern every consumer.
+            // The type or the source of an event of `any` is 0, which matches the subscriptions of every consumer.
             all.push((NONE, "any".to_owned()));
         }
         all
     }
 
-    /// Reports whether a topic's events are accepted from the expression of `asked`. If the type is wanted from any
-    /// source, and the source for any type, both expressions receive them, and only the former is used.
+    /// Reports whether events of `topic` are accepted from the expression of `asked`. If `wanted` contains both the
+    /// type from any source and the source with any type, zenoh delivers an event to both expressions. Only the former
+    /// accepts it.
     pub(crate) fn takes(&self, asked: Key, topic: Key) -> bool {
         let twice = asked.0 == ANY && asked.1 != ANY && self.0.contains(&(topic.0, ANY));
         !twice
     }
 }
 
-/// Key for the expression `any`, which no event has.
+/// Key of the expression `any`. No event has this key.
 const NONE: Key = (SHUTDOWN, ANY);
 
 #[cfg(test)]
@@ -81,7 +83,7 @@ mod tests {
         assert_eq!(names(&[(17, 1), (17, 0), (18, 2)]), ["17/*", "18/2", "any"]);
         assert_eq!(names(&[(17, 1), (0, 0), (0, 3)]), ["*/*", "any"]);
         assert_eq!(names(&[(0, 3), (17, 0), (17, 3)]), ["*/3", "17/*", "any"]);
-        // The null designator accepts every event.
+        // The null designator matches every event.
         assert_eq!(names(&[(NULL_DESIGNATOR, 0), (17, 3)]), ["*/*", "any"]);
     }
 

@@ -1,13 +1,13 @@
-//! A federation of event channels: channels on many hosts share topics over zenoh.
+//! A federation of event channels: channels on many hosts share their events over zenoh.
 //!
 //! ```text
 //! channel --ZenohGateway--> zenoh (routers, peers) --ZenohGateway--> channel, and more of them
 //! ```
 //!
-//! A topic is a type and a source of events. A gateway passes every event of its channel to zenoh once, and subscribes
-//! to what the consumers of its channel want; zenoh finds the hosts, the routes between them, and other routes when one
-//! is lost. Events keep their order within a topic; gaps are counted, duplicates rejected. For the guarantees see
-//! `docs/federation.md`.
+//! A topic is a combination of a type and a source of events. A gateway passes every event of its channel to zenoh
+//! once, and subscribes to the topics of the channel's consumers. zenoh discovers the hosts and routes the events; if a
+//! route is lost, it uses another one. Events keep their order within a topic. Gaps are counted, and duplicates are
+//! rejected. `docs/federation.md` lists the guarantees.
 //!
 //! ```
 //! use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};

@@ -63,7 +63,7 @@ struct Args {
     format: String,
 }
 
-/// Period of the checks of the number of neighbours.
+/// Interval at which the number of neighbours is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -87,8 +87,7 @@ fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
         connect: args.connect.clone(),
         scouting: args.scout,
     })?;
-    // Registered after joining, which may wait for a router: until then a signal may simply end the
-    // process.
+    // Handle signals only after joining: `join` may wait for a router, and until then a signal should end the process.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let options = FederationOptions {
         prefix: args.prefix.clone(),

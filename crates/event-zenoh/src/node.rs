@@ -11,9 +11,9 @@ use crate::FederationError;
 /// Role of a host among the hosts of a federation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// Passes on events between other hosts, and reroutes when a connection is lost.
+    /// Forwards events between other hosts, and uses other routes if a connection is lost.
     Router,
-    /// Connects to every peer that is found, and to routers.
+    /// Connects to routers and to every peer that it discovers.
     #[default]
     Peer,
     /// Connects to one router at a time.
@@ -25,17 +25,17 @@ pub enum Mode {
 pub struct Node {
     /// Role of the host. Default [`Mode::Peer`].
     pub mode: Mode,
-    /// Endpoints to listen on, such as `tcp/0.0.0.0:7447`. Default: zenoh's, that is port 7447 for a router, and a free
-    /// port for a peer.
+    /// Endpoints to listen on, such as `tcp/0.0.0.0:7447`. By default, a router listens on port 7447, and a peer on a
+    /// free port.
     pub listen: Vec<String>,
-    /// Endpoints of other hosts, such as `tcp/10.0.0.7:7447`. A connection that fails or is lost is retried after 1 s,
-    /// later after up to 4 s, without limit.
+    /// Endpoints of other hosts, such as `tcp/10.0.0.7:7447`. If a connection fails or is lost, zenoh retries it after
+    /// 1 s, and later at intervals of up to 4 s, without limit.
     pub connect: Vec<String>,
-    /// Whether other hosts of the local network are found by multicast (224.0.0.224, port 7446). Default off.
+    /// Whether the host discovers other hosts of the local network by multicast (224.0.0.224, port 7446). Default off.
     pub scouting: bool,
 }
 
-/// A host in a federation. Cheap to clone: all clones refer to the same host, which leaves the federation when the last
+/// A host in a federation. Cheap to clone. All clones refer to the same host, which leaves the federation when the last
 /// clone is dropped.
 ///
 /// zenoh runs in its own threads, without real-time priority.
@@ -44,14 +44,13 @@ pub struct Federation {
     session: Session,
 }
 
-/// Number of batches of each urgent priority per connection: zenoh's maximum.
+/// Number of batches of each urgent priority per connection, the maximum that zenoh permits.
 const BURST: &str = "16";
-/// Time for which zenoh waits for queue space before it drops an event. Only the gateway's own thread waits.
+/// Time for which zenoh waits for queue space before it drops an event. Only a thread of the gateway waits.
 const WAIT: Duration = Duration::from_millis(10);
 
 impl Federation {
-    /// Joins a federation. Does not wait until another host is reached, except for a client, which waits for its router
-    /// to answer.
+    /// Joins a federation. Does not wait for other hosts, except that a client waits until its router answers.
     ///
     /// # Errors
     /// [`FederationError::Setting`], [`FederationError::Open`].
@@ -73,7 +72,7 @@ impl Federation {
         set("connect/exit_on_failure", "false")?;
         set("scouting/multicast/enabled", &node.scouting.to_string())?;
         let queue = "transport/link/tx/queue";
-        // Events that are not collected into batches take a batch each, so a burst needs several.
+        // zenoh does not collect events of these priorities into batches, so a burst needs one batch for each event.
         for priority in ["real_time", "interactive_high", "interactive_low"] {
             set(&format!("{queue}/size/{priority}"), BURST)?;
         }
@@ -82,8 +81,8 @@ impl Federation {
         Self::open(config)
     }
 
-    /// Joins a federation with a configuration of zenoh, which has many more settings than [`Node`], such as encryption
-    /// and access control.
+    /// Joins a federation with a configuration of zenoh, which has settings that [`Node`] lacks, such as encryption and
+    /// access control.
     ///
     /// # Errors
     /// [`FederationError::Open`].

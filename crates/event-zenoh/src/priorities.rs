@@ -6,7 +6,7 @@ use std::fmt;
 use oxorb_event::rtec_event_comm::EventHeader;
 use zenoh::qos::Priority;
 
-/// Priority in zenoh for each type of events. Event headers have no priority field.
+/// Priority in zenoh for each type of event. A table is necessary because the headers of events contain no priority.
 ///
 /// ```
 /// use oxorb_event_zenoh::{Priorities, Priority};
@@ -49,15 +49,15 @@ impl Priorities {
         Self { table: HashMap::new(), other: priority }
     }
 
-    /// Returns the table with this priority for events of a type.
+    /// Returns the table with `priority` for events of `event_type`.
     pub fn with(mut self, event_type: i32, priority: Priority) -> Self {
         self.table.insert(event_type, priority);
         self
     }
 
-    /// Reads a table of `type@priority`, separated by blanks; `*` stands for all other types, whose default is `data`.
-    /// Priorities are, the most urgent first: `real-time`, `interactive-high`, `interactive-low`, `data-high`, `data`,
-    /// `data-low`, `background`.
+    /// Parses a list of `type@priority`, separated by blanks; the type `*` stands for all types that are not listed,
+    /// whose default is `data`. The priorities are, from the most to the least urgent: `real-time`, `interactive-high`,
+    /// `interactive-low`, `data-high`, `data`, `data-low`, `background`.
     ///
     /// # Errors
     /// [`PriorityError`] names the invalid entry.

@@ -1,4 +1,4 @@
-//! Samples from zenoh on their way to the channel.
+//! Path of samples from zenoh to the channel.
 //!
 //! ```text
 //! zenoh's thread: header, number --> queue of the priority --thread of the gateway: decode--> channel
@@ -19,7 +19,7 @@ use crate::topics::{Place, Seen};
 use crate::wire::{self, Sender};
 use crate::{FederationError, FederationOptions, priorities};
 
-/// Receiver of samples in zenoh's threads.
+/// Receiver of samples. zenoh calls it in its own threads.
 pub(crate) struct Receiving {
     sender: Sender,
     prefix: String,
@@ -73,7 +73,7 @@ impl Receiving {
         self.dispatcher.counts()
     }
 
-    /// Refuses further samples, and waits at most a second for the event that is being pushed.
+    /// Refuses further samples, and waits for at most one second until the event that is being pushed is delivered.
     pub(crate) fn stop(&self) {
         for outlet in &self.outlets {
             outlet.detach();
@@ -81,8 +81,8 @@ impl Receiving {
         self.dispatcher.shut_down(std::time::Duration::from_secs(1));
     }
 
-    /// Accepts a sample for an expression, or a reply with a last event. Takes one lock to queue it, and copies it
-    /// once.
+    /// Accepts a sample for an expression, or a reply that contains a last event. Copies the sample once, and takes one
+    /// lock to queue it.
     pub(crate) fn take(&self, asked: Key, sample: &Sample) {
         let length = sample.payload().len();
         if length > self.most_octets {
@@ -108,7 +108,8 @@ impl Receiving {
             count(&self.counters.own);
             return;
         }
-        // Held until the sample is queued: a sample and a reply may arrive in two threads.
+        // Hold the lock until the sample is queued. Otherwise a subscription and a query, which zenoh may handle in two
+        // threads, could queue two samples of a topic in the wrong order.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.take(header.sender, topic, header.number) {
             Place::Repeated => return count(&self.counters.repeated),
@@ -121,7 +122,7 @@ impl Receiving {
             source: u64::from(topic.0.cast_unsigned()) << 32 | u64::from(topic.1.cast_unsigned()),
             ..Attributes::default()
         };
-        // The queue counts the result.
+        // Ignore the result: the queue counts dropped samples.
         let _ = self.outlets[priorities::place(header.priority)].offer(&Arc::new(message), &about);
     }
 }

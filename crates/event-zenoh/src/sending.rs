@@ -1,4 +1,4 @@
-//! Events of the channel on their way to zenoh.
+//! Path of events from the channel to zenoh.
 //!
 //! ```text
 //! channel --push--> queue of the priority --thread of the gateway: number, encode--> zenoh
@@ -23,12 +23,12 @@ use crate::statistics::{Counters, count};
 use crate::wire::{self, Sender};
 use crate::{FederationError, FederationOptions, WhenCongested, priorities};
 
-/// Least urgent priority at which events are not collected into batches.
+/// Least urgent priority whose events are not collected into batches.
 const EXPRESS: Priority = Priority::InteractiveLow;
 
-/// Consumer of the channel: queues its events.
+/// Consumer of the channel, which queues the channel's events.
 pub(crate) struct Sending {
-    /// Outlets, one for each priority, the most urgent first.
+    /// Outlets, one for each priority, ordered from the most to the least urgent.
     outlets: Vec<Outlet<Arc<Event>>>,
     dispatcher: Dispatcher<Arc<Event>>,
     publishing: Arc<Publishing>,
@@ -46,20 +46,20 @@ pub(crate) struct Publishing {
 #[derive(Default)]
 struct Topics {
     all: HashMap<Key, Topic>,
-    /// Number of topics that keep their last event.
+    /// Number of topics whose last event is kept.
     latest: usize,
 }
 
 struct Topic {
     publisher: Arc<Publisher<'static>>,
-    /// Number of the last event.
+    /// Number of the last event of the topic.
     number: u64,
     keeps: bool,
     latest: Option<ZBytes>,
 }
 
-/// Creates the queues of one direction, emptied by one thread, and `spares` more while it is stuck, the most
-/// urgent first.
+/// Creates the queues of one direction. One thread empties them in the order of urgency; up to `spares` more threads
+/// are started while it is stuck.
 pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
     name: &str,
     spares: usize,
@@ -73,7 +73,7 @@ pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
     let outlet = |place: usize| {
         let qos = Qos {
             lane: 0,
-            // Keeps the order of events of a topic.
+            // With more than one thread, events of a topic could overtake each other.
             concurrency: 1,
             order_in_lane: place as u32,
             ..qos.clone()
@@ -99,7 +99,7 @@ impl Sending {
             topics: Mutex::default(),
             counters: Arc::clone(counters),
         });
-        // A spare thread serves the other priorities while zenoh has no space for one of them.
+        // While zenoh has no space for one priority, a spare thread serves the other priorities.
         let sink = Arc::clone(&publishing);
         let (dispatcher, outlets) = queues("event-to-zenoh", 1, sink, &options.sending)?;
         Ok(Sending { outlets, dispatcher, publishing })
@@ -113,7 +113,7 @@ impl Sending {
         self.dispatcher.counts()
     }
 
-    /// Sends waiting events, for at most a second, and refuses further ones.
+    /// Sends waiting events for at most one second, and refuses further ones.
     pub(crate) fn stop(&self) {
         self.dispatcher.shut_down(std::time::Duration::from_secs(1));
     }
@@ -134,7 +134,7 @@ impl PushConsumer for Sending {
                     | u64::from(event.header.source.cast_unsigned()),
                 ..Attributes::default()
             };
-            // The queue counts the result.
+            // Ignore the result: the queue counts dropped events.
             let _ =
                 self.outlets[priorities::place(priority)].offer(&Arc::new(event.clone()), &about);
         }
@@ -161,8 +161,8 @@ impl Publishing {
     fn publish(&self, event: &Event) -> Result<(), ()> {
         let priority = self.options.priorities.of(&event.header);
         let key = (event.header.r#type, event.header.source);
-        // Encoded under the lock, so that numbers are in the order of the queue; only threads of this direction
-        // wait.
+        // Number and encode the event under the lock, so that an event gets a number only if it can be encoded. Only
+        // sending threads and queries for last events contend for this lock.
         let mut topics = self.lock();
         let Some(topic) = self.topic(&mut topics, key, priority)? else {
             drop(topics);
@@ -184,7 +184,7 @@ impl Publishing {
         publisher.put(sample).wait().map_err(drop)
     }
 
-    /// Returns the topic of a key; `None` if it is not numbered.
+    /// Returns the topic of a key; `None` if events with this key are not numbered.
     fn topic<'t>(
         &self,
         topics: &'t mut Topics,
@@ -223,7 +223,7 @@ impl Publishing {
             asked.map(|topic| (topic.publisher.key_expr().clone(), topic.latest.clone())).collect();
         drop(topics);
         for (name, latest) in kept {
-            // The querying gateway may be gone.
+            // Ignore the error: the gateway that sent the query may no longer exist.
             let _ = query.reply(name, latest.unwrap_or_default()).wait();
         }
     }
@@ -240,7 +240,7 @@ impl Publishing {
     }
 
     fn lock(&self) -> MutexGuard<'_, Topics> {
-        // A panic under this lock leaves no partial change.
+        // A poisoned lock can be used, because a panic under it leaves no partial change.
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

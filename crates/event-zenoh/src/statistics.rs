@@ -3,13 +3,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use oxorb_event::delivery::Counts;
 
-/// Statistics of a [`ZenohGateway`](crate::ZenohGateway). Every event of the channel is `sent`, `ended`, `failed`,
-/// dropped from or waiting in the queue `sending`. Every sample from zenoh is `own`, `malformed`, `oversized`,
-/// `repeated`, or put into the queue `receiving`, whose deliveries are `received`, `malformed` or `refused`; a second
-/// copy for an overlapping key expression is not counted.
+/// Statistics of a [`ZenohGateway`](crate::ZenohGateway).
+///
+/// Every event of the channel is counted as `sent`, `ended` or `failed`, or as dropped or waiting in the queue
+/// `sending`. Every sample from zenoh is counted as `own`, `malformed`, `oversized` or `repeated`, or is put into the
+/// queue `receiving`. Each delivery from this queue is counted as `received`, `malformed` or `refused`. If overlapping
+/// key expressions deliver a sample twice, the second copy is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FederationStatistics {
-    /// Number of events passed to zenoh, which does not acknowledge them: receivers detect losses by the numbers.
+    /// Number of events passed to zenoh. zenoh does not acknowledge events; receivers detect losses by the numbers.
     pub sent: u64,
     /// Number of events sent without a number, so that receivers cannot detect gaps in their topics.
     pub unnumbered: u64,
@@ -21,22 +23,22 @@ pub struct FederationStatistics {
     pub received: u64,
     /// Number of samples that this gateway sent itself.
     pub own: u64,
-    /// Number of samples that are not from a gateway, or damaged.
+    /// Number of samples that are damaged or were not sent by a gateway.
     pub malformed: u64,
-    /// Number of samples beyond [`sample_octets`](crate::FederationOptions::sample_octets).
+    /// Number of samples larger than [`sample_octets`](crate::FederationOptions::sample_octets).
     pub oversized: u64,
-    /// Number of samples that are duplicates, or arrived after a later one of their topic.
+    /// Number of samples that are duplicates or that arrived after a later sample of their topic.
     pub repeated: u64,
-    /// Lost events: events that were sent on topics seen before, and did not arrive. Not reduced if such an event
-    /// arrives later as the last event of its topic.
+    /// Number of lost events: those missing between two received events of the same topic. The number is not reduced if
+    /// a missing event arrives later in the reply to a query.
     pub lost: u64,
     /// Number of events that the channel refused.
     pub refused: u64,
-    /// Number of queries for last events by other gateways that were answered.
+    /// Number of other gateways' queries for last events that were answered.
     pub asked: u64,
-    /// Number of key expressions to which the gateway subscribes at present.
+    /// Number of key expressions to which the gateway is subscribed.
     pub subscriptions: usize,
-    /// Number of hosts to which this one is connected at present.
+    /// Number of hosts to which this host is connected.
     pub neighbours: usize,
     /// Queues of events that wait for zenoh.
     pub sending: Counts,

@@ -1,4 +1,4 @@
-//! Numbers of events by topic, sent and received.
+//! Numbers of received events by topic and sender.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,23 @@ use oxorb_event::Key;
 
 use crate::wire::Sender;
 
-/// Latest numbers seen, by sender and topic. Bounded: topics that were silent longest are forgotten.
+/// Last number received from each sender in each topic. If there are too many topics, those in which nothing was
+/// received for the longest time are forgotten.
 pub(crate) struct Seen {
     young: HashMap<(Sender, Key), u64>,
     old: HashMap<(Sender, Key), u64>,
-    /// Maximum entries of each of the two maps.
+    /// Maximum number of entries in each of the two maps.
     most: usize,
 }
 
-/// Relation of an event's number to the one before.
+/// Relation of an event's number to the last number of its topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// The event is the first of its topic, or is not numbered.
+    /// The event is the first one received in its topic, or has no number.
     First,
-    /// The event follows, after a gap of this many events.
+    /// The event is later than the last one; this many events between them are missing.
     After(u64),
-    /// The event was received before, or a later one was.
+    /// The event, or a later one, was received before.
     Repeated,
 }
 
@@ -30,7 +31,7 @@ impl Seen {
         Seen { young: HashMap::new(), old: HashMap::new(), most: topics.div_ceil(2).max(1) }
     }
 
-    /// Returns the relation of a number to the latest one, and records it.
+    /// Returns the relation of a number to the last one of the topic, and records it.
     pub(crate) fn take(&mut self, sender: Sender, topic: Key, number: u64) -> Place {
         if number == 0 {
             return Place::First;

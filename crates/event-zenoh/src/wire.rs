@@ -1,4 +1,4 @@
-//! Samples of a federation: names of topics, and one event with a sender and a number.
+//! Samples of a federation: the names of topics, and the encoding of one event with its sender and number.
 //!
 //! ```text
 //! PREFIX/TYPE/SOURCE        key expression of an event; PREFIX/any if either is 0, which every consumer may want
@@ -16,7 +16,7 @@ use oxorb_event::event_type::{ANY, UNDEFINED};
 use oxorb_event::rtec_event_comm::Event;
 use zenoh::qos::Priority;
 
-/// Identity of a gateway: 128 bits, new with each start.
+/// Identity of a gateway: 128 random bits, chosen at each start.
 pub type Sender = [u8; 16];
 
 /// Size in octets of the header before the event.
@@ -28,18 +28,18 @@ const VERSION: u8 = 1;
 /// Header of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Gateway that sent it first.
+    /// Gateway that sent the event into the federation.
     pub sender: Sender,
-    /// Number of the event in its topic and of its sender, from 1; 0: not numbered.
+    /// Number of the event among the events of its sender in its topic, from 1; 0 if it has no number.
     pub number: u64,
-    /// Priority of the topic, which orders the receiver's queues: a reply with a last event arrives at another
-    /// priority.
+    /// Priority of the topic, which selects the receiver's queue. zenoh's priority of the sample cannot be used,
+    /// because the reply to a query has another one.
     pub priority: Priority,
     /// Byte order of number and event.
     pub order: ByteOrder,
 }
 
-/// Reason for which a sample is rejected.
+/// Reason why a sample is rejected.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -47,7 +47,7 @@ pub enum Refused {
     Topic,
     /// The sample is shorter than a header.
     Short,
-    /// The octets do not begin with the magic of a sample.
+    /// The octets do not begin with the magic number of a sample.
     Magic,
     /// The version is unknown.
     Version(u8),
@@ -55,11 +55,11 @@ pub enum Refused {
     Priority(u8),
     /// The event cannot be decoded.
     Event(cdr::Error),
-    /// The sample holds no event, or several.
+    /// The sample holds no event, or more than one.
     Count(usize),
     /// The event does not belong to the topic of the key.
     OtherTopic,
-    /// The event has a type that only channels themselves produce.
+    /// The type is reserved for events that channels themselves produce.
     Reserved(i32),
 }
 
@@ -71,7 +71,7 @@ pub fn topic((event_type, source): Key) -> String {
     }
 }
 
-/// Reads the part of a topic's name after the prefix; (0, 0) stands for `any`.
+/// Parses the part of a topic's name after the prefix. The result for `any` is (0, 0).
 ///
 /// # Errors
 /// [`Refused::Topic`].
@@ -81,7 +81,7 @@ pub fn read_topic(name: &str) -> Result<Key, Refused> {
     }
     let (event_type, source) = name.split_once('/').ok_or(Refused::Topic)?;
     let number = |text: &str| match text.parse::<i32>() {
-        // One spelling per topic: no +7 and no 007.
+        // Each topic has exactly one spelling, so `+7` and `007` are rejected.
         Ok(number) if number != ANY && number.to_string() == text => Ok(number),
         _ => Err(Refused::Topic),
     };
@@ -142,11 +142,11 @@ pub fn read_header(sample: &[u8]) -> Result<Header, Refused> {
     Ok(Header { sender, number, priority, order })
 }
 
-/// Reads the event of a sample whose header has been read, and whose key names `topic`. Costs time and memory in
-/// proportion to the sample.
+/// Reads the event of a sample whose header has been read and whose key names `topic`. Time and memory are proportional
+/// to the size of the sample.
 ///
 /// # Errors
-/// [`Refused`], except for faults of the header.
+/// [`Refused`], except for errors of the header.
 pub fn read_event(sample: &[u8], order: ByteOrder, topic: Key) -> Result<Event, Refused> {
     let body = sample.get(HEADER_OCTETS..).ok_or(Refused::Short)?;
     let mut d = Decoder::new(body, order, Dialect::GIOP_1_2);
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(refused, Err(Refused::Reserved(5)));
     }
 
-    /// Checks that hostile octets, changed in any bit, and any length never make reading panic, or return an event of
-    /// the wrong topic.
+    /// Checks that no changed bit, truncation or false length makes reading panic, or return an event that does not
+    /// belong to the topic.
     #[test]
     fn hostile_octets_are_refused_or_read() {
         let good = write(&[9; 16], 1, Priority::Data, &event(17, 1)).unwrap();
@@ -261,7 +261,7 @@ mod tests {
                     assert_eq!((event.header.r#type, event.header.source), (17, 1));
                 }
             }
-            // Lengths of all sizes, at any position.
+            // Very large and moderately large lengths, at every position.
             for value in [[0xff; 4], [0x7f, 0xff, 0xff, 0xff], [0, 1, 0, 0]] {
                 let mut bad = good.clone();
                 let end = (at + 4).min(bad.len());

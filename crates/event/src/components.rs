@@ -13,8 +13,9 @@ use crate::{
     event_type, publishes,
 };
 
-/// Carries the events of a container's sources through a channel: each source is a supplier with its own source id, and
-/// each consumer of a port is a consumer of that source. The value of the event type travels in the event's `any`.
+/// Carrier of the events of a container's sources through a channel. Each source is a supplier with its own source id,
+/// and each consumer of a port subscribes to events with the id of its source. The `any` of an event contains the value
+/// of the event type.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,8 +43,8 @@ type Choose = dyn Fn(&str) -> Option<ConsumerDispatch> + Send + Sync;
 const EVENT_TYPE: i32 = event_type::UNDEFINED;
 
 impl ComponentEvents {
-    /// Creates a carrier over a channel. Sources are numbered from `first_source` on, which is at least 1; carriers of
-    /// the same channel need disjoint ranges.
+    /// Creates a carrier over a channel. Sources are numbered starting from `first_source`, which is at least 1.
+    /// Carriers of the same channel must use disjoint ranges.
     pub fn new(channel: &EventChannel, first_source: i32) -> ComponentEvents {
         ComponentEvents {
             channel: channel.clone(),
@@ -52,7 +53,8 @@ impl ComponentEvents {
         }
     }
 
-    /// Chooses queue and lane for the consumers of a source, named `instance.port`; `None` leaves them to the channel.
+    /// Chooses queue and lane for the consumers of a source, whose name is `instance.port`. If `choose` returns `None`,
+    /// the channel chooses them.
     #[must_use]
     pub fn dispatch_by(
         mut self,
@@ -77,7 +79,7 @@ impl EventCarrier for ComponentEvents {
     }
 }
 
-/// Event source in the channel.
+/// An event source, connected to the channel as a supplier.
 struct Source {
     supplier: SupplierConnection,
     channel: EventChannel,
@@ -113,7 +115,7 @@ impl CarriedSource for Source {
     }
 }
 
-/// A consumer of a port, as the channel sees it.
+/// A consumer of a port, connected to the channel.
 struct Consumer(Deliver);
 
 impl PushConsumer for Consumer {
@@ -131,7 +133,7 @@ impl PushConsumer for Consumer {
 const NOT_CONNECTED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
 
-/// Returns the exception for a component whose event the channel refuses.
+/// Returns the exception that a component receives if the channel refuses its event.
 fn not_pushed(error: PushError) -> SystemException {
     match error {
         PushError::NotConnected => NOT_CONNECTED,
@@ -141,7 +143,7 @@ fn not_pushed(error: PushError) -> SystemException {
     }
 }
 
-/// Returns the exception for a client whose consumer the channel refuses.
+/// Returns the exception that a client receives if the channel refuses its consumer.
 fn refused(error: ConnectError) -> SystemException {
     match error {
         ConnectError::Limit(..) | ConnectError::Queue(_) => {

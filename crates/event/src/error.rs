@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// Reason for which a channel cannot be served.
+/// Reason why a channel cannot be served.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The objects cannot be activated: the ORB already serves a channel of this name, or was shut down.
+    /// The objects cannot be activated, because the ORB already serves a channel with this name, or was shut down.
     #[error("the event channel cannot be served: {0}")]
     Poa(#[from] oxorb::poa::PoaError),
     /// The channel was destroyed.

@@ -1,36 +1,39 @@
-//! Event types that channels interpret, with TAO's values.
+//! Event types that channels interpret, with the same values as in TAO.
 
-/// Wildcard for the type or the source: in a filter it matches the type or source of every event, in an event that of
-/// every filter.
+/// Wildcard for the type or the source. In a filter it matches the type or source of every event, and in an event that
+/// of every filter.
 pub const ANY: i32 = 0;
-/// Announcement that the supplier ends, by convention between suppliers and consumers.
+/// The supplier ends. This is a convention between suppliers and consumers.
 pub const SHUTDOWN: i32 = 1;
 /// An event of the time service, by convention.
 pub const ACT: i32 = 2;
 /// An event of an observer, by convention.
 pub const NOTIFICATION: i32 = 3;
-/// Dependency on one event after a time; in an event: that time has passed.
+/// Single timeout. A dependency with this type requests one event after a period. An event with this type means that
+/// the period has ended.
 pub const TIMEOUT: i32 = 4;
-/// Dependency on an event after each period; in an event: another period has passed.
+/// Repeated timeout. A dependency with this type requests an event after each period. An event with this type means
+/// that a period has ended.
 pub const INTERVAL_TIMEOUT: i32 = 5;
-/// Dependency on an event when nothing was pushed to the consumer for a period; in an event: that period has passed.
+/// Deadline. A dependency with this type requests an event whenever nothing was pushed to the consumer for a period. An
+/// event with this type means that such a period has ended.
 pub const DEADLINE_TIMEOUT: i32 = 6;
-/// Designator that TAO reserves and does not use.
+/// A designator that TAO reserves but does not use.
 pub const GLOBAL_DESIGNATOR: i32 = 7;
-/// Start of a conjunction: events must match all members.
+/// Start of a conjunction: events must have matched all members.
 pub const CONJUNCTION_DESIGNATOR: i32 = 8;
-/// Start of a disjunction: an event must match one member.
+/// Start of a disjunction: an event must match at least one member.
 pub const DISJUNCTION_DESIGNATOR: i32 = 9;
 /// Negation of the next filter.
 pub const NEGATION_DESIGNATOR: i32 = 10;
-/// Start of a logical and: one event must match all members.
+/// Start of a logical "and": one event must match all members.
 pub const LOGICAL_AND_DESIGNATOR: i32 = 11;
-/// Start of a bitmask: the next dependency holds masks, the one after it is a filter for the events
-/// that match them.
+/// Start of a bitmask. The next dependency contains the masks, and the following one is a filter for events that match
+/// them.
 pub const BITMASK_DESIGNATOR: i32 = 12;
-/// Start of a masked type: the next dependency holds masks, the one after it values.
+/// Start of a masked type. The next dependency contains the masks, and the following one the values.
 pub const MASKED_TYPE_DESIGNATOR: i32 = 13;
-/// Filter that every event matches, as in TAO, although TAO describes it as a filter that does nothing.
+/// Filter that matches every event. TAO documents it as a filter that does nothing, but it has this effect in TAO too.
 pub const NULL_DESIGNATOR: i32 = 14;
-/// First type that applications may use.
+/// First type that is available to applications.
 pub const UNDEFINED: i32 = 16;

@@ -1,4 +1,4 @@
-//! Filters as text, for commands and files.
+//! Filters in text form, for commands and files.
 //!
 //! ```text
 //! filter     := and {'||' and}                   and := not {'&&' not}
@@ -18,9 +18,9 @@ use crate::{Filter, FilterLimits, Syntax, TimeoutKind};
 pub struct FilterTextError {
     /// Position of the error, in octets.
     pub at: usize,
-    /// Text at that position, shortened; empty at the end.
+    /// Text at this position, shortened; empty at the end of the filter.
     pub near: String,
-    /// Fault, and how to write it correctly.
+    /// Description of the error, with the correct notation.
     pub what: &'static str,
 }
 
@@ -45,7 +45,8 @@ impl std::error::Error for FilterTextError {}
 impl FromStr for Filter {
     type Err = FilterTextError;
 
-    /// Reads a filter in text form: conditions on `type` and `source`, joined by `&&`, `||`, `!` and parentheses.
+    /// Parses a filter in text form: conditions on `type` and `source` that are joined by `&&`, `||`, `!` and
+    /// parentheses.
     ///
     /// ```
     /// use oxorb_event::Filter;
@@ -61,12 +62,13 @@ impl FromStr for Filter {
     /// # Ok::<(), oxorb_event::FilterTextError>(())
     /// ```
     ///
-    /// - `type & 0xF0 == 0x10` compares the bits of a mask; `any` is every event, `none` no event.
-    /// - `each(a, b)` waits for one event for each filter (a conjunction); `&&` requires one event that meets both.
-    /// - `timeout(1s)` fires once, `interval(100ms)` repeatedly, `deadline(2s)` after 2 s without an event.
+    /// - `type & 0xF0 == 0x10` compares the bits of a mask. `any` matches every event, and `none` matches no event.
+    /// - `each(a, b)` waits for one event for each filter (a conjunction), whereas `&&` requires one event that matches
+    ///   both.
+    /// - `timeout(1s)` occurs once, `interval(100ms)` repeatedly, and `deadline(2s)` after 2 s without an event.
     ///
     /// # Errors
-    /// [`FilterTextError`] reports the position. A filter beyond the default [`FilterLimits`] is refused.
+    /// [`FilterTextError`] contains the position. A filter that exceeds the default [`FilterLimits`] is refused.
     fn from_str(text: &str) -> Result<Self, FilterTextError> {
         let mut reader = Reader { text, at: 0 };
         let limits = FilterLimits::default();
@@ -74,7 +76,7 @@ impl FromStr for Filter {
         if !reader.rest().is_empty() {
             return Err(reader.wrong("expected && or || or the end"));
         }
-        // Nesting in the text differs from nesting in the list of dependencies.
+        // Check the limits again: the depth of the text may differ from that of the list of dependencies.
         match Filter::parse(&filter.to_dependencies(0), Syntax::Prefix, &limits) {
             Ok(_) => Ok(filter),
             Err(_) => {
@@ -117,7 +119,7 @@ impl<'t> Reader<'t> {
         }
         Ok(match *members {
             [_] => members.remove(0),
-            // A type and a source are joined into one condition, which the channel can look up.
+            // Join a type and a source to one condition, which the channel can find in its index.
             [Filter::Event { event_type, source: 0 }, Filter::Event { event_type: 0, source }]
             | [Filter::Event { event_type: 0, source }, Filter::Event { event_type, source: 0 }] => {
                 Filter::event(event_type, source)
@@ -176,7 +178,7 @@ impl<'t> Reader<'t> {
         let at = self.at;
         let number = self.number()?;
         let filter = match (field, mask) {
-            // 0 in a header stands for any.
+            // Refuse a comparison with 0: it would match every event, because 0 is a wildcard.
             (_, None) if number == 0 => {
                 self.at = at;
                 return Err(
@@ -238,7 +240,7 @@ impl<'t> Reader<'t> {
         Ok(Filter::Conjunction(members))
     }
 
-    /// Reads a number of 32 bits; in hexadecimal, all of them may be set.
+    /// Parses a 32-bit number. In hexadecimal notation all 32 bits can be set.
     fn number(&mut self) -> Result<i32, FilterTextError> {
         self.blanks();
         let rest = self.rest();
@@ -294,7 +296,7 @@ impl<'t> Reader<'t> {
     }
 
     fn wrong(&self, what: &'static str) -> FilterTextError {
-        /// Maximum number of characters of the text in an error.
+        /// Maximum number of characters of the text that an error contains.
         const SHOWN: usize = 20;
         FilterTextError { at: self.at, near: self.rest().chars().take(SHOWN).collect(), what }
     }

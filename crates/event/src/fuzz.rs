@@ -1,4 +1,4 @@
-//! Entry points for fuzzing, with arbitrary octets as dependencies and events.
+//! Entry points of fuzz targets, which use arbitrary octets as dependencies, events and datagrams.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;
 use crate::{FilterLimits, Syntax};
 
-/// Reads octets as an encapsulated `ConsumerQOS` followed by events, and applies the filter to the events.
+/// Decodes an encapsulated `ConsumerQOS` and the events that follow it, and applies the filter to the events.
 ///
 /// # Panics
-/// A filter changes when written and read again, or its declared interest excludes an event that it uses.
+/// Panics if a filter changes when it is written and parsed again, or if its interest excludes an event that it uses.
 pub fn filter(octets: &[u8]) {
     let Ok(mut d) = Decoder::encapsulated(octets, Dialect::GIOP_1_2) else {
         return;
@@ -55,11 +55,11 @@ fn run(qos: &ConsumerQos, events: &[Event], syntax: Syntax) {
     }
 }
 
-/// Reads octets as datagrams of two senders, each preceded by its length in one octet and a sender and a pause in
-/// another, and complete messages as events.
+/// Decodes datagrams of two senders, and complete messages as events. Each datagram is preceded by two octets: its
+/// length, and its sender with a pause.
 ///
 /// # Panics
-/// More is held than the limits allow.
+/// Panics if the reassembly uses more memory than its limits permit.
 pub fn datagrams(octets: &[u8]) {
     let limits = ReassemblyLimits {
         sources: 1,

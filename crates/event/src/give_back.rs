@@ -1,4 +1,4 @@
-//! Returning proxies to a remote channel.
+//! Return of proxies to a remote channel.
 
 use oxorb::SystemExceptionKind;
 
@@ -6,9 +6,9 @@ use crate::rtec_event_channel_admin::ProxyPushSupplierRef;
 use crate::rtec_event_comm::PushConsumerRef;
 use crate::{Filter, asks_for};
 
-/// Disconnects a consumer's proxy, including one that could not be connected. A call to disconnect the latter raises
-/// BAD_INV_ORDER, here and in TAO's channel, so that the proxy is first connected with an empty filter. Failures of a
-/// channel that no longer exists are ignored.
+/// Disconnects the proxy of a consumer, even if the proxy was never connected. In OxORB's and in TAO's channel,
+/// disconnecting such a proxy raises BAD_INV_ORDER. It is therefore first connected, with an empty filter. Errors are
+/// ignored, because the channel may no longer exist.
 pub(crate) fn give_back(proxy: &ProxyPushSupplierRef, consumer: &PushConsumerRef) {
     let Err(why) = proxy.disconnect_push_supplier() else {
         return;

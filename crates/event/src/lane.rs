@@ -1,15 +1,17 @@
-//! Lanes with a CORBA priority.
+//! Lanes that have a CORBA priority.
 
 use oxorb::rt::Priority;
 use oxorb::{Orb, SystemException};
 use oxorb_delivery::{AtStart, LanePlan};
 
-/// Returns the plan of a lane whose threads have a CORBA priority, scheduled by the ORB's priority mapping.
+/// Returns the plan of a lane whose threads have a CORBA priority. The ORB's priority mapping determines their native
+/// priority.
 ///
-/// Deliveries to remote consumers carry that priority if their objects use the client's (CLIENT_PROPAGATED), and use
-/// the connection of its band if there are bands, like a call of a thread with that priority. Without the privilege for
-/// real-time scheduling the threads keep their schedule, which the ORB reports once, and deliveries carry the priority
-/// all the same. `orb` is that of the consumers' references; threads that start after its end keep their schedule.
+/// If the objects of remote consumers are `CLIENT_PROPAGATED`, deliveries to them carry this priority. If there are
+/// priority bands, deliveries use the connection of the band that contains the priority. This is the same as for other
+/// calls of a thread with this priority. Without the privilege for real-time scheduling, the threads keep their
+/// scheduling, which the ORB reports once; deliveries carry the priority nevertheless. `orb` must be the ORB of the
+/// consumers' references. Threads that start after the end of this ORB keep their scheduling.
 ///
 /// ```
 /// use oxorb::Orb;
@@ -28,18 +30,18 @@ use oxorb_delivery::{AtStart, LanePlan};
 /// ```
 ///
 /// # Errors
-/// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for this priority.
+/// DATA_CONVERSION, OMG minor 2, if the mapping has no native priority for this priority.
 pub fn lane_at(
     orb: &Orb,
     name: impl Into<String>,
     priority: Priority,
 ) -> Result<LanePlan, SystemException> {
-    // Checked here once, rather than by each thread.
+    // Check the mapping here, where an error can be returned, and not in each thread.
     drop(orb.raise_thread(priority)?);
     let orb = orb.downgrade();
     let at_start = AtStart::new(move || {
         if let Some(orb) = orb.upgrade() {
-            // The mapping has a native priority, as checked above.
+            // Ignore the error: the check above has shown that the mapping has a native priority.
             let _ = orb.set_thread_priority(priority);
         }
     });

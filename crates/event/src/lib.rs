@@ -1,5 +1,5 @@
-//! The real-time event channel: suppliers push events, consumers subscribe by filters, and neither knows the other
-//! (TAO's `RtecEventChannel`, octet for octet).
+//! The real-time event channel. Suppliers push events, consumers subscribe with filters, and neither side knows the
+//! other. The interfaces and the encoding are those of TAO's `RtecEventChannel`.
 //!
 //! ```text
 //! supplier --push--> EventChannel --filters, by type and source--> consumers
@@ -7,15 +7,17 @@
 //!                        +--> RtecEventChannelAdmin objects <-- suppliers and consumers of any ORB
 //! ```
 //!
-//! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) admits clients of an ORB.
-//! * [`Publisher`] and [`Subscriber`] exchange values of IDL types instead of octets, over a local or remote channel
-//!   ([`RemoteChannel`]).
-//! * [`Filter`] selects the events of a consumer; [`event_type`] holds the event types that channels interpret.
-//! * [`gateway`] passes events on: to a remote channel over GIOP, or to many receivers in datagrams.
+//! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) makes it available to clients of an ORB.
+//! * [`Publisher`] and [`Subscriber`] exchange values of IDL types instead of octets, through a local or a remote
+//!   channel ([`RemoteChannel`]).
+//! * [`Filter`] selects the events that a consumer gets; [`event_type`] contains the event types that channels
+//!   interpret.
+//! * [`gateway`] passes events to a remote channel over GIOP, or to any number of receivers in datagrams.
 //! * [`in_order`] makes an ORB keep the order of events between processes.
 //! * `ComponentEvents`, with the feature `components`, carries the events of components.
-//! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
-//! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] hold the interfaces as defined in IDL.
+//! * [`delivery`] contains the queues and threads of channels that do not deliver in the supplier's thread.
+//! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] contain the interfaces that the IDL
+//!   defines.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -74,15 +76,15 @@ pub use typed::{
 
 use rtec_event_channel_admin::{ConsumerQos, Publication, SupplierQos};
 
-/// Name under which TAO's clients look for the channel in the Naming Service, and its key in `corbaloc:` references.
+/// Name by which TAO's clients find the channel in the Naming Service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "EventService";
 
-/// Returns the QoS of a consumer of the events that a filter accepts.
+/// Returns the QoS of a consumer that gets the events that a filter accepts.
 pub fn asks_for(filter: &Filter) -> ConsumerQos {
     ConsumerQos { dependencies: filter.to_dependencies(0), is_gateway: false }
 }
 
-/// Returns the QoS of a supplier of these types and sources.
+/// Returns the QoS of a supplier that publishes these types and sources.
 pub fn publishes(keys: impl IntoIterator<Item = Key>) -> SupplierQos {
     let publications = keys.into_iter().map(|(event_type, source)| {
         let mut one = Publication::default();

@@ -3,19 +3,19 @@
 use oxorb::Builder;
 use oxorb::settings::ClientConnections;
 
-/// Configures an ORB to keep the order of each supplier's events to and from other processes.
+/// Configures an ORB to keep the order of each supplier's events between processes.
 ///
 /// Events are oneways. By default a thread sends over any idle connection, and a server processes several requests of
-/// one connection concurrently, so that oneways may overtake each other. With this setting all threads share one
-/// connection to each server, and requests of a connection are served one after the other. This costs a lock per call
-/// if several threads call one server, and a long operation delays the other requests of its connection. Both ends of a
-/// connection need this setting: supplier and channel, channel and consumer.
+/// one connection concurrently. Oneways can therefore overtake each other. With this setting, all threads share one
+/// connection to each server, and the requests of a connection are served one after the other. This costs a lock for
+/// each call if several threads call the same server, and a long operation delays the other requests of its connection.
+/// Both ends of a connection need this setting: supplier and channel, and channel and consumer.
 ///
-/// A connection on which a message was cut off, because its server did not read for the time limit of a call, cannot be
-/// used any more. A new one is opened only after the server has read the old one to its end: until then calls fail with
-/// TRANSIENT, minor `EARLIER_UNREAD`, and a channel with queues keeps the events of its consumer there.
+/// If a server reads nothing for the time limit of a call, a message may be sent only in part, and the connection can
+/// no longer be used. The ORB opens a new connection only when the server has read all of the old one. Until then calls
+/// fail with TRANSIENT, minor `EARLIER_UNREAD`, and a channel with queues keeps the consumer's events in its queue.
 ///
-/// Later command-line settings take precedence (`-ORBClientConnections`, `-ORBMaxRequestsPerConnection`,
+/// Settings on the command line take precedence (`-ORBClientConnections`, `-ORBMaxRequestsPerConnection`,
 /// `-ORBOrderedReconnect`).
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Reports of a channel to the scheduling service: which supplier sends events to which consumer.
+//! Reports of a channel to the scheduling service. They describe which supplier's events reach which consumer.
 //!
 //! ```text
 //! supplier's RT_Info <--one way-- ENTRY#rep (the channel, for one consumer) <--one way-- consumer's RT_Info
@@ -24,18 +24,18 @@ use crate::ConsumerDispatch;
 use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 
-/// Scheduling service of a channel, with the state that was reported to it.
+/// The scheduling service of a channel, with the information that was reported to it.
 pub(crate) struct Scheduling {
     scheduler: SchedulerRef,
-    /// Operations of the channel, one for each operation of a consumer, by number of the consumer.
+    /// Operations of the channel, one for each operation of a consumer, by the number of the consumer.
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
-    /// Edges, by the dependent operation and the one that it depends on.
+    /// Dependencies, by the dependent operation and the operation on which it depends.
     edges: Mutex<BTreeMap<(i32, i32), Edge>>,
-    /// Schedule at the last check; `None`: some consumer may not be placed by it.
+    /// Schedule at the last check; `None` if some consumer may not have been placed according to it.
     seen: Mutex<Option<Vec<Assigned>>>,
 }
 
-/// Levels of an operation in a schedule, as needed to place consumers.
+/// Levels that a schedule assigns to an operation, as far as they are needed to place consumers.
 #[derive(PartialEq, Eq)]
 struct Assigned {
     operation: i32,
@@ -47,9 +47,9 @@ struct Assigned {
 /// A dependency.
 #[derive(Default)]
 struct Edge {
-    /// Number of pairs of a supplier and a consumer that need this dependency.
+    /// Number of pairs of a supplier and a consumer that require this dependency.
     connections: usize,
-    /// Whether the service accepted it.
+    /// Whether the service has accepted the dependency.
     told: bool,
 }
 
@@ -71,11 +71,12 @@ fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, Sch
     done.map_err(|why| SchedulingError { call, why: why.to_string() })
 }
 
-/// Returns a dispatcher plan for the queues of a schedule: one lane per queue, with its thread priority and order. For
-/// [`EventChannel::queued`](crate::EventChannel::queued), whose consumers then get the lane of their operation.
+/// Returns a dispatcher plan for the queues of a schedule. It has one lane for each queue, with the queue's thread
+/// priority and order. Pass the plan to [`EventChannel::queued`](crate::EventChannel::queued); consumers of the channel
+/// then get the lane of their operation.
 ///
 /// # Errors
-/// No schedule exists yet, or the service cannot be reached.
+/// There is no schedule yet, or the service cannot be reached.
 pub fn scheduled_plan(scheduler: &SchedulerRef) -> Result<Plan, SchedulingError> {
     let mut queues = tried("get_config_infos", scheduler.get_config_infos())?;
     queues.sort_by_key(|queue| queue.preemption_priority);
@@ -104,8 +105,8 @@ impl Scheduling {
         }
     }
 
-    /// Reports whether the schedule has changed since the last call. One call to the service, in time linear in its
-    /// operations.
+    /// Reports whether the schedule has changed since the last call. Makes one call to the service, whose time is
+    /// linear in the number of its operations.
     pub(crate) fn has_changed(&self) -> Result<bool, SchedulingError> {
         let infos = tried("get_rt_info_set", self.scheduler.get_rt_info_set())?;
         let assigned = infos.iter().map(|info| Assigned {
@@ -121,13 +122,13 @@ impl Scheduling {
         Ok(changed)
     }
 
-    /// Makes the next check report a change: a check that ran while a consumer was placed may have missed that
-    /// consumer.
+    /// Makes the next check report a change. Needed when a consumer is placed, because a check that ran at the same
+    /// time may have missed this consumer.
     pub(crate) fn look_anew(&self) {
         *self.seen.lock() = None;
     }
 
-    /// Reports a consumer: an operation of the channel for each of the consumer's operations, which depends on it.
+    /// Reports a consumer. For each of its operations, declares an operation of the channel on which it depends.
     pub(crate) fn consumer(
         &self,
         number: u64,
@@ -151,7 +152,7 @@ impl Scheduling {
         Ok(())
     }
 
-    /// Reports that a supplier's events concern a consumer.
+    /// Reports that a consumer depends on a supplier, because the supplier's events may match its filter.
     pub(crate) fn pair(
         &self,
         consumer: u64,
@@ -164,7 +165,7 @@ impl Scheduling {
         Ok(())
     }
 
-    /// Withdraws a dependency of a consumer on a supplier.
+    /// Withdraws the dependency of a consumer on a supplier.
     pub(crate) fn unpair(&self, consumer: u64, program: &Program, supplier: &SupplierQos) {
         for edge in self.edges_of(consumer, program, supplier) {
             let mut edges = self.edges.lock();
@@ -175,14 +176,14 @@ impl Scheduling {
             if known.connections == 0 {
                 edges.remove(&edge);
                 drop(edges);
-                // A run-time table keeps its dependencies, and the service may be gone.
+                // Ignore the error: a run-time table does not permit changes, and the service may no longer exist.
                 let _ = self.scheduler.remove_dependency(edge.0, edge.1, 1, OneWayCall);
             }
         }
     }
 
-    /// Withdraws all dependencies, when the channel ends. Stops at the first call without an answer, since the service
-    /// no longer exists or is slow.
+    /// Withdraws all dependencies, because the channel ends. Stops at the first call that is not answered: the service
+    /// is then slow or no longer exists.
     pub(crate) fn retract(&self) {
         self.consumers.lock().clear();
         let edges = std::mem::take(&mut *self.edges.lock());
@@ -194,16 +195,17 @@ impl Scheduling {
         }
     }
 
-    /// Removes a consumer. Its operations stay, since it may connect again.
+    /// Removes a consumer. Its operations remain in the service, because it may connect again.
     pub(crate) fn forget(&self, number: u64) {
         self.consumers.lock().remove(&number);
     }
 
-    /// Returns the scheduled dispatch of a consumer's most urgent operation: its lane, its order there, and, for lanes
-    /// ordered by deadline or laxity, its period and longest execution time. `None`: not scheduled.
+    /// Returns the scheduled dispatch of a consumer's most urgent operation: its lane and its order in the lane and,
+    /// for lanes that are ordered by deadline or laxity, its period and its longest execution time. `None` if no
+    /// operation is scheduled.
     ///
     /// # Errors
-    /// The service cannot be reached; the next check reports a change.
+    /// The service cannot be reached. The next check will then report a change.
     pub(crate) fn place(
         &self,
         qos: &ConsumerQos,
@@ -233,7 +235,7 @@ impl Scheduling {
                 Err(_) => {}
             }
         }
-        // Within a lane a greater subpriority is more urgent.
+        // A smaller preemption priority is more urgent; within a lane, a greater subpriority is.
         let most_urgent = assigned.into_iter().min_by_key(|it| (it.0, Reverse(it.1), it.2));
         let Some((preemption, subpriority, operation)) = most_urgent else {
             return Ok(None);
@@ -251,7 +253,7 @@ impl Scheduling {
         }))
     }
 
-    /// Returns the descriptor of an operation; `None`: the service does not know it.
+    /// Returns the descriptor of an operation; `None` if the service does not know the operation.
     fn info(&self, operation: i32) -> Result<Option<RtInfo>, SchedulingError> {
         match self.scheduler.get(operation) {
             Ok(info) => Ok(Some(info)),
@@ -260,8 +262,8 @@ impl Scheduling {
         }
     }
 
-    /// Returns the mean time between two events of a supplier that keeps the periods of its operations, and the number
-    /// of these; `None` if none has a period.
+    /// Returns the mean time between two events of a supplier that observes the periods of its operations, and the
+    /// number of these operations; `None` if none of them has a period.
     pub(crate) fn declared(&self, qos: &SupplierQos) -> Option<(Duration, u32)> {
         let operations = qos.publications.iter();
         let operations = operations.map(|one| one.dependency_info.rt_info);
@@ -269,14 +271,14 @@ impl Scheduling {
         let period = |at: &i32| self.period(*at).ok().flatten();
         let periods: Option<Vec<Duration>> = operations.iter().map(period).collect();
         let periods = periods.filter(|periods| !periods.is_empty())?;
-        // Each operation brings one event per period, so rates add up.
+        // Each operation sends one event per period, so the rates of the operations are added.
         let rate: f64 = periods.iter().map(|period| period.as_secs_f64().recip()).sum();
         let number = u32::try_from(periods.len()).unwrap_or(u32::MAX);
         Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
 
-    /// Returns the period of an operation; without a period of its own, the shortest period of the operations on which
-    /// it depends.
+    /// Returns the period of an operation. If it has none, returns the shortest period of the operations on which it
+    /// depends.
     fn period(&self, operation: i32) -> Result<Option<Duration>, SchedulingError> {
         let mut seen = BTreeSet::from([operation]);
         let mut next = vec![operation];
@@ -317,9 +319,9 @@ impl Scheduling {
         edges
     }
 
-    /// Finds or creates an operation; an operation with a period belongs to a timer, and has a thread. The operation's
-    /// criticality and importance are the highest among its consumers: otherwise a strategy that orders by criticality
-    /// would make these consumers wait behind all others.
+    /// Finds or creates an operation. An operation with a period belongs to a timer, and has a thread. The operation
+    /// has the highest criticality and importance of its consumers. With lower values, a strategy that orders by
+    /// criticality would make these consumers wait for all others.
     fn operation(
         &self,
         name: &str,
@@ -366,14 +368,14 @@ impl Scheduling {
         if told.is_err()
             && let Some(edge) = self.edges.lock().get_mut(&(dependent, on))
         {
-            // Reported again with the next connection.
+            // Record the failure, so that the next connection reports the dependency again.
             edge.told = false;
         }
         told
     }
 
     fn tell(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
-        // If the dependency exists already, a schedule computed with it remains valid.
+        // Do not add a dependency that exists, because that would invalidate a schedule that was computed with it.
         let info = tried("get", self.scheduler.get(dependent))?;
         let mut known = info.dependencies.iter();
         if known.any(|it| it.rt_info_depended_on == on && it.dependency_type == OneWayCall) {
@@ -388,10 +390,10 @@ fn units(units: u64) -> Duration {
     Duration::from_nanos(units.saturating_mul(100))
 }
 
-/// Maximum number of operations visited to find a period.
+/// Maximum number of operations that are visited to find a period.
 const MOST_LOOKS: usize = 1_000;
 
-/// Returns the distinct operations of a consumer.
+/// Returns the operations of a consumer, without duplicates.
 fn operations(qos: &ConsumerQos) -> Vec<i32> {
     let all = qos.dependencies.iter().map(|one| one.rt_info);
     let mut all: Vec<i32> = all.filter(|handle| *handle != 0).collect();

@@ -16,8 +16,8 @@ pub(crate) const MOST: u16 = 1024;
 /// Number of aliases for which memory is allocated at a time.
 const AT_ONCE: usize = 32;
 
-/// Object key and operation that an alias stands for, with lookup results that the server caches
-/// for all requests with this alias.
+/// Object key and operation that an alias denotes, with lookup results that the server caches for all
+/// requests with this alias.
 #[derive(Debug)]
 pub struct Aliased {
     key: Box<[u8]>,
@@ -85,7 +85,8 @@ impl Aliased {
     #[inline]
     pub fn place_in(&self, list: &'static [&'static str]) -> Option<usize> {
         let listed = self.listed.get()?;
-        // A shorter list at this address is a prefix of the other one.
+        // If two lists begin at the same address, the shorter one is a prefix of the longer one. The cached index is
+        // then valid for this list if it is within its length.
         let same = listed.list == list.as_ptr().addr() && listed.place < list.len();
         same.then_some(listed.place)
     }
@@ -122,7 +123,7 @@ type Some32 = [OnceLock<Arc<FrameContext>>; AT_ONCE];
 /// Contexts of the aliases of a connection. An alias never changes its meaning, so readers take no
 /// lock.
 ///
-/// Shared by the inboxes of the connection, which pass it each whole Request in order of arrival.
+/// Shared by the inboxes of the connection, which pass it each complete Request in order of arrival.
 /// Several threads may read a connection one after another, never concurrently.
 pub(crate) struct AliasTable {
     messaging: &'static dyn Messaging,
@@ -160,8 +161,8 @@ impl AliasTable {
         some[number % AT_ONCE].get()
     }
 
-    /// Processes a whole Request: stores the alias that it defines, and returns the context of the
-    /// one it refers to. The last request may be passed again.
+    /// Processes a complete Request: stores the alias that it defines, and returns the context of the
+    /// alias that it refers to. The same Request may be passed again.
     ///
     /// # Errors
     /// A [`Violation`] when the Request refers to an undefined alias, or defines more than the

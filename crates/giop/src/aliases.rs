@@ -94,7 +94,7 @@ impl Aliases {
             return;
         }
         let place = self.places.iter().position(|number| *number == alias.number);
-        // No pair was inserted after it, so no probe sequence passes its slot.
+        // This pair was inserted last, so no probe sequence passes its slot, and the slot can simply become free.
         if let (Some(place), Some(pair)) = (place, self.pairs.pop()) {
             self.places[place] = FREE;
             self.names.truncate(pair.start as usize);
@@ -252,7 +252,7 @@ mod tests {
         let mut aliases = Aliases::new(8, 8);
         assert_eq!(aliases.of(b"12345", "6789"), None);
         assert!(aliases.of(b"12345", "678").is_some());
-        // The boundary between key and operation matters.
+        // The concatenated names equal those of the last pair, but the boundary between key and operation differs.
         assert!(aliases.of(b"1234", "5678").is_some_and(|alias| !alias.known));
     }
 

@@ -6,7 +6,7 @@ use oxorb_object::Version;
 use crate::order::ulong_octets;
 use crate::{Frame, Header, MessageType, Violation};
 
-/// Received CancelRequest. Advisory: the server may reply nevertheless.
+/// Received CancelRequest. It is only advice: the server may reply nevertheless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CancelRequest {
     /// Id of the Request or LocateRequest whose reply is no longer awaited.
@@ -36,7 +36,7 @@ pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
     message
 }
 
-/// Returns the octets of a CloseConnection: no unanswered request has been or will be processed.
+/// Returns the octets of a CloseConnection, which states that no unanswered request has been or will be processed.
 pub fn close_connection(version: Version, order: ByteOrder) -> [u8; 12] {
     Header::new(version, order, MessageType::CLOSE_CONNECTION).to_bytes()
 }

@@ -86,7 +86,7 @@ impl ReplyForm {
         octets[usize::from(self.status_at & 15)] = status.0 as u8;
         let (words, _) = octets.as_chunks_mut::<4>();
         words[usize::from((self.id_at / 4) & 3)] = id.to_ne_bytes();
-        // Constant lengths, so that the copy takes few stores.
+        // Each branch copies a constant number of octets, which takes only a few stores.
         match self.short {
             true => e.copy_octets(&octets[..Self::SHORT]),
             false => e.copy_octets(&octets),

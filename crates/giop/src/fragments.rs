@@ -12,7 +12,7 @@ use crate::{Frame, Header, MessageType, Reply, Request, Violation};
 ///
 /// Only GIOP 1.2 messages are split: 1.1 fragments restart alignment, and JacORB rejects them. The
 /// length of every piece except the last is a multiple of 8, so no primitive is cut and data keeps
-/// its alignment; the first piece contains the whole message header, even if that exceeds the
+/// its alignment; the first piece contains the complete message header, even if that exceeds the
 /// requested size. A message that fits, or cannot be split, yields a single piece. Allocates
 /// nothing.
 ///
@@ -61,7 +61,7 @@ impl Fragments {
     pub const SMALLEST: usize = 32;
 
     /// Plans the pieces of a finished message, given as [`Encoded::io_slices`] returns it, with its
-    /// whole header in the first slice. `largest` is in octets, rounded down to a multiple of 8, at
+    /// complete header in the first slice. `largest` is in octets, rounded down to a multiple of 8, at
     /// least [`SMALLEST`](Self::SMALLEST).
     ///
     /// # Errors

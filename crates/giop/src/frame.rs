@@ -1,4 +1,4 @@
-//! Whole messages in memory.
+//! Complete messages in memory.
 
 use crate::prelude::*;
 use alloc::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{
     Misbehaviour, Reply, ReplyStatus, Request, Terms, Violation, Wire, begin_reply,
 };
 
-/// Whole message, header included, with fragments joined.
+/// Complete message, header included, with fragments joined.
 ///
 /// Offsets in it ([`Request::body`], [`cdr::Error::at`](oxorb_cdr::Error)) count from the first
 /// octet of the header, which is also the origin of CDR alignment. A GIOP 1.1 message received in
@@ -156,7 +156,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns a decoder over the whole message, positioned at an offset, such as that of a body.
-    // Inlined: a decoder is large, and constructing it takes as few instructions as moving it.
+    // Inlined, because a decoder is large, and constructing it takes no more instructions than moving it.
     #[inline(always)]
     pub fn decoder_at(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         let decoder = match self.in_pieces() {
@@ -179,8 +179,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns all octets of the message. Copies them once if some are stored elsewhere; those are
-    /// missing once taken.
+    /// Returns all octets of the message. If some are stored elsewhere, the first call copies all into
+    /// one place; octets that were [taken](Gap::was_taken) before are missing.
     #[inline(always)]
     pub fn whole(&self) -> &'a [u8] {
         match self.gap {
@@ -221,7 +221,7 @@ impl<'a> Frame<'a> {
             MessageType::LOCATE_REPLY => Message::LocateReply(LocateReply::parse(self)?),
             MessageType::CLOSE_CONNECTION => Message::CloseConnection,
             MessageType::MESSAGE_ERROR => Message::MessageError,
-            // The inbox joins fragments, so this one continues no message.
+            // The inbox joins fragments, so a Fragment that gets here continues no message.
             _ => return Err(Violation::Peer(Misbehaviour::OrphanFragment { id: None })),
         })
     }
@@ -277,7 +277,8 @@ impl<'a> Frame<'a> {
         let dialect = Dialect::new(self.header.version.minor);
         Ok(match self.gap {
             None => self.decoder(dialect),
-            // The fields precede the gap, so nothing is copied for them.
+            // The header fields precede the gap, so the octets before it are enough, and lent octets need not be
+            // copied.
             Some(gap) => Decoder::new(&self.bytes[..gap.at()], self.header.order, dialect)
                 .at(usize::from(self.header.len)),
         })
@@ -304,7 +305,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Whole message of any kind, as a borrowed view.
+/// Complete message of any kind, as a borrowed view.
 #[derive(Clone, Debug)]
 pub enum Message<'a> {
     /// Invocation of an operation.

@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets for messages and sessions: no input may cause a panic, a hang,
-//! or exceeded limits.
+//! Entry points of the fuzz targets for messages and sessions: no input may cause a panic or a hang,
+//! or exceed a limit.
 
 use std::prelude::rust_2024::*;
 mod session;
@@ -8,8 +8,8 @@ pub use session::session;
 
 use crate::{Frame, Inbox, Limits, Message, Target};
 
-/// Parses `data` as octets from a peer, in reads whose size the first octet determines, and every
-/// message in full detail.
+/// Passes `data` to an inbox as octets from a peer, in reads whose size the first octet determines, and parses every
+/// message completely.
 pub fn receive(data: &[u8]) {
     let Some((&read, stream)) = data.split_first() else {
         return;

@@ -131,8 +131,8 @@ impl Header {
                 version: self.version,
             }));
         }
-        // A final 1.1 Fragment may be empty; all other messages except the two without a body have
-        // at least a request id.
+        // The last Fragment of a GIOP 1.1 message may be empty, and CloseConnection and MessageError have no body. All
+        // other messages contain at least a request id.
         let may_be_empty = matches!(self.kind, M::CLOSE_CONNECTION | M::MESSAGE_ERROR)
             || (self.kind == M::FRAGMENT && self.version == Version::V1_1);
         if self.size == 0 && !may_be_empty {
@@ -143,7 +143,7 @@ impl Header {
 }
 
 /// Position of the body of a started message, to be passed to [`finish`].
-// Two words, so that it is returned in registers.
+// The fields occupy two words, so that a value is returned in registers.
 #[must_use = "the message has no size before `finish`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
@@ -190,7 +190,7 @@ impl Begun {
         let from = e.position();
         let fields_end = (from + first).next_multiple_of(4) + second;
         let body = fields_end.next_multiple_of(8);
-        // Of constant length, so that it takes two stores; the excess is truncated.
+        // The copy has a constant length, so that it takes two stores. The excess is then truncated.
         e.copy_octets(&[0; 16]);
         e.truncate(body);
         Self::new(fields_end, body)
@@ -223,7 +223,7 @@ impl Begun {
 /// # Errors
 /// [`Violation::Limit`] on the sending side when the size does not fit the header's 32 bits. A
 /// smaller limit is checked by [`Limits::check_outgoing`](crate::Limits::check_outgoing).
-// Inlined: the result is either a large error or nothing.
+// Inlined, because the error type makes the result large, and a call would have to pass it through memory.
 #[inline(always)]
 pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
     finish_at(e, begun, Header::LEN, SIZE_AT)
@@ -242,7 +242,7 @@ pub fn finish_at(
     len: usize,
     size_at: usize,
 ) -> Result<(), Violation> {
-    // Padding before an empty body would be read as garbage by strict receivers.
+    // If the body is empty, the padding is removed, because strict receivers reject octets after the header fields.
     let mut end = e.position();
     if begun.padding != 0 && end == begun.body() {
         e.truncate(begun.fields_end);
@@ -323,7 +323,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The fast path and the general path read all headers alike.
+        /// The fast path and the general path read every header in the same way.
         #[test]
         fn the_common_way_and_the_general_way_agree(
             minor in 0..4u8,

@@ -1,4 +1,4 @@
-//! Inbox, which assembles whole messages from octets in any split.
+//! Inbox, which assembles complete messages from octets in any split.
 
 use crate::prelude::*;
 use core::fmt;
@@ -28,7 +28,7 @@ mod partial;
 mod placed;
 mod usual;
 
-/// Receiving half of a connection: accepts octets, returns whole messages with fragments joined.
+/// Receiving half of a connection: accepts octets, returns complete messages with fragments joined.
 ///
 /// Two methods accept octets ([`room`](Self::room)) and announce messages ([`poll`](Self::poll));
 /// the others access the announced message. The order of calls, in a loop:
@@ -68,15 +68,15 @@ pub struct Inbox {
     /// Protocol of the messages; `None` for GIOP.
     other: Option<Box<Other>>,
     /// Octets of the message at `start` that are stored elsewhere, if `has_gap`; otherwise retained
-    /// for its memory.
+    /// so that its allocation is reused.
     gap: Option<Box<Gap>>,
     has_gap: bool,
     borrows: bool,
     copied: Copied,
     /// Octets in order of arrival.
     buffer: Vec<u8>,
-    /// Number of unused octets at the front of `buffer`, which place messages so that they are
-    /// copied fast.
+    /// Number of unused octets at the front of `buffer`. They move messages to an address to which
+    /// copies are fast.
     front: usize,
     /// Offset in `buffer` of the first octet after the messages already dropped.
     start: usize,
@@ -84,12 +84,13 @@ pub struct Inbox {
     /// Size of the message at `start`, while its header is complete and the rest is not; otherwise
     /// 0.
     awaited: usize,
-    /// Capacity of the next buffer when the last one was given away.
+    /// Capacity for the next buffer, after the last one was moved out.
     habit: usize,
     partials: Partials,
-    /// Requests cancelled by whole messages after the announced one.
+    /// Requests cancelled by complete messages after the announced one.
     cancels: Cancels,
-    /// Announced message if it arrived in fragments; otherwise empty, retained for its capacity.
+    /// Announced message if it arrived in fragments; otherwise empty, and retained so that its
+    /// capacity is reused.
     joined: Vec<u8>,
 }
 
@@ -115,9 +116,9 @@ impl Inbox {
         }
     }
 
-    /// Returns this inbox, which must be empty, with memory for as long as messages fit, except
-    /// [`MARGIN`](Self::MARGIN) octets. It then never [borrows](Self::borrows): joining lent octets
-    /// would require other memory.
+    /// Returns this inbox, which must be empty, so that it reads into `buffer` as long as messages fit into its
+    /// capacity less [`MARGIN`](Self::MARGIN) octets. It then never [borrows](Self::borrows), because joining lent
+    /// octets would require other memory.
     pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         let mut inbox = Self { buffer, front: 0, start: 0, borrows: false, ..self };
@@ -160,14 +161,14 @@ impl Inbox {
     ///
     /// Offers the buffer's whole capacity, at least 4 KiB, while nothing is known about the next
     /// message: a small message then needs one read, and so does one of up to 256 KiB once one of
-    /// its size has arrived before. (Reading a whole message at once also keeps Linux from sending
+    /// its size has arrived before. (Reading a complete message at once also keeps Linux from sending
     /// many small acknowledgements.) Once the header of a large message is known, offers at most
     /// the rest of it, so that the buffer ends with the message, which can be [taken](Self::take)
     /// without a copy. Never offers more than 256 KiB.
     #[inline]
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
         let usable = self.usable();
-        // Between two messages of common size, offer the whole capacity.
+        // The usual state is between two messages of common size. The inbox then offers its full capacity.
         if self.buffer.len() == self.front
             && self.awaited == 0
             && usable >= self.habit.max(SMALLEST_OFFER)
@@ -182,10 +183,11 @@ impl Inbox {
     fn room_any(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
-        // Capacity needed beyond an offer to place the first message where it is copied fast.
+        // Additional capacity, for moving the first message to an address to which copies are fast.
         let beyond = Self::MARGIN - self.front;
         let offer = if self.awaited > READ_AHEAD.max(have) {
-            // As much as has already arrived, or 1 MiB: an announcement alone must not cost memory.
+            // The offer is at most as large as what has already arrived, or 1 MiB if that is more, because a size that
+            // is only announced must not make this side allocate memory.
             let offer = (self.awaited - have).min(STEP.max(have));
             if self.buffer.capacity() - self.buffer.len() < offer + beyond {
                 self.buffer.reserve_exact(offer + beyond + SLACK);
@@ -210,7 +212,7 @@ impl Inbox {
     /// # Errors
     /// A [`Violation`] as soon as the octets show it, for example by the header of a message that
     /// is too large. Further calls return the same violation.
-    // Called twice per message, with a large result: inlining avoids moving it.
+    // Inlined, because it is called twice per message, and its large result would have to be moved otherwise.
     #[inline(always)]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
@@ -364,7 +366,7 @@ impl Inbox {
         };
         let context = match &mut self.other {
             Some(other) => {
-                // `poll` reports any violation in it.
+                // If the message contains a violation, `poll` will report it.
                 other.arrived(header, bytes).ok()?;
                 Some(&other.announced)
             }
@@ -405,7 +407,7 @@ impl Inbox {
             Announced::InBuffer(header) if self.holds_only(header) => {
                 self.remember_capacity();
                 self.cancels.clear();
-                // The message is no longer awaited; there may be no poll before the next read.
+                // Reset here, because there may be no `poll` before the next read.
                 self.awaited = 0;
                 self.copied.next();
                 self.start = 0;
@@ -495,7 +497,7 @@ impl Inbox {
     }
 
     /// Reports whether a CancelRequest for request `id` has arrived after the announced message.
-    /// Checks whole messages only, each once for all requests before it; costs a comparison when
+    /// Checks complete messages only, each once for all requests before it; costs a comparison when
     /// nothing has arrived.
     #[inline]
     pub fn is_cancelled(&self, id: u32) -> bool {
@@ -544,7 +546,7 @@ impl Inbox {
     /// Drops the announced message.
     #[inline]
     fn release(&mut self) {
-        // Matched by reference: moving the whole value would copy more than needed.
+        // Matched by reference, because moving the value would copy the header although only its size is needed.
         match &self.announced {
             Announced::Nothing => {}
             Announced::InBuffer(header) => {
@@ -569,13 +571,13 @@ impl Inbox {
         self.joined.shrink_to(self.limits.kept_capacity);
     }
 
-    /// Records the capacity of a buffer that is about to be given away, for the next one.
+    /// Records the capacity of a buffer that is about to be moved out, for the next buffer.
     fn remember_capacity(&mut self) {
         let most = self.limits.kept_capacity.max(READ_AHEAD);
         self.habit = self.usable().clamp(READ_AHEAD, most);
     }
 
-    /// Advances past a whole message.
+    /// Advances past a complete message.
     #[inline]
     fn consume(&mut self, total: usize) {
         self.start += total;

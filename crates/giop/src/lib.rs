@@ -10,9 +10,9 @@
 //! ```
 //!
 //! * **Messages** are borrowed views ([`Request`], [`Reply`], [`LocateRequest`], [`LocateReply`],
-//!   [`CancelRequest`]) of a [`Frame`], one whole message in memory. Parsing copies nothing and
+//!   [`CancelRequest`]) of a [`Frame`], one complete message in memory. Parsing copies nothing and
 //!   allocates nothing.
-//! * [`Inbox`] turns octets in any split into whole frames, reassembles fragments, and never holds
+//! * [`Inbox`] turns octets in any split into complete frames, reassembles fragments, and never holds
 //!   more than its [`Limits`] allow, whatever the peer announces.
 //! * A peer that breaks the rules causes a [`Violation`], classified by blame;
 //!   [`Violation::answer`] alone decides what is sent in response.

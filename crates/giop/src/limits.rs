@@ -17,7 +17,7 @@ use crate::{Side, Violation};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Maximum size of a whole message in octets, header included, received (reassembled, if
+    /// Maximum size of a complete message in octets, header included, received (reassembled, if
     /// fragmented) or sent. Default 64 MiB. Setting `MaxMessage`. A peer can occupy this much
     /// memory.
     pub max_message: usize,

@@ -105,7 +105,7 @@ impl fmt::Debug for LocateStatus {
     }
 }
 
-/// Writes a whole LocateRequest into an empty encoder.
+/// Writes a complete LocateRequest into an empty encoder.
 ///
 /// # Errors
 /// [`Violation::Limit`] when the target makes the message too large.
@@ -147,7 +147,7 @@ pub fn begin_locate_reply(
     Begun::unaligned(e)
 }
 
-/// Writes a whole LocateReply without a body: UNKNOWN_OBJECT or OBJECT_HERE.
+/// Writes a complete LocateReply without a body: UNKNOWN_OBJECT or OBJECT_HERE.
 ///
 /// # Errors
 /// No error occurs in practice; the type is that of [`finish`].

@@ -308,7 +308,7 @@ pub struct Terms {
     pub within: Option<u64>,
 }
 
-/// Number that stands for an object key and an operation on one connection, in protocols with such
+/// Number that replaces an object key and an operation on one connection, in protocols with such
 /// numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alias {
@@ -319,7 +319,7 @@ pub struct Alias {
     pub known: bool,
 }
 
-/// Whole message without arguments, of at most 16 octets.
+/// Complete message without arguments, of at most 16 octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Short {
     octets: [u8; Self::MAX],

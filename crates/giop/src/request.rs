@@ -176,7 +176,7 @@ impl<'a> Request<'a> {
 /// Returns the next multiple of 4 from the length of an existing slice.
 #[inline(always)]
 const fn aligned(length: usize) -> usize {
-    // No slice is long enough for an overflow.
+    // The addition does not overflow, because no slice is longer than `isize::MAX`.
     length.wrapping_add(3) & !3
 }
 
@@ -366,7 +366,7 @@ mod tests {
     use std::format;
 
     proptest! {
-        /// The fast path and the general path parse all requests alike.
+        /// The fast path and the general path parse every request in the same way.
         #[test]
         fn the_common_way_and_the_general_way_agree(
             key in prop::collection::vec(any::<u8>(), 0..20),

@@ -48,7 +48,7 @@ pub struct RequestIds(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     code_sets: Option<CodeSetContext>,
-    /// Resulting rules for text, except for the GIOP version of each request.
+    /// Resulting dialect of text, except for its GIOP version, which is that of each request.
     agreed: Dialect,
 }
 
@@ -68,8 +68,8 @@ pub struct Told {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Incoming {
     said: Option<CodeSetContext>,
-    /// Resulting rules for text, except for the GIOP version of each request; `None` if there are
-    /// none.
+    /// Resulting dialect of text, except for its GIOP version, which is that of each request; `None` if
+    /// the code sets determine none.
     agreed: Option<Dialect>,
 }
 
@@ -168,7 +168,7 @@ impl Incoming {
         }
     }
 
-    /// Returns the reason why the client's code sets determine no rules.
+    /// Returns the exception that reports why the client's code sets determine no dialect.
     #[cold]
     fn disagreement(self, giop_minor: u8) -> Result<Dialect, SystemException> {
         self.said.unwrap_or(CodeSetContext::DEFAULT).dialect(giop_minor)

@@ -42,7 +42,7 @@ impl Form {
         id_at: Header::LEN as u8,
         reply: [b'G', b'I', b'O', b'P', 1, 2, ByteOrder::NATIVE.flag() as u8, MessageType::REPLY.0],
         mask: [u8::MAX; 8],
-        // The status and the number of service contexts.
+        // In a common Reply, the status and the number of service contexts are 0.
         zeros_at: Header::LEN as u8 + 4,
         zeros: 8,
         body: Header::LEN as u8 + 12,

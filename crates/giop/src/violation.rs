@@ -174,13 +174,13 @@ impl Violation {
 
     /// Returns the answer to this violation (CORBA 3.4, 15.4.8 for MessageError).
     ///
-    /// The only place that decides it. Violations reported by [`Inbox::poll`](crate::Inbox::poll)
-    /// are never `Exception`s: once framing is lost, no later octet can be trusted.
+    /// No other code decides how to answer. A violation that [`Inbox::poll`](crate::Inbox::poll)
+    /// reports is never answered by an `Exception`: once framing is lost, no later octet can be trusted.
     pub fn answer(&self) -> Answer {
         match self {
-            // TLS or HTTP clients and port scanners would not understand a MessageError either.
+            // The peer is probably a TLS or HTTP client or a port scanner, which would not understand a MessageError.
             Self::Peer(Misbehaviour::Magic(_) | Misbehaviour::Protocol { .. }) => Answer::Close,
-            // Nor would a machine that reads every number in the other byte order.
+            // A peer that reads every number in the other byte order would not understand a MessageError, either.
             Self::Peer(Misbehaviour::OtherByteOrder { .. }) => Answer::Close,
             Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
             Self::Limit { side: Side::Received, .. } => Answer::MessageError,
@@ -188,7 +188,7 @@ impl Violation {
                 minor::imp_limit::MESSAGE_TOO_LARGE,
                 CompletionStatus::No,
             )),
-            // A header field: without it the request to answer is unknown.
+            // The malformed item belongs to the header. Without a valid header, it is unknown which request to answer.
             Self::Malformed(_) => Answer::MessageError,
         }
     }

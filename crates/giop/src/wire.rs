@@ -137,7 +137,7 @@ impl Wire {
         }
     }
 
-    /// Writes a whole Reply that carries a system exception into an empty encoder.
+    /// Writes a complete Reply that carries a system exception into an empty encoder.
     ///
     /// # Errors
     /// [`Violation::Limit`] when the contexts make the message too large.
@@ -153,7 +153,7 @@ impl Wire {
         self.finish(e, begun)
     }
 
-    /// Writes a whole LocateRequest into an empty encoder.
+    /// Writes a complete LocateRequest into an empty encoder.
     ///
     /// # Errors
     /// [`Violation::Limit`] when the target makes the message too large.

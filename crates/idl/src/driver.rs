@@ -116,7 +116,7 @@ fn load(path: &Path, sources: &mut SourceMap, out: &mut Diagnostics) -> Option<F
     match sources.load_main(path) {
         Ok(file) => Some(file),
         Err(error) => {
-            // An empty text provides a place for the report.
+            // An empty text stands in for the file, because a diagnostic needs a place in a source.
             let file = sources.add_builtin(&path.to_string_lossy(), "", None);
             let at = Span { file, ..Span::default() };
             let path = path.to_owned();
@@ -135,7 +135,7 @@ fn analyse(
 ) -> Option<Model> {
     let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
     if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
-        // Otherwise, every name of the missing file would be reported as undeclared.
+        // Does not continue, because every name of the missing file would be reported as undeclared.
         return None;
     }
     let tree = parse(tokens, out);

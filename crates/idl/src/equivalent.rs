@@ -59,7 +59,7 @@ pub fn hash(model: &Model) -> u64 {
 /// ```
 pub fn compile(model: &Model, options: &Options) -> Result<Model, Failed> {
     let options = Options {
-        // Macros have already been expanded.
+        // Macros were expanded when the model was compiled, and must not be applied to the printed text again.
         defines: Vec::new(),
         ..options.clone()
     };

@@ -116,7 +116,8 @@ impl Names {
     }
 }
 
-/// Returns the operations that report a call to a handler: one for an operation, two for an attribute (get and set).
+/// Returns the operations of a handler: for each operation, and for the getter and setter of each attribute, one that
+/// receives the results and one that receives an exception.
 fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     let mut all = Vec::new();
     for export in &of.exports {
@@ -146,7 +147,7 @@ fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     all
 }
 
-/// Returns the operations that send without waiting.
+/// Returns the `sendc_` operations, which send a request without waiting for its reply.
 fn sends(export: &Export, handler: DefId) -> Vec<Export> {
     let to = param("ami_handler", Type::Named(handler));
     match export {
@@ -239,7 +240,7 @@ fn messaging(model: &mut Model, name: &str, kind: impl FnOnce() -> DefKind) -> D
     id
 }
 
-/// State as in CORBA 3.3 part 1, 17.8.2.1.
+/// Returns `Messaging::ExceptionHolder` with the state of CORBA 3.3 part 1, 17.8.2.1.
 fn exception_holder() -> DefKind {
     let member = |name: &str, ty| StateMember {
         public: false,

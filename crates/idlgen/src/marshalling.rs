@@ -50,7 +50,7 @@ pub(crate) fn interpreted(
         reach.iter().filter(|id| is_interface(id)).partition(|id| interpreted.contains(id));
     let only_small = values_of(model, &small);
     let also_fast = values_of(model, &fast);
-    // Types that no interface uses keep their marshalling, and so do the types they contain.
+    // A compiled type that no interpreted interface uses stays compiled, and so do the types that it contains.
     let loose: Vec<DefId> = reach
         .iter()
         .filter(|id| !is_interface(id) && !interpreted.contains(id) && !only_small.contains(id))

@@ -46,7 +46,7 @@ impl Reach<'_> {
             self.def(parent);
         }
         match &def.kind {
-            // Its members are reached only by name.
+            // Modules are reached from their members, which are reached only by name. The other kinds refer to nothing.
             DefKind::Module(_)
             | DefKind::ForwardInterface(_)
             | DefKind::Native
@@ -54,7 +54,7 @@ impl Reach<'_> {
             | DefKind::BitMask(_)
             | DefKind::BitSet(_)
             | DefKind::TemplateModule(_) => {}
-            // No code is generated for them.
+            // No code is generated for these kinds.
             DefKind::Component(_)
             | DefKind::Connector(_)
             | DefKind::PortType(_)

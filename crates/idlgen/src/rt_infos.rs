@@ -14,7 +14,7 @@ pub(crate) fn table(model: &Model) -> String {
         for export in &interface.exports {
             let (name, annotations) = match export {
                 Export::Operation(operation) => (operation.name.clone(), &operation.annotations),
-                // Name of the request on the wire.
+                // The request on the wire has this name.
                 Export::Attribute(attribute) if attribute.readonly => {
                     (format!("_get_{}", attribute.name), &attribute.annotations)
                 }
@@ -41,7 +41,8 @@ fn params(annotation: &Annotation) -> String {
             AnnotationValue::Name(name) => name.clone(),
             AnnotationValue::Constant(Value::String(text)) => text.clone(),
             AnnotationValue::Constant(Value::Integer(number)) => number.to_string(),
-            // The reader of the table rejects it by its name.
+            // No `@rt` parameter has another type. The reader of the table rejects the empty text, and reports the
+            // parameter by name.
             AnnotationValue::Constant(_) => String::new(),
         };
         format!("({:?}, {value:?})", param.name)

@@ -94,7 +94,7 @@ fn request(model: &Model, call: &Call<'_>) -> Bounds {
     let bounds = total(model, sent.map(|arg| &arg.plan));
     match call.context.is_empty() {
         true => bounds,
-        // A sequence of strings.
+        // The context is sent as a sequence of strings, whose count takes four octets.
         false => Bounds { min: bounds.min + 4, max: None },
     }
 }
@@ -108,7 +108,7 @@ fn reply(model: &Model, call: &Call<'_>) -> Bounds {
 fn exceptions(model: &Model, call: &Call<'_>) -> Option<Bounds> {
     let each = call.raises.iter().map(|id| {
         let members = Bounds::from(size(model, &Plan::Named(*id)));
-        // Its count and its final zero.
+        // The repository id has a count of four octets and a final NUL.
         let id = model.def(*id).repository_id.len() as u64 + 5;
         Bounds { min: id + members.min, max: members.max.map(|max| id + max) }
     });

@@ -38,7 +38,8 @@ pub fn describe(
 fn lookup(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
     match repository.lookup_id(name)? {
         Some(found) => Ok(Some(found)),
-        // Not looked up as a name: some repositories reject a colon in one.
+        // A text with a single colon is a repository id. It is not looked up as a name, because some repositories
+        // reject a colon in a name.
         None if name.replace("::", "").contains(':') => Ok(None),
         None => repository.lookup(name),
     }

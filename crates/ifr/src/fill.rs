@@ -29,7 +29,8 @@ pub(crate) fn fill(models: &[Types]) -> Repository {
             filler.add(unit, *root, Repository::ROOT);
         }
     }
-    // Includes definitions that only a replaced declaration refers to.
+    // Makes the entries that were only referred to so far, such as definitions to which only a replaced declaration
+    // refers.
     while let Some((unit, def)) = filler.wanted.pop_front() {
         filler.ensure(unit, def);
     }
@@ -127,7 +128,7 @@ impl<'u> Filler<'u> {
             return;
         }
         let ty = self.models[unit].of_def(def.id);
-        // Only types of the original CORBA have a type code; see the front end's `Unsupported`.
+        // A definition without a type code (see `Unsupported`) is represented like a native type.
         let ty = ty.unwrap_or_else(|_| TypeCode::native(&def.repository_id, &def.name));
         let Some(kind) = self.kind(unit, def, &ty) else {
             return;
@@ -164,7 +165,8 @@ impl<'u> Filler<'u> {
                 Kind::Interface { kind: *kind, bases: self.all_named(unit, bases) }
             }
             DefKind::ForwardInterface(kind) => Kind::Interface { kind: *kind, bases: Vec::new() },
-            // As its equivalent interface, without the ports.
+            // A component is represented as its equivalent interface, to which `ports` adds the operations of the
+            // ports.
             DefKind::Component(Component { base, supports, .. }) => {
                 self.equivalent(unit, *base, supports)
             }
@@ -177,7 +179,7 @@ impl<'u> Filler<'u> {
                 Kind::Enum(names.collect())
             }
             DefKind::Typedef(alias) => Kind::Alias(self.ty(unit, &alias.ty)),
-            // They are marshalled as integers, and CORBA has no other type for them.
+            // Bitmasks and bitsets are marshalled as integers, and CORBA has no type code for them.
             DefKind::BitMask(_) | DefKind::BitSet(_) => {
                 let content = own.as_ref().content()?.kind();
                 Kind::Alias(self.primitive(integer(content)))
@@ -413,7 +415,8 @@ impl<'u> Filler<'u> {
                     self.nameless(unit, ty, key, Kind::Array(element, *length))
                 }
             },
-            // Marshalled as a sequence of pairs, which have no name.
+            // A map is marshalled as a sequence of pairs. The unnamed type of the pairs has no entry, so `any` takes
+            // its place.
             Type::Map(key, value, bound) => {
                 let (key, value) = (self.ty(unit, key), self.ty(unit, value));
                 let bound = bound.unwrap_or(0);
@@ -498,7 +501,7 @@ fn index(mut entries: Vec<Entry>, by_name: HashMap<String, EntryId>) -> Reposito
         if let Some(named) = &entry.named {
             by_id.insert(named.id.clone(), EntryId(at));
             entry.key = match by_key.contains_key(&named.id) {
-                // `#pragma ID` gave two definitions one id.
+                // If `#pragma ID` gave two definitions the same id, the second one is found by its name.
                 true => named.absolute_name.clone(),
                 false => named.id.clone(),
             };

@@ -40,7 +40,7 @@ pub(crate) fn basic(kind: PrimitiveKind) -> (&'static str, TypeCode) {
 /// Returns the repository's kind of a basic type of IDL.
 pub(crate) fn primitive(basic: Basic) -> PrimitiveKind {
     match basic {
-        // Type codes do not distinguish them.
+        // Type codes do not distinguish these three types.
         Basic::Octet | Basic::Int8 | Basic::UInt8 => PrimitiveKind::PkOctet,
         Basic::Boolean => PrimitiveKind::PkBoolean,
         Basic::Char => PrimitiveKind::PkChar,

@@ -35,7 +35,7 @@ impl Store {
         let database = made.map_err(|error| failed(&path, error))?;
         let store = Store { path, database };
         store.change(|database| {
-            // Readers can rely on the table to exist.
+            // Creates the table, so that readers can rely on it.
             let change = database.begin_write()?;
             change.open_table(UNITS)?;
             Ok(change.commit()?)
@@ -105,7 +105,7 @@ impl Store {
                 close(database);
                 units(&path, rows.map_err(|error| failed(&path, error))?)
             }
-            // Left by a process that was killed: opening it for changes repairs it.
+            // A process that was killed left the file unrepaired. Opening it for changes repairs it.
             Err(redb::Error::RepairAborted) => Store::open(path)?.units(),
             Err(error) => Err(failed(&path, error)),
         }

@@ -155,7 +155,7 @@ impl<'t> Maker<'t> {
                 innermost_first.fold(element, |element, &length| TypeCode::array(element, length))
             }
             Type::Fixed(digits, scale) => TypeCode::fixed(*digits, *scale),
-            // In its form on the wire.
+            // CORBA has no type code for maps, so this is the sequence of pairs on the wire.
             Type::Map(key, value, bound) => {
                 let entry = [("key", self.of(key)?), ("value", self.of(value)?)];
                 let entry = TypeCode::structure("", "", entry);
@@ -177,7 +177,8 @@ impl<'t> Maker<'t> {
         if self.open.contains(&id) {
             return Ok(TypeCode::recursive(&def.repository_id));
         }
-        // Back-references lead to definitions, not to aliases: a recursive type is never a mere typedef.
+        // A typedef is not recorded as open: a back-reference leads to a type that contains itself, which is never a
+        // mere typedef.
         let is_typedef = matches!(def.kind, DefKind::Typedef(_));
         if !is_typedef {
             self.open.push(id);
@@ -187,7 +188,7 @@ impl<'t> Maker<'t> {
             self.open.pop();
         }
         let made = made?;
-        // A part of a type still being made is incomplete without it.
+        // A part of a type that is still being made may be incomplete, and must not be reused in another type.
         if made.is_complete() {
             self.types.made().insert(id, made.clone());
         }
@@ -221,7 +222,7 @@ impl<'t> Maker<'t> {
             DefKind::Native => TypeCode::native(id, name),
             DefKind::ValueType(value) => self.value(value, id, name)?,
             DefKind::ValueBox(ty) => TypeCode::value_box(id, name, self.of(ty)?),
-            // Type codes for them were never added to CORBA: they are the integers on the wire.
+            // CORBA has no type codes for bitmasks and bitsets, so these are the integers on the wire.
             DefKind::BitMask(mask) => TypeCode::alias(id, name, unsigned(mask.bit_bound)),
             DefKind::BitSet(set) => {
                 let bits = self.types.model.all_bits(set);
@@ -330,14 +331,14 @@ fn number(value: &Value) -> i128 {
         Value::Boolean(yes) => (*yes).into(),
         Value::Char(character) => u32::from(*character).into(),
         Value::Enumerator(_, ordinal) => (*ordinal).into(),
-        // No other type can be a discriminator; the front end checks it.
+        // The front end accepts no other type as a discriminator.
         _ => 0,
     }
 }
 
 fn of_basic(basic: Basic) -> TypeCode {
     match basic {
-        // Type codes do not distinguish them.
+        // Type codes do not distinguish these three types.
         Basic::Octet | Basic::Int8 | Basic::UInt8 => TypeCode::OCTET,
         Basic::Boolean => TypeCode::BOOLEAN,
         Basic::Char => TypeCode::CHAR,

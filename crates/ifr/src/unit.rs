@@ -44,7 +44,7 @@ impl Unit {
     /// # Errors
     /// [`Error::Idl`] with all problems of the file.
     pub fn read(path: &Path, options: &Options) -> Result<(Unit, Compiled), Error> {
-        // Distinguishes files of the same name in different folders.
+        // An absolute path distinguishes files of the same name in different folders.
         let main = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let seen = Seen::default();
         let sources = SourceMap::new(Recorder(Arc::clone(&seen)));
@@ -119,7 +119,7 @@ impl Loader for Recorder {
         let octets = Disk.load(path)?;
         let text = String::from_utf8_lossy(&octets).into_owned();
         let mut seen = self.0.lock();
-        // Under the path by which the front end finds it without a file system.
+        // Stores the text under the path by which `Memory` finds it when the unit is compiled again.
         seen.insert(Memory::default().identity(path), text);
         Ok(octets)
     }

@@ -1,7 +1,7 @@
 //! Arguments that a plan may set for its processes: `cmdline` of its real-time resources.
 
-/// ORB settings that a plan may set: they affect only how a process works, and not the addresses it listens at, its
-/// access rules, its protection, or files, which are for the operator to decide.
+/// ORB settings that a plan may set. They affect only how a process works. Addresses, access rules, protection and
+/// files are not included, because the operator decides about them.
 const ALLOWED: [&str; 47] = [
     "Budget",
     "BudgetQuantum",
@@ -52,7 +52,7 @@ const ALLOWED: [&str; 47] = [
     "WorkerStay",
 ];
 
-/// Reasons for which settings are refused, by prefixes of their names.
+/// Reasons why settings are refused, by prefixes of their names.
 const REFUSED: [(&[&str], &str); 4] = [
     (
         &["LogFile", "ConfigFile", "SvcConf", "Schedule", "Preconnect"],
@@ -69,16 +69,16 @@ const REFUSED: [(&[&str], &str); 4] = [
     (&["Max", "Hold", "Stall", "Idle", "Kept"], "it is a limit that protects the process"),
 ];
 
-/// Advice about a refused setting.
+/// Remedy for a refused setting.
 const CURE: &str = "take it out of cmdline; whoever runs the process can give it, with --process-arg of the node manager or on the \
     command line of the process";
 
-/// Checks the arguments that a plan sets for its processes. Of the ORB settings, `-ORBNAME`, only those are permitted
-/// that affect how the process works; files, addresses, access rules and limits are decided by the operator. Arguments
+/// Checks the arguments that a plan sets for its processes. Of the ORB settings (`-ORBNAME`), only those that affect
+/// how the process works are permitted. The operator decides about files, addresses, access rules and limits. Arguments
 /// for other code are permitted.
 ///
 /// # Errors
-/// The first argument that a plan may not set, with the reason and a remedy, as a sentence.
+/// An error message for the first argument that a plan may not set, with the reason and a remedy.
 ///
 /// ```
 /// use oxorb_launch::check_arguments;
@@ -91,7 +91,7 @@ const CURE: &str = "take it out of cmdline; whoever runs the process can give it
 /// assert!(refused.starts_with("cmdline has \"-ORBLogFile\", and a plan may not set that: it names files"));
 /// ```
 pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
-    // Each argument is checked as if it were no value of the previous one: the ORB finds file names in the same way.
+    // Also check arguments that are values of the preceding one, because the ORB takes file names from them too.
     for (at, argument) in arguments.iter().enumerate() {
         let Some(body) = argument.strip_prefix("-ORB") else {
             continue;
@@ -100,7 +100,7 @@ pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
             Some((name, value)) => (name, Some(value)),
             None => (body, arguments.get(at + 1).map(String::as_str)),
         };
-        // Java's `-ORBInitRef.NAME=URL`.
+        // Java also has the form `-ORBInitRef.NAME=URL`.
         let is_java = name.get(..8).is_some_and(|name| name == "InitRef.");
         let name = if is_java { "InitRef" } else { name };
         let refuse = |why: &str| {
@@ -139,7 +139,7 @@ pub(crate) fn is_file(url: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
-/// Returns the reason for which a plan may not set a setting.
+/// Returns the reason why a plan may not set a setting.
 fn reason(name: &str) -> &'static str {
     let begins = |prefix: &&str| {
         let own = name.get(..prefix.len());
@@ -199,7 +199,7 @@ mod tests {
             (&["-ORBMaxMessage=1"], "it is a limit"),
             (&["-ORBUnheardOf"], "none of the settings"),
             (&["-ORB"], "none of the settings"),
-            // The ORB finds file names anywhere in the line.
+            // The ORB takes file names from any argument, even from one that is the value of another.
             (&["-ORBSchedPolicy", "-ORBConfigFile=x.toml"], "it names files"),
         ] {
             let refused = check(line).unwrap_err();

@@ -1,4 +1,4 @@
-//! References between the processes of a plan without managers: files in a directory that all of them share.
+//! Exchange of references between the processes of a plan without managers, through files in a shared directory.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,10 +18,11 @@ const MOST_OCTETS: u64 = 1 << 20;
 /// Time limit for an object to answer that it exists.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// A directory with a file for each port that provides an object to another process: `INSTANCE.PORT.ior`.
+/// A directory with a file for each port that provides an object to another process. The files are named
+/// `INSTANCE.PORT.ior`.
 pub(crate) struct Directory {
     path: PathBuf,
-    /// Written files and their contents.
+    /// Files that this process wrote, and their contents.
     written: Vec<(PathBuf, String)>,
     /// Known ports of other processes.
     known: HashMap<Port, Known>,
@@ -40,7 +41,7 @@ impl Directory {
         Directory { path: path.into(), written: Vec::new(), known: HashMap::new() }
     }
 
-    /// Writes the references to which other processes connect.
+    /// Writes a file for each reference to which other processes connect.
     pub(crate) fn publish(&mut self, provided: &[Provided]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         for one in provided {
@@ -52,15 +53,15 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes the references that this process wrote, except those that another process has replaced.
+    /// Removes the files that this process wrote, except those that another process has replaced.
     pub(crate) fn withdraw(&mut self) {
         for (file, ior) in self.written.drain(..) {
             whole_file::remove(file, &ior);
         }
     }
 
-    /// Reads the references that other processes of the plan provide; returns whether any is new. One whose object does
-    /// not answer is ignored: it is left from an earlier run.
+    /// Reads the references that other processes of the plan provide, and reports whether there is a new one. A
+    /// reference whose object does not answer is ignored, because it may be left from an earlier run.
     pub(crate) fn refresh(&mut self, orb: &Orb, plan: &Plan) -> bool {
         let mut is_new = false;
         for (instance, port) in wanted(plan) {
@@ -82,7 +83,7 @@ impl Directory {
         is_new
     }
 
-    /// Returns the unknown ports of other processes.
+    /// Returns the used ports of other processes whose references are not known yet.
     pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
         let unknown = wanted(plan).into_iter().filter(|port| !self.known.contains_key(port));
         unknown.map(|(instance, port)| format!("{instance}.{port}")).collect()
@@ -110,7 +111,7 @@ impl Directory {
     }
 }
 
-/// Returns the ports of other processes that this part of a plan uses.
+/// Returns the ports of other processes to which this part of a plan connects.
 fn wanted(plan: &Plan) -> Vec<Port> {
     let mut all = Vec::new();
     for connection in &plan.connection {
@@ -131,7 +132,7 @@ fn wanted(plan: &Plan) -> Vec<Port> {
     all
 }
 
-/// Returns a name as part of a file name: all characters but letters, digits, `-` and `_` become `%XX`.
+/// Returns a name in a form for file names: all characters except letters, digits, `-` and `_` become `%XX`.
 fn escaped(name: &str) -> String {
     let octets = name.bytes().map(|octet| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(octet).to_string(),

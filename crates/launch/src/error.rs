@@ -1,4 +1,4 @@
-//! Reasons for which a plan is not launched.
+//! Errors that explain why a plan is not launched.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::idl::deployment::{InvalidConnection, PlanError, StartError, StopError
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{finding}")]
 pub struct LaunchError {
-    /// Instance or connection concerned; empty: the whole plan.
+    /// Name of the instance or connection concerned; empty if the error concerns the whole plan.
     pub name: String,
     /// Position in the plan, problem, and remedy.
     pub finding: Finding,
@@ -29,7 +29,7 @@ impl LaunchError {
         self
     }
 
-    /// Moves its position to another document.
+    /// Sets the document to which the position of the error refers.
     #[must_use]
     pub(crate) fn within(mut self, source: Source) -> Self {
         self.finding = self.finding.within(source);

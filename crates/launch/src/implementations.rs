@@ -1,4 +1,4 @@
-//! Implementations linked into an executable, by the entry points that plans name.
+//! Implementations that are linked into an executable, by the entry points that plans name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use oxorb_component::{ComposedOf, Container, EventCarrier, InstallError, ManagedBy};
 use oxorb_core::ObjectRef;
 
-/// Components and homes of an executable, by entry point: the execParameter `component factory` or `home factory` of an
-/// implementation of the plan.
+/// Components and homes of an executable, by entry point. An entry point is the value of the execParameter `component
+/// factory` or `home factory` of an implementation in the plan.
 #[derive(Clone, Default)]
 pub struct Implementations {
     entries: BTreeMap<String, Entry>,
@@ -58,7 +58,7 @@ impl Implementations {
         Self::default()
     }
 
-    /// Adds a component; `make` runs once for each instance. Replaces an existing entry point.
+    /// Adds a component. `make` is called once for each instance. An existing entry point with this name is replaced.
     ///
     /// `implementations.component::<avionics::GpsRef, _>("create_Avionics_Gps_Impl", || Gps::new())`
     #[must_use]
@@ -74,7 +74,8 @@ impl Implementations {
         self.with(entry, Kind::Component, R::REPOSITORY_ID, Arc::new(install))
     }
 
-    /// Adds a home; `make` runs once for each instance of it. Replaces an existing entry point.
+    /// Adds a home. `make` is called once for each instance of the home. An existing entry point with this name is
+    /// replaced.
     #[must_use]
     pub fn home<R: ManagedBy<H>, H>(
         self,
@@ -89,7 +90,8 @@ impl Implementations {
     }
 
     /// Sets the event channel of the process, for instances with `events = "channel"` in their real-time resources.
-    /// `open` runs once, when the first of them is installed; the returned carrier carries the events of all of them.
+    /// `open` is called once, when the first such instance is installed. The returned carrier carries the events of all
+    /// of them.
     ///
     /// `implementations.events_by(|| Ok(Arc::new(ComponentEvents::new(&channel()?, 1))))`, with `oxorb_event::ComponentEvents`.
     #[must_use]

@@ -4,12 +4,12 @@
 //! ExecutionManager -> NodeManager -> process: LocalityManager -> Container (policy set) -> component, home
 //! ```
 //!
-//! * [`Implementations`] are linked into an executable, by the entry points that plans name.
+//! * [`Implementations`] contains the implementations that an executable links, by the entry points that plans name.
 //! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
 //! * [`artifact`] loads shared libraries with the components of such a part.
-//! * [`ExecutionManager`] launches plans over the [`NodeManager`]s of their nodes; [`Plans`] is its client.
+//! * [`ExecutionManager`] launches plans through the [`NodeManager`]s of their nodes; [`Plans`] is its client.
 //! * [`wire`] converts the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
-//! * [`idl`] has the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
+//! * [`idl`] contains the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
 //! The facade exports this crate as `oxorb::deployment`. `docs/deployment.md` describes how to launch plans.
 #![forbid(unsafe_code)]

@@ -5,11 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 use oxorb_deploy::Process;
 use oxorb_deploy::plan::{Endpoint, ExternalReference, Implementation, Plan};
 
-/// Prefix of the location of an external reference for an instance in another process; the name of the instance
-/// follows.
+/// Prefix of the location of an external reference to an instance in another process. The name of the instance follows.
 const ELSEWHERE: &str = "plan:";
 
-/// Property of an implementation that holds the kind of its instances.
+/// Property of an implementation that contains the kind of its instances.
 const IMPLEMENTATION_TYPE: &str = "edu.vanderbilt.dre.DAnCE.ImplementationType";
 
 /// Value of [`IMPLEMENTATION_TYPE`] for instances that represent their process.
@@ -17,8 +16,8 @@ const LOCALITY_MANAGER: &str = "edu.vanderbilt.dre.DAnCE.LocalityManager";
 
 /// Returns the part of a plan that runs in a process: its instances, their implementations, and their connections.
 ///
-/// Ends at instances of other processes become external references, with the location `plan:INSTANCE`. The references
-/// of their providers are passed to [`Locality::finish`](crate::Locality::finish).
+/// Ends of connections at instances of other processes become external references with the location `plan:INSTANCE`.
+/// The references to these objects are later passed to [`Locality::finish`](crate::Locality::finish).
 pub fn part(plan: &Plan, process: &Process) -> Plan {
     let own: BTreeSet<usize> = process.instances.iter().copied().collect();
     let mut part = plan.clone();
@@ -64,12 +63,13 @@ fn elsewhere(plan: &Plan, end: &Endpoint) -> Option<ExternalReference> {
     })
 }
 
-/// Returns the instance in another process that an external reference represents.
+/// Returns the instance in another process to which an external reference refers.
 pub(crate) fn instance_elsewhere(reference: &ExternalReference) -> Option<&str> {
     reference.location.strip_prefix(ELSEWHERE)
 }
 
-/// Reports whether instances of an implementation represent their process, as in DAnCE's plans, and are not components.
+/// Reports whether instances of an implementation represent their process, as in DAnCE's plans. Such instances are not
+/// components.
 pub(crate) fn stands_for_process(implementation: &Implementation) -> bool {
     let mut parameters = implementation.exec_parameter.iter();
     let kind = parameters.find(|one| one.name == IMPLEMENTATION_TYPE);

@@ -1,4 +1,4 @@
-//! The process of a locality: started by managers, or stand-alone with a plan.
+//! The process of a locality, which managers start, or which runs stand-alone with a plan.
 
 use std::error::Error;
 use std::fmt;
@@ -25,19 +25,19 @@ use crate::{Implementations, LaunchError, Locality, part};
 /// Maximum size in octets of a document.
 const MOST_OCTETS: u64 = 16 << 20;
 
-/// Period in which a process checks whether its activator is alive, or whether references have changed.
+/// Interval at which a process checks whether its activator still exists, or whether references have changed.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Time limit for the activator to answer.
+/// Time limit for a remote object to answer a check.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Number of consecutive unanswered checks after which the activator counts as dead.
+/// Number of consecutive unanswered checks after which the activator is considered dead.
 const MOST_MISSED: u32 = 3;
 
-/// Time limit for the instances to stop, after which the process ends without them.
+/// Time limit for the instances to stop. After that, the process ends without waiting for them.
 const STOP: Duration = Duration::from_secs(10);
 
-/// Default of `--wait`: time limit for other processes to start.
+/// Default of `--wait`: the time limit for the references of other processes to become available.
 const WAIT: Duration = Duration::from_secs(60);
 
 /// An ORB started for a locality.
@@ -46,11 +46,11 @@ pub struct Started {
     pub orb: Orb,
     /// Root POA of the process.
     pub root: Poa,
-    /// Arguments for other code than the ORB, without the name of the program.
+    /// Arguments that are not for the ORB, without the name of the program.
     pub rest: Vec<String>,
 }
 
-/// Runs the process of a locality until it is shut down. `start` creates the ORB from arguments, of which the first is
+/// Runs the process of a locality until it is shut down. `start` creates the ORB from arguments, the first of which is
 /// the name of the program.
 ///
 /// The facade's `run_locality` provides `start`.
@@ -68,7 +68,7 @@ pub fn run(
     }
 }
 
-/// Reason for which a process ended.
+/// Reason why a process ended.
 struct Problem(String);
 
 impl fmt::Display for Problem {
@@ -93,7 +93,7 @@ pub(crate) const ARGUMENTS: [&str; 8] = [
     "--wait",
 ];
 
-/// Arguments of the process.
+/// Arguments of the process of a locality.
 #[derive(Default)]
 struct Arguments {
     locality: Option<String>,
@@ -104,7 +104,7 @@ struct Arguments {
     node: Option<String>,
     process: Option<String>,
     wait: Option<Duration>,
-    /// Name of the program, and arguments of other code.
+    /// Name of the program, and arguments for other code.
     others: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ fn serve(
     }
 }
 
-/// Runs without managers.
+/// Runs the locality without managers.
 fn alone(
     implementations: Implementations,
     mut arguments: Arguments,
@@ -244,11 +244,11 @@ fn alone(
         })
     };
     if let Err(problem) = launch() {
-        // The shutdown hook stops everything.
+        // Ignore the error: the launch has failed already. The shutdown hook stops the instances.
         let _ = orb.shutdown(true);
         return Err(problem);
     }
-    // The reader of this line may be gone; the instances keep running.
+    // Ignore the error: standard output may be closed, which is no reason to end the instances.
     let _ = writeln!(std::io::stdout(), "{node} {process}: running");
     let follow = {
         let (orb, locality) = (orb.clone(), Arc::clone(&locality));
@@ -259,7 +259,7 @@ fn alone(
     Ok(())
 }
 
-/// Runs under managers, and ends with the manager that started the process.
+/// Runs the locality under managers, and ends when the manager that started the process ends.
 fn managed(
     implementations: Implementations,
     arguments: Arguments,
@@ -319,7 +319,8 @@ fn begin(orb: &Orb, name: &str, job: impl FnOnce() + Send + 'static) -> Result<(
         .map_err(|error| problem(format!("thread {name} was not started: {error}")))
 }
 
-/// Stops the instances when the ORB ends, within a time limit; the returned receiver is disconnected then.
+/// Makes the ORB's shutdown stop the instances, within a time limit. The returned receiver is disconnected when the
+/// shutdown begins.
 fn end_with(
     orb: &Orb,
     locality: &Arc<Locality>,
@@ -351,12 +352,12 @@ fn end_with(
     end
 }
 
-/// Waits for the interval; returns whether to check again, rather than end.
+/// Waits for the interval. Returns `false` if the process is being ended.
 fn go_on(end: &Receiver<()>, interval: Duration) -> bool {
     matches!(end.recv_timeout(interval), Err(RecvTimeoutError::Timeout))
 }
 
-/// Waits until all ports of other processes are known.
+/// Waits until the references to all used ports of other processes are known.
 fn wait_for_others(
     orb: &Orb,
     directory: &mut Directory,
@@ -384,7 +385,8 @@ fn wait_for_others(
     }
 }
 
-/// Reconnects to changed references of restarted processes, and restores connections that ended by themselves.
+/// Reconnects to restarted processes, whose references have changed, and restores connections that ended without a
+/// request.
 fn follow_references(
     orb: &Orb,
     locality: &Locality,
@@ -410,8 +412,8 @@ fn follow_references(
     }
 }
 
-/// Returns when the process ends, or the activator no longer exists. Meanwhile restores connections that ended by
-/// themselves.
+/// Returns when the process is being ended, or when the activator no longer exists. Until then, restores connections
+/// that ended without a request.
 fn watch_activator(
     activator: &LocalityManagerActivatorRef,
     locality: &Locality,
@@ -438,7 +440,7 @@ fn watch_activator(
     Ok(())
 }
 
-/// Returns the part for the process that the arguments name, and its node and name.
+/// Returns the part of the plan that the arguments select, with the names of its node and process.
 fn part_of(plan: &Plan, arguments: &Arguments) -> Result<(Plan, String, String), Problem> {
     let all = processes(plan);
     let is_meant =
@@ -467,7 +469,7 @@ fn part_of(plan: &Plan, arguments: &Arguments) -> Result<(Plan, String, String),
     }
 }
 
-/// Returns the arguments that the real-time resources add for the ORB.
+/// Returns the arguments for the ORB that the real-time resources contain.
 fn orb_arguments(
     resources: Option<&ServerResources>,
     file: Option<&Path>,
@@ -482,7 +484,8 @@ fn orb_arguments(
     let Some(line) = &resources.cmdline else {
         return Ok(Vec::new());
     };
-    // As under managers, so that a plan can be run in both ways: this process may belong to root as well.
+    // Make the same check as managers, so that a plan runs in the same way with and without them. This process may also
+    // run as root.
     match crate::check_arguments(&line.arg) {
         Ok(()) => Ok(line.arg.clone()),
         Err(reason) => {
@@ -506,7 +509,7 @@ fn read(file: &Path) -> Result<Document, Problem> {
     read.map_err(|error| in_file(file, &error))
 }
 
-/// Prefixes each line of an error with the name of the file.
+/// Prefixes each line of an error message with the name of the file.
 fn in_file(file: &Path, what: &dyn fmt::Display) -> Problem {
     let what = what.to_string();
     let lines =

@@ -1,4 +1,4 @@
-//! Refusals of a plan, determined before anything is started.
+//! Reasons to refuse a plan that are found before anything is started.
 
 use std::collections::HashMap;
 
@@ -15,24 +15,25 @@ use crate::manager::{Locations, managed_arguments, property_text};
 use crate::part::stands_for_process;
 use crate::{Artifacts, LaunchError, RestartPolicy, check_arguments, wire};
 
-/// Way in which the processes of a plan are started.
+/// Means by which the processes of a plan are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StartedBy {
-    /// Node managers.
+    /// Node managers start the processes.
     #[default]
     Managers,
-    /// A user, systemd, or Kubernetes, each process with the whole plan. Artifacts are not used, and references may be
-    /// files.
+    /// A user, systemd or Kubernetes starts each process with the whole plan. Artifacts are not used, and files are
+    /// permitted for references.
     Others,
 }
 
-/// Returns the refusals of a launch beyond [`check`](oxorb_deploy::check::check), as far as documents show them:
-/// instances without an artifact or an entry point, two executables in one process, unsupported arguments, settings and
-/// policies. Refusals that depend on the machine or the executable are found only during the launch. The references of
-/// the plan must be valid ([`Plan::check_references`]). Managers and processes use the same checks.
+/// Returns the errors with which a launch would refuse a plan, in addition to those of
+/// [`check`](oxorb_deploy::check::check): instances without an artifact or an entry point, two executables in one
+/// process, and unsupported arguments, settings and policies. Managers and processes make the same checks. Errors that
+/// depend on the machine or the executable are found only during the launch. The references between elements of the
+/// plan must be valid ([`Plan::check_references`]).
 ///
-/// Takes time linear in the documents, except for policies of real-time resources, which are searched for each
-/// instance.
+/// Takes time linear in the size of the documents, except that the policies of the real-time resources are searched for
+/// each instance.
 pub fn refusals(
     plan: &Plan,
     resources: Option<&ServerResources>,
@@ -92,8 +93,9 @@ pub fn refusals(
     found
 }
 
-/// Returns the artifacts of a plan that a node manager with these executables, on this machine, would not find or not
-/// start. The references of the plan must be valid ([`Plan::check_references`]). Takes time linear in the plan.
+/// Returns an error for each artifact of a plan that a node manager with these settings, on this machine, would not
+/// find or would refuse to start. The references between elements of the plan must be valid
+/// ([`Plan::check_references`]). Takes time linear in the size of the plan.
 pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError> {
     let missing =
         Locations::of(plan).used(plan).into_iter().filter_map(|(artifact, instance, location)| {
@@ -105,14 +107,14 @@ pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError>
     missing.collect()
 }
 
-/// Returns the refusal of TAO's service configurator.
+/// Returns the error for a service configuration, which only TAO supports.
 pub(crate) fn service_configuration(uri: &str, place: Place) -> LaunchError {
     let what = format!("svcconf {uri:?} is TAO's service configurator, which OxORB does not have");
     let error = LaunchError::new("", place, what).within(Source::Rtcad);
     error.cure("start the process with -ORBConfigFile and a file of OxORB's")
 }
 
-/// Returns the refusals that apply only under managers.
+/// Returns the errors that apply only if managers start the processes.
 fn managed(plan: &Plan) -> Vec<LaunchError> {
     let mut found: Vec<LaunchError> = Vec::new();
     let locations = Locations::of(plan);

@@ -1,4 +1,4 @@
-//! Real-time resources within a plan, for processes that receive only the plan.
+//! Real-time resources stored in a plan, for processes that receive only the plan.
 
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::Plan;
@@ -11,10 +11,10 @@ use crate::LaunchError;
 /// Property of a plan that holds its real-time resources as a TOML document.
 const RESOURCES: &str = "org.oxorb.ServerResources";
 
-/// Puts real-time resources into a plan, replacing present ones.
+/// Stores real-time resources in a plan. Replaces resources that the plan contains already.
 ///
 /// # Errors
-/// Text that TOML cannot represent.
+/// The resources contain text that TOML cannot represent.
 pub fn attach_resources(plan: &mut Plan, resources: &ServerResources) -> Result<(), Error> {
     let text = Document::from(resources.clone()).write(Format::Toml)?;
     plan.info_property.retain(|property| property.name != RESOURCES);

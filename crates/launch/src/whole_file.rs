@@ -1,44 +1,43 @@
-//! Files that readers see completely or not at all.
+//! Files that are replaced atomically, so that readers never see an incomplete file.
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Writes a file under a new, unpredictable name, and then renames it.
+/// Writes a file under a temporary, unpredictable name, and then renames it.
 pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> io::Result<()> {
     let path = path.as_ref();
     let octets = oxorb_sys::random::octets::<8>()?;
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{:016x}.new", u64::from_ne_bytes(octets)));
-    // Follows no link, and fails if the file exists.
+    // `create_new` follows no symbolic link and fails if the file exists, so no other user can choose the target.
     let mut file = fs::File::create_new(&name)?;
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| fs::rename(&name, path)).inspect_err(|_| {
-        // A file that could not be renamed must not stay.
+        // Remove the temporary file if it could not be written or renamed.
         let _ = fs::remove_file(&name);
     })
 }
 
-/// Removes a file if it still has the written text.
+/// Removes a file if it still contains this text.
 pub(crate) fn remove(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
     if read(path, text.len() as u64 + 1).is_some_and(|found| found == text) {
-        // Another process may have removed it meanwhile.
+        // Ignore the error: another process may have removed the file already.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Reads a text file up to a limit of octets; `None` if it is not a regular file: opening a pipe, for example, would
-/// block.
+/// Reads a text file up to a limit of octets; `None` if it cannot be read or is not a regular file.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
-    // Opening a pipe blocks until it has a writer.
+    // Check the type first: opening a FIFO would block until it has a writer.
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut text = String::new();
     let file = fs::File::open(path).ok()?;
     file.take(limit).read_to_string(&mut text).ok()?;
-    // An editor may have put a byte order mark before it.
+    // Editors may put a byte order mark at the start of the file.
     Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

@@ -1,5 +1,5 @@
-//! Payloads in memory that a transport lends: read where the sender wrote them ([`Lease`]), and
-//! written where the receiver will read them ([`Room`]).
+//! Payloads in memory that a transport lends: a receiver reads them where the sender wrote them
+//! ([`Lease`]), and a sender writes them where the receiver will read them ([`Room`]).
 //!
 //! The sender may be another process, and may change the memory at any time, even while it is read.
 //! A [`Lease`] therefore never exposes a slice: each access copies the octets out, and two copies
@@ -27,8 +27,8 @@
 //! assert_eq!(lease.to_vec(), b"sample");
 //! ```
 //!
-//! Builds without the standard library (`default-features = false`), but needs an allocator. A
-//! lease then has no `io::Read`.
+//! The crate builds without the standard library (`default-features = false`), but needs an
+//! allocator. A lease then has no `io::Read`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -18,8 +18,8 @@ use core::ops::{Deref, DerefMut};
 /// # Real-time cost
 ///
 /// Acquiring, sending and dropping a room in place takes no lock and makes no system call; it
-/// allocates only when more rooms are out at a time than ever before. A room that owns its memory
-/// allocates.
+/// allocates only when more rooms are in use at the same time than ever before. A room that owns
+/// its memory allocates.
 ///
 /// ```
 /// use oxorb_lend::Room;

@@ -1,4 +1,4 @@
-//! A typed client of a name server, with text for names.
+//! Typed client of a name server that accepts names as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,8 +16,8 @@ use crate::{INITIAL_NAME, InvalidName, Name, Problem, stringify};
 /// The names below one naming context of this or any other ORB. Cheap to clone.
 ///
 /// Names are text such as `"bank/branches.dir"`, or a [`Name`]. Every method makes one call unless documented
-/// otherwise, and one further call for each server on the path of a name that the previous server does not call itself
-/// (CannotProceed).
+/// otherwise. If a server answers CannotProceed because it does not call the next server on the path of the name, the
+/// method makes a further call to that server.
 ///
 /// ```
 /// use oxorb::{Interface as _, ObjectRef, Orb};
@@ -27,7 +27,7 @@ use crate::{INITIAL_NAME, InvalidName, Name, Problem, stringify};
 /// let service = NameService::start(&server, Store::in_memory()?)?;
 /// let url = service.root().to_ior();
 ///
-/// // Elsewhere; or on the command line: -ORBInitRef NameService=corbaloc::host:2809/NameService
+/// // In another process; or on the command line: -ORBInitRef NameService=corbaloc::host:2809/NameService
 /// let orb = Orb::builder().init_ref("NameService", &url).build()?;
 /// let names = Names::of(&orb)?;
 /// let account: ObjectRef = orb.string_to_object("corbaloc::10.0.0.7/Account")?;
@@ -53,8 +53,9 @@ impl Names {
         Names { root: context.into() }
     }
 
-    /// Returns the names of the ORB's initial reference `NameService`: `-ORBInitRef`, `-ORBDefaultInitRef`, or a
-    /// service of this ORB. Checks by a call that the object is a naming context.
+    /// Returns the names below the ORB's initial reference `NameService`, which is set by `-ORBInitRef` or
+    /// `-ORBDefaultInitRef`, or registered by a service of this ORB. Calls the object to check that it is a naming
+    /// context.
     ///
     /// # Errors
     /// There is no such initial reference, or it cannot be reached.
@@ -62,8 +63,8 @@ impl Names {
         Names::at(orb, &format!("corbaloc:rir:/{INITIAL_NAME}"))
     }
 
-    /// Returns the names below the context that a reference refers to: `IOR:`, `corbaloc:`, `corbaname:` or `file:`.
-    /// Checks by a call that the object is a naming context.
+    /// Returns the names below the context that a reference refers to, in the form `IOR:`, `corbaloc:`, `corbaname:` or
+    /// `file:`. Calls the object to check that it is a naming context.
     ///
     /// # Errors
     /// The object is not a naming context, or cannot be reached.
@@ -71,7 +72,7 @@ impl Names {
         orb.resolve::<NamingContextRef>(reference).map(Names::new)
     }
 
-    /// Returns the context above the names.
+    /// Returns the context that the names are relative to.
     pub fn root(&self) -> &NamingContextRef {
         &self.root
     }
@@ -125,8 +126,8 @@ impl Names {
         done.map_err(|error| NamingError::new("rebind", &name, error))
     }
 
-    /// Returns the object bound to a name, as a reference of type `I`. Makes a second call to the object if its
-    /// reference does not declare this type.
+    /// Returns the object bound to a name, as a reference of type `I`. If the reference does not declare this type,
+    /// makes a second call to ask the object for it.
     ///
     /// # Errors
     /// [`Problem::NotFound`]; INV_OBJREF if the name is bound to nil, or the object is not an `I`.
@@ -172,8 +173,8 @@ impl Names {
         made.map(Names::new).ok_or_else(|| failed(Problem::System(NOT_WANTED)))
     }
 
-    /// Creates a context with this name, and missing contexts on the path, with one call for each context, or two for
-    /// the last one if it exists.
+    /// Creates a context with this name, and missing contexts on the path. Makes one call for each component of the
+    /// name, and calls [`context`](Self::context) if the last context exists already.
     ///
     /// # Errors
     /// [`Problem::NotFound`] if a name on the path is bound to an object.
@@ -182,7 +183,8 @@ impl Names {
         let mut made = None;
         for part in (1..=name.components().len()).filter_map(|end| name.first(end)) {
             made = match self.make_context(&part) {
-                // The next component shows whether it is a context.
+                // If the name is bound to an object and not to a context, the call for the next component, or `context`
+                // below, fails.
                 Err(NamingError { problem: Problem::AlreadyBound, .. }) => None,
                 made => Some(made?),
             };
@@ -201,8 +203,8 @@ impl Names {
         self.resolve::<NamingContextRef>(name).map(Names::new)
     }
 
-    /// Calls the service, and continues where it stops: CannotProceed names the context that knows the rest of the
-    /// name. Each step must leave fewer components, so that a cycle of contexts ends.
+    /// Calls the service. If it raises CannotProceed, calls the context that the exception contains with the rest of
+    /// the name. Each step must leave fewer components, so that a cycle of contexts causes no endless loop.
     fn call<R, E: Into<Problem>>(
         &self,
         name: &Name,
@@ -217,7 +219,7 @@ impl Names {
             };
             left = rest_of_name.len();
             match call(context, rest_of_name).map_err(Into::into) {
-                // The client cannot reach it either.
+                // This client cannot reach the context either, so report the CannotProceed that names the context.
                 Err(Problem::System(exception)) if exception.completed == CompletionStatus::No => {
                     break;
                 }
@@ -230,7 +232,7 @@ impl Names {
     /// Lists the bindings of the context itself, in the server's order. Fetches 100 bindings at a time, on demand.
     ///
     /// # Errors
-    /// An exception of the first call. Later ones are returned as items.
+    /// The exception of the first call. Exceptions of later calls are items of the iterator.
     pub fn list(&self) -> oxorb::Result<Entries> {
         let (fetched, iterator) = self.root.list(PORTION)?;
         Ok(Entries { fetched: fetched.into_iter(), iterator })
@@ -263,14 +265,15 @@ impl Iterator for Entries {
         loop {
             if let Some(binding) = self.fetched.next() {
                 let is_context = binding.binding_type == BindingType::Ncontext;
-                // Only the last component counts; there should be no others.
+                // A listed name should have one component. If a server sends a path, its last component is the name in
+                // this context.
                 let Some(component) = binding.binding_name.into_iter().next_back() else {
                     continue;
                 };
                 return Some(Ok(Entry { component, is_context }));
             }
             match self.iterator.as_ref()?.next_n(PORTION) {
-                // A server that announces more bindings and sends none would cause an endless loop.
+                // If a server announces more bindings but sends none, stop: the loop would otherwise never end.
                 Ok((true, more)) if !more.is_empty() => self.fetched = more.into_iter(),
                 Ok(_) => {
                     let _ = self.iterator.take()?.destroy();

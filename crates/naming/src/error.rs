@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Reason for which names cannot be stored or served.
+/// Reason why names cannot be stored or served.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

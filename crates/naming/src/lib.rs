@@ -10,8 +10,8 @@
 //!   defined in IDL.
 //! * [`Name`] is the parsed form of `a/b.c`.
 //!
-//! `oxorb name serve` is a stand-alone name server. `docs/naming.md` describes the use of all of this. Out of scope
-//! are discovery by multicast, replicas, and names that stand for groups of objects.
+//! `oxorb name serve` is a stand-alone name server. `docs/naming.md` describes how to use the service. Multicast
+//! discovery, replication and names for groups of objects are not supported.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -40,10 +40,10 @@ pub use rules::{Federation, Host, Rules};
 pub use service::{NameService, POA_NAME};
 pub use store::Store;
 
-/// Name under which ORBs know the service, and its key in `corbaloc:` references.
+/// Name of the service's initial reference, which is also its object key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "NameService";
 
-/// Port where name servers listen by default (IANA: corbaloc).
+/// Port on which name servers listen by default, assigned to `corbaloc` by IANA.
 pub const PORT: u16 = 2809;
 
 /// Documentation page about naming, whose examples are run as tests.

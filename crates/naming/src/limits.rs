@@ -13,18 +13,18 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Maximum number of contexts in the store, the root included. Default 100,000. A context that was called since the
-    /// start costs about 500 octets of memory. Beyond it: IMP_LIMIT, minor `CONTEXTS`.
+    /// Maximum number of contexts in the store, including the root. Default 100,000. A context that has been called
+    /// since the start uses about 500 octets of memory. Exceeding the limit raises IMP_LIMIT, minor `CONTEXTS`.
     pub contexts: u64,
     /// Maximum number of bindings in one context. Default 1,000,000. Bindings are on disk, and partly cached in memory.
-    /// Beyond it: IMP_LIMIT, minor `BINDINGS`.
+    /// Exceeding the limit raises IMP_LIMIT, minor `BINDINGS`.
     pub bindings: u64,
-    /// Maximum number of components of a name. Default 64. Beyond it: IMP_LIMIT, minor `NAME_TOO_LONG`.
+    /// Maximum number of components of a name. Default 64. Exceeding the limit raises IMP_LIMIT, minor `NAME_TOO_LONG`.
     pub components: usize,
-    /// Maximum length in octets of a name, ids and kinds together. Default 4,096. Beyond it: IMP_LIMIT, minor
-    /// `NAME_TOO_LONG`.
+    /// Maximum length in octets of a name, ids and kinds together. Default 4,096. Exceeding the limit raises IMP_LIMIT,
+    /// minor `NAME_TOO_LONG`.
     pub name_octets: usize,
-    /// Maximum length in octets of a bound reference. Default 65,536. Beyond it: IMP_LIMIT, minor
+    /// Maximum length in octets of a bound reference. Default 65,536. Exceeding the limit raises IMP_LIMIT, minor
     /// `BOUND_REFERENCE_TOO_LONG`.
     pub reference_octets: usize,
     /// Maximum number of open binding iterators. Default 256. Opening another one closes the one that was idle longest:
@@ -35,14 +35,15 @@ pub struct Limits {
     /// Maximum number of bindings in one answer of `list` or `next_n`. Default 10,000. A client that requests more gets
     /// the rest from the iterator.
     pub answer_bindings: usize,
-    /// Maximum number of concurrent calls to the other name servers on the paths of names. Default 16. Each occupies a
-    /// waiting thread of this server, even if contexts of several servers contain each other. Beyond it: CannotProceed
-    /// with the context.
+    /// Maximum number of concurrent calls to the other name servers on the paths of names. Default 16. Each call blocks
+    /// a thread of this server, so the limit bounds the number of blocked threads even if contexts of several servers
+    /// contain each other. Exceeding the limit raises CannotProceed with the context.
     pub forwards: usize,
-    /// Time limit of a call to another name server on the path of a name. Default 5 s. Beyond it: CannotProceed with
-    /// the context that did not answer.
+    /// Time limit of a call to another name server on the path of a name. Default 5 s. Exceeding the limit raises
+    /// CannotProceed with the context that did not answer, or TIMEOUT if a change may have happened.
     pub forward_timeout: Duration,
-    /// Longest time that a client waits for the disk. Default 30 s. Beyond it: TIMEOUT, completed MAYBE.
+    /// Longest time that a client waits for the disk. Default 30 s. Exceeding the limit raises TIMEOUT, completed
+    /// MAYBE.
     pub write_timeout: Duration,
 }
 

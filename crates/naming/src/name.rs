@@ -30,7 +30,7 @@ use crate::cos_naming::NameComponent;
 pub struct Name(Vec<NameComponent>);
 
 impl Name {
-    /// Creates a name from components; `None` without any.
+    /// Creates a name from components; `None` if there are no components.
     pub fn new(components: impl Into<Vec<NameComponent>>) -> Option<Name> {
         let components = components.into();
         (!components.is_empty()).then_some(Name(components))
@@ -107,7 +107,7 @@ impl FromStr for Name {
     }
 }
 
-/// Returns components as text; empty without any.
+/// Returns components in text form, which is empty if there are no components.
 pub fn stringify(components: &[NameComponent]) -> String {
     let mut text = String::new();
     for (i, component) in components.iter().enumerate() {
@@ -230,7 +230,7 @@ impl fmt::Display for InvalidName {
     }
 }
 
-/// Writes foreign text, limited in length.
+/// Writes text of unknown origin in quotes, truncated to 80 characters.
 fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const SHOWN: usize = 80;
     write!(f, "\"{:.SHOWN$}\"", Printable(text))

@@ -1,4 +1,4 @@
-//! Reason for which any operation of a naming context failed.
+//! Reason why an operation of a naming context failed.
 
 use oxorb::{CompletionStatus, SystemException, minor};
 
@@ -10,13 +10,12 @@ use crate::cos_naming::naming_context::{
 use crate::cos_naming::naming_context_ext::{ResolveStrError, ToStringError, ToUrlError};
 use crate::text;
 
-/// Reason for which an operation of a naming context failed: the exceptions of all `CosNaming`
-/// operations as one type.
+/// Reason why an operation of a naming context failed: the exceptions of all `CosNaming` operations as one type.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A component is not bound, or bound to an object of the wrong kind; `rest_of_name` begins with
-    /// it.
+    /// A component is not bound, or is bound to an object where a context is required, or the other way round;
+    /// `rest_of_name` begins with this component.
     NotFound(NotFound),
     /// The service cannot resolve the name beyond a context that it cannot reach; the caller may be able to reach that
     /// context.
@@ -43,7 +42,7 @@ impl From<SystemException> for Problem {
     }
 }
 
-/// UNKNOWN, for a user exception of a peer that the operation does not declare.
+/// UNKNOWN exception that replaces a peer's user exception if the operation does not declare it.
 const UNDECLARED: SystemException =
     SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
@@ -94,7 +93,8 @@ macro_rules! raises {
     (@problem NotEmpty $it:ident) => { Problem::NotEmpty };
 }
 
-// Operations of one interface with the same exceptions share the error type of the first.
+// The IDL compiler gives operations of one interface that raise the same exceptions one error type, named after the
+// first of these operations.
 raises! {
     BindError: NotFound CannotProceed InvalidName AlreadyBound;
     RebindError: NotFound CannotProceed InvalidName;

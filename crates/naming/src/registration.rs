@@ -1,4 +1,4 @@
-//! Names that are withdrawn at the end of the ORB that registered them.
+//! Names that are unbound when the ORB that registered them shuts down.
 
 use std::time::Duration;
 
@@ -56,8 +56,8 @@ impl Names {
         Ok(())
     }
 
-    /// Withdraws a name that [`register`](Self::register) bound, before the ORB ends: unbinds it, unless it is bound to
-    /// another object by now. Makes two calls, of at most 2 s each.
+    /// Withdraws a name that [`register`](Self::register) bound, without waiting for the ORB's shutdown. Unbinds the
+    /// name unless it is bound to another object by now. Makes two calls, of at most 2 s each.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve) and [`unbind`](Self::unbind).

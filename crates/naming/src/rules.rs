@@ -1,4 +1,4 @@
-//! Rules of a naming service: whether names may change, and the other servers to which it follows them.
+//! Rules of a naming service: whether names may change, and which other servers it calls to resolve names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,9 +20,9 @@ use oxorb::transport::{Address, tcp};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether every change is refused: NO_PERMISSION, minor `READ_ONLY`. Default false.
+    /// Whether every change is refused with NO_PERMISSION, minor `READ_ONLY`. Default false.
     pub read_only: bool,
-    /// Servers to which the service follows names. Default [`Federation::None`].
+    /// Servers that the service may call to resolve names. Default [`Federation::None`].
     pub federation: Federation,
 }
 
@@ -31,16 +31,16 @@ pub struct Rules {
 /// there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Federation {
-    /// Names are not followed to other servers.
+    /// No server: names that lead to another server raise CannotProceed.
     #[default]
     None,
     /// Servers whose references contain only addresses listed here.
     Hosts(Vec<Host>),
-    /// All servers: any client that may bind a name determines the addresses that this process connects to.
+    /// All servers. Any client that may bind a name then determines which addresses this process connects to.
     Any,
 }
 
-/// Address of a server, as in references: names are compared as text. Applies to every protocol.
+/// Address of a server, as its references contain it. Host names are compared as text. Applies to every protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
     /// A host of the network. Does not cover UNIX sockets, even those of this host.
@@ -50,16 +50,17 @@ pub enum Host {
         /// Port; `None` for any.
         port: Option<u16>,
     },
-    /// A UNIX socket: a path, or `@` and an abstract name, with any listener.
+    /// A UNIX socket, given as a path or as `@` and an abstract name, whichever process listens on it.
     Socket(String),
-    /// UNIX sockets of a user. Each connection verifies that its server belongs to this user, so the reference must
-    /// name one ([`SocketIdentity`]).
+    /// UNIX sockets of the user with this id. Each connection verifies that the server runs as this user, so the
+    /// reference must contain the user's identity ([`SocketIdentity`]).
     User(u32),
 }
 
 impl Federation {
-    /// Reports whether the service may call the object of a reference with these protocols: whether all addresses
-    /// that a call might use belong to these servers. Profiles of other protocols are not used.
+    /// Reports whether the service may call the object of a reference over these protocols. All addresses that such a
+    /// call might use must belong to the permitted servers. Profiles of other protocols are ignored because the call
+    /// does not use them.
     pub(crate) fn allows(&self, ior: &Ior, protocols: &Protocols) -> bool {
         match self {
             Federation::None => false,
@@ -73,8 +74,8 @@ impl Federation {
     }
 }
 
-/// Returns the addresses to which a call of an object might go: those of all its profiles, of lanes, and those that a
-/// profile of another protocol contains.
+/// Returns the addresses that a call to an object might use: those of all its profiles and their lanes, and those that
+/// a profile contains for another protocol.
 pub(crate) fn addresses(ior: &Ior, protocols: &Protocols) -> Vec<Address> {
     let mut all = Vec::new();
     for tagged in &ior.profiles {
@@ -112,12 +113,12 @@ impl Host {
     }
 }
 
-/// Returns the name of the UNIX socket of a server, used for octets or to share memory.
+/// Returns the name of a server's UNIX socket, which carries the messages (`unix`) or serves to share memory (`shm`).
 fn socket(at: &Address) -> Option<&str> {
     let name = at.name();
     match at.scheme() {
         "unix" => Some(name),
-        // Sizes of the memory precede the name, unless they have their defaults.
+        // If the sizes of the shared memory differ from the defaults, they precede the name, followed by a colon.
         "shm" if !name.starts_with(['/', '@']) => Some(name.split_once(':')?.1),
         "shm" => Some(name),
         _ => None,
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn addresses_of_lanes_are_held_against_the_rules_too() {
-        // At a:1, with TAO_TAG_ENDPOINTS: a:1 for priority 0, evil:1 for priority 5.
+        // A reference to a:1 whose TAO_TAG_ENDPOINTS component lists a:1 for priority 0 and evil:1 for priority 5.
         let lanes = "IOR:000000000000000100000000000000010000000000000042000102000000000261000001000000016b00\
             00000000000154414f02000000220000000000000002000000026100000100000000000000056576696c0000\
             00010005";

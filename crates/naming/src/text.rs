@@ -6,17 +6,17 @@ use oxorb::servant::escape;
 
 use crate::cos_naming::NameComponent;
 
-/// Returns a name that the client can receive.
+/// Returns a name whose characters the client can receive.
 pub(crate) fn outgoing(name: Vec<NameComponent>) -> Vec<NameComponent> {
     name.into_iter().map(outgoing_component).collect()
 }
 
-/// Returns a component that the client can receive.
+/// Returns a component whose characters the client can receive.
 pub(crate) fn outgoing_component(component: NameComponent) -> NameComponent {
     NameComponent { id: escape::outgoing(component.id), kind: escape::outgoing(component.kind) }
 }
 
-/// Returns the name that the client means.
+/// Replaces the escapes in a name from the client by the characters that they represent.
 pub(crate) fn incoming(name: &[NameComponent]) -> Cow<'_, [NameComponent]> {
     let is_same = |text| matches!(escape::incoming(text), Cow::Borrowed(_));
     if name.iter().all(|c| is_same(&c.id) && is_same(&c.kind)) {

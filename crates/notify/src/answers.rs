@@ -1,4 +1,4 @@
-//! Concurrent calls.
+//! Waiting for the first of several concurrent calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,8 +6,8 @@ use std::task::Poll;
 
 use oxorb::client::wait_until;
 
-/// Waits until one of several calls has completed, and removes it; returns its tag and its result, or `None` if there
-/// are no calls.
+/// Waits until one of several calls has completed, and removes it from the list. Returns the tag and the result of this
+/// call, or `None` if the list is empty.
 pub(crate) fn next_answer<T, F: Future + Unpin>(calls: &mut Vec<(T, F)>) -> Option<(T, F::Output)> {
     if calls.is_empty() {
         return None;

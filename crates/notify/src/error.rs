@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Reason for which an event service cannot be started.
+/// Reason why an event service cannot be started.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

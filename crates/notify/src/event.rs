@@ -1,4 +1,4 @@
-//! Events in transit through a channel.
+//! Events that pass through a channel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,22 +17,22 @@ use crate::cos_notification::{
 use crate::filter::Answers;
 use crate::properties::{Name, of_event};
 
-/// Event, shared by all queues in which it waits.
+/// An event, which all queues that contain it share.
 pub(crate) struct Event {
     pub(crate) body: Body,
     pub(crate) header: Header,
     /// Quality of service of the supplier's request, which the consumers' requests propagate.
     pub(crate) qos: CarriedQos,
-    /// Size in octets that counts against the limits of the queues.
+    /// Size in octets that counts against the limits of each queue.
     octets: u32,
-    /// Converted form, for consumers of that form.
+    /// The event in the other form (any or structured event), for consumers of that form.
     converted: OnceLock<Converted>,
-    /// Results of remote filters while the event is published.
+    /// Results of remote filters, kept only while the event is published.
     pub(crate) answers: Answers,
     _alive: Alive,
 }
 
-/// Event as its supplier sent it.
+/// An event in the form in which its supplier sent it.
 #[derive(Clone)]
 pub(crate) enum Body {
     Any(Any),
@@ -44,7 +44,7 @@ enum Converted {
     Structured(Box<StructuredEvent>),
 }
 
-/// Quality of service requested by the event itself.
+/// Quality of service that the event itself requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) priority: Option<i16>,
@@ -56,7 +56,7 @@ pub(crate) struct Header {
     pub(crate) persistent: Option<bool>,
 }
 
-/// Number of events that a channel holds.
+/// Number of events that a channel holds at present.
 #[derive(Clone, Default)]
 pub(crate) struct Population(Arc<AtomicUsize>);
 
@@ -75,7 +75,7 @@ impl Drop for Alive {
 }
 
 impl Event {
-    /// Creates an event with the quality of service of the request that this thread serves.
+    /// Creates an event. It has the quality of service of the request that this thread is serving.
     pub(crate) fn new(body: Body, population: &Population) -> Event {
         population.0.fetch_add(1, Ordering::Relaxed);
         let header = match &body {
@@ -93,7 +93,7 @@ impl Event {
         }
     }
 
-    /// Returns the event for consumers of anys: a structured event becomes the content of an any.
+    /// Returns the event for consumers of anys. A structured event is put into an any.
     pub(crate) fn as_any(&self) -> &Any {
         match &self.body {
             Body::Any(any) => any,
@@ -107,8 +107,8 @@ impl Event {
         }
     }
 
-    /// Returns the event for consumers of structured events: an any becomes the remainder of the body
-    /// of an event of type `%ANY`, unless it holds a structured event.
+    /// Returns the event for consumers of structured events. An any that contains a structured event is converted to
+    /// that event; any other any becomes the remainder of the body of an event of type `%ANY`.
     pub(crate) fn as_structured(&self) -> &StructuredEvent {
         match &self.body {
             Body::Structured(event) => event,
@@ -129,7 +129,7 @@ impl Event {
         }
     }
 
-    /// Evaluates a function for the event as it was sent.
+    /// Calls a function with the event in the form in which it was sent.
     pub(crate) fn with_subject<R>(&self, work: impl FnOnce(Subject<'_>) -> R) -> R {
         match &self.body {
             Body::Any(any) => work(Subject::Any(any)),
@@ -137,8 +137,8 @@ impl Event {
         }
     }
 
-    /// Returns the attributes for a queue, from the event, otherwise from the supplier's request, otherwise from the
-    /// consumer's priority and timeout.
+    /// Returns the attributes of the event in a queue. Values that the event does not have are taken from the
+    /// supplier's request, and otherwise from the consumer's priority and timeout.
     pub(crate) fn attributes(
         &self,
         header: &Header,
@@ -209,7 +209,7 @@ impl Body {
     }
 }
 
-/// Returns the octets of a value, including its container.
+/// Returns the size in octets of a value, including the any that contains it.
 pub(crate) fn octets_of(any: &Any) -> usize {
     let value = any.received_octets().unwrap_or_else(|| {
         let encoded = Codec::default().encode_value(any);
@@ -219,7 +219,7 @@ pub(crate) fn octets_of(any: &Any) -> usize {
 }
 
 impl Header {
-    /// Returns the header with the results of mapping filters.
+    /// Returns the header with priority and timeout replaced by the results of mapping filters.
     pub(crate) fn mapped(&self, priority: Option<i16>, timeout: Option<i64>) -> Header {
         Header { priority: priority.or(self.priority), timeout: timeout.or(self.timeout), ..*self }
     }
@@ -246,19 +246,19 @@ impl Header {
     }
 }
 
-/// Present time, by the clock of the queues and by that of `TimeBase`.
+/// The current time, by the clock of the queues and by that of `TimeBase`.
 pub(crate) struct Times {
-    /// Nanoseconds of the queues' clock.
+    /// Time of the queues' clock, in nanoseconds.
     pub(crate) now: u64,
-    /// 100 ns since 15 October 1582.
+    /// Time in 100 ns since 15 October 1582.
     pub(crate) utc: i64,
-    /// Age of an event from the store, in 100 ns: its timeout began earlier by this time.
+    /// Age in 100 ns of an event from the store. It is deducted from the timeout of the event.
     age: i64,
 }
 
 impl Times {
     pub(crate) fn new(now: u64) -> Times {
-        /// 15 October 1582 to 1 January 1970, in 100 ns.
+        /// Time between 15 October 1582 and 1 January 1970, in 100 ns.
         const GREGORIAN: i64 = 122_192_928_000_000_000;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = since.unwrap_or(Duration::ZERO).as_nanos() / 100;
@@ -266,7 +266,7 @@ impl Times {
         Times { now, utc, age: 0 }
     }
 
-    /// Returns the times for an event that arrived at a `TimeBase` time.
+    /// Returns the times for an event that arrived at `arrival`, which is a `TimeBase` time.
     pub(crate) fn of_arrival(&self, arrival: i64) -> Times {
         Times { age: self.utc.saturating_sub(arrival).max(0), ..*self }
     }
@@ -279,7 +279,7 @@ impl Times {
     }
 }
 
-/// Returns the earlier of two moments, either of which may be missing.
+/// Returns the earlier of two times, each of which may be missing.
 fn earliest(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
@@ -310,7 +310,7 @@ pub(crate) fn event_type(name: &TypeName) -> EventType<'_> {
     EventType::new(&name.domain_name, &name.type_name)
 }
 
-/// Structured event, borrowed for a constraint.
+/// A structured event, borrowed for the evaluation of a constraint.
 pub(crate) struct Lent<'e>(pub(crate) &'e StructuredEvent);
 
 impl Filterable for Lent<'_> {

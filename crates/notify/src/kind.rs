@@ -1,4 +1,4 @@
-//! Kinds of objects, in object ids and in the store.
+//! Kinds of objects, as encoded in object ids and in the store.
 
 /// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,6 @@ pub(crate) enum Kind {
     Admin = 3,
     Proxy = 4,
     Filter = 5,
-    /// Callback of the reconnection registry, which exists only in the store.
+    /// Callback of the reconnection registry. It is in the store, but is not an object of the service.
     Callback = 6,
 }

@@ -1,5 +1,5 @@
-//! The OMG's Event and Notification Services, as front ends of the delivery that the real-time event channel
-//! uses.
+//! The OMG's Event and Notification Services. They use the same event delivery as the real-time event channel
+//! (`oxorb-delivery`).
 #![forbid(unsafe_code)]
 
 mod admin;

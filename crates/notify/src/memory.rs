@@ -1,4 +1,4 @@
-//! Accounting of the memory that clients make the service hold.
+//! Accounting of the memory that clients' objects occupy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,14 +8,14 @@ use oxorb::{SystemException, minor};
 use crate::cos_notification::EventType;
 use crate::problem::too_many;
 
-/// Memory in octets that is held, and its limit. The memory of a part also counts in the whole.
+/// Amount of memory in use, in octets, and its limit. The amount of a part also counts in the whole.
 pub(crate) struct Memory {
     held: AtomicUsize,
     limit: usize,
     whole: Option<Arc<Memory>>,
 }
 
-/// Number of octets that count as held until this charge is dropped.
+/// Octets that are counted as in use until this value is dropped.
 pub(crate) struct Charge {
     memory: Arc<Memory>,
     octets: usize,
@@ -26,12 +26,12 @@ impl Memory {
         Arc::new(Memory { held: AtomicUsize::new(0), limit, whole: None })
     }
 
-    /// Returns a part with its own limit.
+    /// Creates a part of this account, with its own limit.
     pub(crate) fn part(self: &Arc<Memory>, limit: usize) -> Arc<Memory> {
         Arc::new(Memory { held: AtomicUsize::new(0), limit, whole: Some(Arc::clone(self)) })
     }
 
-    /// Counts octets. Raises IMP_LIMIT, minor `EVENT_HELD`, if they exceed the limit.
+    /// Counts octets. Raises IMP_LIMIT, minor `EVENT_HELD`, if they would exceed the limit.
     pub(crate) fn charge(self: &Arc<Memory>, octets: usize) -> Result<Charge, SystemException> {
         match self.add(octets, false) {
             true => Ok(Charge { memory: Arc::clone(self), octets }),
@@ -39,7 +39,7 @@ impl Memory {
         }
     }
 
-    /// Counts octets that were admitted before a restart, regardless of the present limits.
+    /// Counts octets that were accepted before a restart, regardless of the current limits.
     pub(crate) fn charge_admitted(self: &Arc<Memory>, octets: usize) -> Charge {
         self.add(octets, true);
         Charge { memory: Arc::clone(self), octets }
@@ -54,7 +54,7 @@ impl Memory {
             let after = held.saturating_add(octets);
             (admitted || after <= self.limit).then_some(after)
         };
-        // Only the numbers matter: no other data is published with them.
+        // Relaxed ordering suffices, because the counter does not guard any other data.
         if self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return false;
         }
@@ -79,7 +79,7 @@ impl Drop for Charge {
     }
 }
 
-/// Returns the octets of a heap block, including the allocator's overhead.
+/// Returns the size in octets of a heap block, including the allocator's overhead.
 pub(crate) const fn block(octets: usize) -> usize {
     match octets {
         0 => 0,
@@ -87,7 +87,7 @@ pub(crate) const fn block(octets: usize) -> usize {
     }
 }
 
-/// Returns the octets of a list of event types.
+/// Returns the size in octets of a list of event types.
 pub(crate) fn of_types(list: &[EventType]) -> usize {
     let names = list.iter().map(|one| block(one.domain_name.len()) + block(one.type_name.len()));
     block(size_of_val(list)) + names.sum::<usize>()

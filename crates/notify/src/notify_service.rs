@@ -1,4 +1,4 @@
-//! The service, as applications start it.
+//! The service, which applications start.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use crate::{Error, Settings, Store};
 /// Name of the POA of the objects of an event service.
 pub const POA_NAME: &str = "EventService";
 
-/// Key and initial reference of the factory of channels: `corbaloc::host:port/NotificationService`.
+/// Key and initial reference of the factory of channels, as in `corbaloc::host:port/NotificationService`.
 pub const FACTORY_NAME: &str = "NotificationService";
 
 /// Key and initial reference of the channel that [`NotifyService::event_channel`] creates.
 pub const CHANNEL_NAME: &str = "EventService";
 
-/// An event service of an ORB: channels of the Notification Service, each of which is also a channel of the Event
-/// Service.
+/// An event service of an ORB. It has channels of the Notification Service, and each of them is also a channel of the
+/// Event Service.
 ///
 /// ```
 /// use oxorb::{Any, Interface as _, Orb};
@@ -54,11 +54,11 @@ pub struct NotifyService {
 }
 
 impl NotifyService {
-    /// Serves events with an ORB: the factory of channels answers at the key [`FACTORY_NAME`] and is the ORB's initial
-    /// reference of this name. All objects of the service end with the process.
+    /// Serves events with an ORB. The factory of channels has the key [`FACTORY_NAME`], and is the ORB's initial
+    /// reference with this name. All objects of the service end with the process.
     ///
     /// # Errors
-    /// [`Error`]; an ORB can have only one event service.
+    /// [`Error`], for example if the ORB already has an event service.
     pub fn start(orb: &Orb) -> Result<NotifyService, Error> {
         NotifyService::start_with(orb, Settings::default())
     }
@@ -66,22 +66,22 @@ impl NotifyService {
     /// Starts the service like [`start`](Self::start), with the given settings.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// The errors of [`start`](Self::start).
     pub fn start_with(orb: &Orb, settings: Settings) -> Result<NotifyService, Error> {
         NotifyService::serve(orb, None, settings)
     }
 
-    /// Serves events with an ORB and stores what must outlive the process: channels, admins and proxies whose
-    /// ConnectionReliability is Persistent, under the same references if the ORB listens at the same address, and for
-    /// their consumers the events whose EventReliability is Persistent. Such an event is on disk before its supplier is
-    /// answered; after a crash a consumer may get an event twice.
+    /// Serves events with an ORB, and stores what must survive the process. These are channels, admins and proxies
+    /// whose ConnectionReliability is Persistent, and for their consumers the events whose EventReliability is
+    /// Persistent. References remain valid if the ORB listens at the same address again. An event is on disk before its
+    /// supplier gets the reply. After a crash a consumer may receive an event twice.
     ///
-    /// Stored objects are restored and connected before this returns, and registered
-    /// [callbacks](crate::notify_ext::ReconnectionRegistry) are called.
+    /// Before this function returns, it restores and connects the stored objects, and calls the registered
+    /// [callbacks](crate::notify_ext::ReconnectionRegistry).
     ///
     /// # Errors
-    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read, or its objects cannot be restored:
-    /// nothing is removed from it then.
+    /// The errors of [`start`](Self::start); [`Error::Store`] if the store cannot be read or its objects cannot be
+    /// restored. In this case nothing is removed from the store.
     pub fn start_stored(
         orb: &Orb,
         store: Store,
@@ -102,11 +102,11 @@ impl NotifyService {
             ..Policies::default()
         };
         let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
-        // Requests are held until all stored objects are restored and connected: a proxy that is not connected would
-        // refuse an event.
+        // Hold requests until all stored objects are restored and connected, because a proxy without a connection would
+        // refuse events.
         poa.manager().hold_requests(false)?;
         let started = NotifyService::serve_at(orb, &poa, store, settings);
-        // The ORB may start another service.
+        // Destroy the POA after a failure, so that the application can start another service with this ORB.
         started.inspect_err(|_| {
             let _ = poa.destroy(false, false);
         })
@@ -137,7 +137,7 @@ impl NotifyService {
         let factory = service.serve_factories()?;
         let restored = contents.map_or(Ok(()), |contents| service.restore(orb, contents));
         if let Err(why) = restored {
-            // Restored objects stay in the store.
+            // Stop the service without removing objects from the store, so that a later start can restore them.
             service.stop();
             return Err(Error::Store { path, why });
         }
@@ -161,20 +161,20 @@ impl NotifyService {
         &self.factory
     }
 
-    /// Returns the channel at the key [`CHANNEL_NAME`], for clients that know only the Event Service. The first call
-    /// creates it, with default properties.
+    /// Returns the channel with the key [`CHANNEL_NAME`], for clients that know only the Event Service. The first call
+    /// creates this channel with default properties.
     ///
     /// # Errors
-    /// As `create_channel`.
+    /// The errors of `create_channel`.
     pub fn event_channel(&self) -> oxorb::Result<EventChannelRef> {
         self.channel_named(CHANNEL_NAME, &[], &[])
     }
 
-    /// Creates a channel and binds it to a key: `corbaloc::host:port/key`. Later calls with the same key return the
-    /// same channel while it exists.
+    /// Creates a channel and binds it to a key, as in `corbaloc::host:port/key`. Later calls with the same key return
+    /// the same channel as long as it exists.
     ///
     /// # Errors
-    /// As `create_channel`; BAD_PARAM for invalid properties.
+    /// The errors of `create_channel`; BAD_PARAM for invalid properties.
     pub fn channel_named(
         &self,
         key: &str,
@@ -186,14 +186,15 @@ impl NotifyService {
         Ok(made)
     }
 
-    /// Returns and clears the latest failure of the store, for a log; clients only receive PERSIST_STORE.
+    /// Returns and clears the last failure of the store, so that it can be logged. Clients only receive PERSIST_STORE.
     pub fn take_failure(&self) -> Option<String> {
         self.service.keeper.as_ref()?.take_failure()
     }
 
-    /// Installs a function that receives log lines about consumers that do not accept events, for example because of
-    /// characters outside of their code set: for the first such event of a consumer, and each time the number of such
-    /// events has doubled. `log` is called on threads that deliver, and must be short. A later call replaces it.
+    /// Installs a function that receives log lines about consumers that do not accept events, for example because an
+    /// event contains characters that their code set lacks. A line is written for the first such event of a consumer,
+    /// and each time the number of such events has doubled. `log` is called on delivering threads and must return
+    /// quickly. A later call replaces the function.
     ///
     /// ```
     /// use oxorb::Orb;
@@ -210,13 +211,13 @@ impl NotifyService {
         self.service.set_log(Arc::new(log));
     }
 
-    /// Returns the size in octets of the memory of clients' filters, subscriptions and offers, as counted against
-    /// [`Limits::held_octets`](crate::Limits::held_octets).
+    /// Returns the size in octets of the memory for clients' filters, subscriptions and offers.
+    /// [`Limits::held_octets`](crate::Limits::held_octets) limits this memory.
     pub fn held_octets(&self) -> usize {
         self.service.memory.held()
     }
 
-    /// Returns the counters of the queues of all channels.
+    /// Returns the sum of the counters of all queues of all channels.
     pub fn counts(&self) -> oxorb_delivery::Counts {
         self.service.counts()
     }

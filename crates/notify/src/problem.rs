@@ -1,12 +1,12 @@
-//! System exceptions of the services.
+//! System exceptions that the services raise.
 
 use oxorb::{CompletionStatus, SystemException, minor};
 
-/// The object is ending, or has ended.
+/// Exception for an object that is ending or has ended.
 pub(crate) const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
-/// Returns IMP_LIMIT; the minor code names the limit.
+/// Returns IMP_LIMIT with a minor code that identifies the limit.
 pub(crate) const fn too_many(minor: u32) -> SystemException {
     SystemException::imp_limit(minor, CompletionStatus::No)
 }
@@ -16,7 +16,7 @@ pub(crate) const fn nil() -> SystemException {
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No)
 }
 
-/// Returns the exception of an operation that needs a connected proxy.
+/// Returns the exception for an operation that requires a connected proxy.
 pub(crate) const fn not_connected() -> SystemException {
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No)
 }

@@ -1,4 +1,5 @@
-//! Properties: quality of service and administration, their types, ranges and defaults (Notification Service 1.1, 2.5.5).
+//! Types, ranges and defaults of the properties for quality of service and administration (Notification Service 1.1,
+//! 2.5.5).
 
 use oxorb::Any;
 
@@ -8,7 +9,7 @@ use crate::cos_notification::{
 };
 use crate::time_base::UtcT;
 
-/// Properties known to the service, in the order of [`TABLE`].
+/// Properties that the service supports, in the order of [`TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     EventReliability,
@@ -34,7 +35,7 @@ use Name::*;
 
 const COUNT: usize = RejectNewEvents as usize + 1;
 
-/// Kind of object that has properties.
+/// Kind of object that can have properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Message = 1,
@@ -55,7 +56,7 @@ const ADMINISTRATION: u8 = Level::Administration as u8;
 enum Kind {
     Short,
     Long,
-    /// `TimeBase::TimeT`, in 100 ns.
+    /// `TimeBase::TimeT`, in units of 100 ns.
     Time,
     /// `TimeBase::UtcT`.
     Utc,
@@ -75,7 +76,7 @@ const fn row(text: &'static str, kind: Kind, levels: u8, low: i64, high: i64, de
     Row { text, kind, levels, low, high, default }
 }
 
-/// Longest interval: 24 hours.
+/// Maximum length of an interval: 24 hours.
 const DAY: i64 = 24 * 3600 * 10_000_000;
 const LONG_MAX: i64 = i32::MAX as i64;
 
@@ -99,12 +100,12 @@ const TABLE: [Row; COUNT] = [
     row("RejectNewEvents", Kind::Boolean, ADMINISTRATION, 0, 1, 0),
 ];
 
-/// Capabilities of this service that depend on how it was started.
+/// Capabilities of this service, which depend on its settings and on whether it has a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Support {
     /// Whether there is a store.
     pub(crate) persistent: bool,
-    /// Whether the parent object is persistent: with a best-effort parent, its objects are best-effort.
+    /// Whether the parent object is persistent. An object can be persistent only if its parent is.
     pub(crate) parent_persistent: bool,
     pub(crate) batch: usize,
     pub(crate) queue: usize,
@@ -120,7 +121,7 @@ impl Support {
         }
     }
 
-    /// Returns the range of a property with these capabilities.
+    /// Returns the range of a property under these capabilities.
     fn range(self, name: Name) -> (i64, i64) {
         let row = &TABLE[name as usize];
         let high = match name {
@@ -146,12 +147,12 @@ impl Values {
         Values { level, values: [None; COUNT] }
     }
 
-    /// Returns a copy for an object one level below.
+    /// Returns a copy for an object that is one level below.
     pub(crate) fn inherited(&self, level: Level) -> Values {
         Values { level, values: self.values }
     }
 
-    /// Returns the value that was set, or the default.
+    /// Returns the value that was set or, if none was set, the default.
     pub(crate) fn get(&self, name: Name) -> i64 {
         self.values[name as usize].unwrap_or(TABLE[name as usize].default)
     }
@@ -160,7 +161,7 @@ impl Values {
         self.get(name) == value
     }
 
-    /// Returns all properties of the object, unset ones with their defaults.
+    /// Returns all properties of the object. Those that were not set have their defaults.
     pub(crate) fn properties(&self) -> Vec<Property> {
         let rows = TABLE.iter().enumerate();
         let own = rows.filter(|(_, row)| self.has(row));
@@ -171,7 +172,7 @@ impl Values {
         .collect()
     }
 
-    /// Applies all properties, or none if one is invalid.
+    /// Applies all properties. If one of them is invalid, applies none.
     pub(crate) fn set(
         &mut self,
         properties: &[Property],
@@ -192,7 +193,7 @@ impl Values {
         Ok(())
     }
 
-    /// Returns the ranges of all properties of the level that are not among `required`.
+    /// Returns the ranges of those properties of the level that are not in `required`.
     pub(crate) fn others(
         level: Level,
         required: &[Property],
@@ -247,7 +248,7 @@ const NAMES: [Name; COUNT] = [
     RejectNewEvents,
 ];
 
-/// Returns the property with this name.
+/// Returns the property with the name `text`.
 pub(crate) fn named(text: &str) -> Option<Name> {
     let at = TABLE.iter().position(|row| row.text == text)?;
     Some(NAMES[at])
@@ -298,7 +299,7 @@ fn range(name: Name, support: Support) -> PropertyRange {
     PropertyRange { low_val: value(kind, low), high_val: value(kind, high) }
 }
 
-/// Reads a property of an event; `None` if its type or range is wrong.
+/// Reads a property of an event; `None` if the value has the wrong type or is out of range.
 pub(crate) fn of_event(name: Name, any: &Any) -> Option<i64> {
     let row = &TABLE[name as usize];
     let value = read(row.kind, any)?;
@@ -309,14 +310,14 @@ fn read(kind: Kind, any: &Any) -> Option<i64> {
     match kind {
         Kind::Short => any.get::<i16>().ok()?.map(i64::from),
         Kind::Long => any.get::<i32>().ok()?.map(i64::from),
-        // A value beyond the range of this type is beyond every range.
+        // A value that exceeds `i64` is mapped to -1, which is outside the range of every time property.
         Kind::Time => Some(i64::try_from(any.get::<u64>().ok()??).unwrap_or(-1)),
         Kind::Utc => Some(i64::try_from(any.get::<UtcT>().ok()??.time).unwrap_or(-1)),
         Kind::Boolean => any.get::<bool>().ok()?.map(i64::from),
     }
 }
 
-/// Returns the value in the type of the property. Values were checked against ranges within their types.
+/// Converts a value to the type of its property. The value was checked against a range that lies within this type.
 fn value(kind: Kind, value: i64) -> Any {
     match kind {
         Kind::Short => Any::new(value as i16),

@@ -1,4 +1,4 @@
-//! Properties of an object, for the operations of `QoSAdmin` and `AdminPropertiesAdmin`.
+//! Properties of an object, as accessed by the operations of `QoSAdmin` and `AdminPropertiesAdmin`.
 
 use std::sync::{OnceLock, Weak};
 
@@ -12,7 +12,7 @@ use crate::cos_notification::{
 use crate::problem::GONE;
 use crate::properties::{Level, Name, Support, Values, check_all};
 
-/// Owner of properties, filters or subscriptions.
+/// Owner of properties, filters or subscriptions, which is informed of changes.
 pub(crate) trait Owner: Send + Sync {
     /// Applies a change, and stores it if the object is persistent.
     fn changed(&self) -> Result<(), SystemException>;
@@ -21,17 +21,17 @@ pub(crate) trait Owner: Send + Sync {
     fn has_persistent_parent(&self) -> bool;
 }
 
-/// Properties of one object: its quality of service, or the administration of a channel.
+/// Properties of one object: its quality of service, or the administrative properties of a channel.
 pub(crate) struct Quality {
     support: Support,
     owner: OnceLock<Weak<dyn Owner>>,
     level: Level,
     values: Mutex<Values>,
-    /// Held during a change until it is stored, so that a failed change restores exactly the previous values.
+    /// Lock that is held until a change is stored. If storing fails, exactly the previous values are restored.
     changing: Mutex<()>,
 }
 
-/// Reason for which no property was set.
+/// Reason why no property was set.
 pub(crate) enum NotSet {
     Unsupported(Vec<PropertyError>),
     System(SystemException),
@@ -59,12 +59,12 @@ impl Quality {
         let _ = self.owner.set(owner);
     }
 
-    /// Returns the initial values of an object one level below.
+    /// Returns the initial values for an object that is one level below.
     pub(crate) fn inherited(&self, level: Level) -> Values {
         self.values().inherited(level)
     }
 
-    /// Restores stored values. A property that the service no longer supports falls back to its default.
+    /// Restores stored values. Properties that the service no longer supports are set to their defaults.
     pub(crate) fn restore(&self, properties: &[Property]) {
         let mut values = self.values();
         for property in properties {
@@ -72,7 +72,7 @@ impl Quality {
         }
     }
 
-    /// Reports whether the object itself is set to be persistent; its parents must also be persistent.
+    /// Reports whether the object's own properties make it persistent. In addition, its parents must be persistent.
     pub(crate) fn is_persistent(&self) -> bool {
         self.values().is_set(Name::ConnectionReliability, 1)
     }
@@ -85,8 +85,8 @@ impl Quality {
         self.values.lock()
     }
 
-    /// Applies and stores all properties, or none. Other changes of the same object wait meanwhile, at most for the
-    /// time limit of the store.
+    /// Applies and stores all properties, or none of them. Other changes of the same object wait for this one, for at
+    /// most the time limit of the store.
     pub(crate) fn set(&self, properties: &[Property]) -> Result<(), NotSet> {
         let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
         let _changing = self.changing.lock();
@@ -145,7 +145,8 @@ mod tests {
 
     use super::*;
 
-    /// Owner whose first change fails to be stored, after a time in which another change would complete.
+    /// An owner whose first change fails to be stored. It fails only after a time in which another change could
+    /// complete.
     struct Failing {
         failed: AtomicBool,
         /// Signals that the failing change has begun.
@@ -160,7 +161,8 @@ mod tests {
             }
             self.begun.send(()).unwrap();
             let other_done = self.other_done.lock();
-            // Arrives only if changes do not wait for each other.
+            // Times out if changes wait for each other, as they should. Otherwise the message of the other change
+            // arrives.
             let _ = other_done.recv_timeout(Duration::from_millis(100));
             Err(SystemException::persist_store(0, CompletionStatus::No))
         }

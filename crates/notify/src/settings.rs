@@ -4,7 +4,7 @@ use crate::etcl::Dialect;
 
 use crate::Limits;
 
-/// Behaviour of an event service. The defaults follow the specifications; some members select TAO's behaviour.
+/// Behaviour of an event service. The defaults follow the specifications. Some members select TAO's behaviour instead.
 ///
 /// ```
 /// use oxorb_notify::Settings;
@@ -17,49 +17,49 @@ use crate::Limits;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Limits on the resources that clients can make the service hold.
+    /// Limits on the resources that clients can make the service use.
     pub limits: Limits,
     /// Number of threads of each channel that push events to consumers. Default 2.
     pub threads: usize,
-    /// Maximum number of additional threads of a channel, started while all others wait for slow consumers. Default 16:
-    /// that number of consumers can hang at the same time, each for [`call_timeout`](Self::call_timeout), before other
-    /// consumers are delayed.
+    /// Maximum number of additional threads of a channel, which are started while all other threads wait for slow
+    /// consumers. Default 16. This number of consumers can be unresponsive at the same time, each for
+    /// [`call_timeout`](Self::call_timeout), before other consumers are delayed.
     pub spare_threads: usize,
     /// Time limit of a call to a consumer, a supplier or a remote filter. Default 2 s.
     pub call_timeout: Duration,
     /// Number of consecutive failed deliveries after which a consumer is disconnected, and of consecutive failed calls
-    /// after which a supplier is disconnected; 0: unlimited. Default 3. Consumers that no longer exist are disconnected
-    /// at once.
+    /// after which a supplier is disconnected; 0: never. Default 3. Consumers that no longer exist are disconnected
+    /// immediately.
     pub failures: u32,
-    /// Time for which a remote filter is not called after [`failures`](Self::failures) consecutive calls that did not
-    /// reach it (0 counts as 1); meanwhile it matches nothing. Default 5 s.
+    /// Time for which a remote filter is not called after [`failures`](Self::failures) consecutive calls have not
+    /// reached it. If `failures` is 0, it counts as 1 here. During this time the filter matches nothing. Default 5 s.
     pub filter_pause: Duration,
-    /// Time before a failed delivery is retried. Default 500 ms.
+    /// Time after which a failed delivery is retried. Default 500 ms.
     pub retry: Duration,
-    /// Period of `try_pull` calls to suppliers that had no event. Default 100 ms.
+    /// Interval at which `try_pull` is called for suppliers that had no event. Default 100 ms.
     pub pull_period: Duration,
-    /// Longest time that an operation waits for the store. Default 10 s. Beyond it: TIMEOUT, minor `WRITING`; the write
-    /// may still happen.
+    /// Maximum time that an operation waits for the store. Default 10 s. Beyond it: TIMEOUT, minor `WRITING`; the
+    /// change may still be written later.
     pub store_timeout: Duration,
-    /// Time for which proxies that were never connected, and filters that no object uses, are kept after the end of the
-    /// connection over which they were created. Default 30 s. Stored proxies and filters, channels and admins are not
-    /// removed.
+    /// Time for which unused objects are kept after the end of the connection over which they were created. These are
+    /// proxies that were never connected, and filters that no object uses. Default 30 s. Stored proxies and filters are
+    /// not removed, nor are channels and admins.
     pub keep_unused: Duration,
-    /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: the second connect raises
-    /// AlreadyConnected.
+    /// Whether a second connect replaces the connected peer (TAO's `-AllowReconnect`). Default: no; the second connect
+    /// raises AlreadyConnected.
     pub reconnect: bool,
-    /// Whether a proxy of the Event Service drops events that are pushed before a supplier is connected (TAO). Default:
-    /// the push raises Disconnected.
+    /// Whether a proxy of the Event Service drops events that are pushed before a supplier is connected, as in TAO.
+    /// Default: no; the push raises Disconnected.
     pub drop_unconnected: bool,
-    /// Whether a peer that disconnects is called back with its own disconnect operation (TAO's `-b`). Default: no.
+    /// Whether the service calls the disconnect operation of a peer that disconnects (TAO's `-b`). Default: no.
     pub disconnect_callbacks: bool,
-    /// Whether suppliers and consumers are notified of changed subscriptions and offers (`false`: TAO's `-NoUpdates`).
-    /// Default: yes.
+    /// Whether suppliers and consumers are notified of changed subscriptions and offers. `false` corresponds to TAO's
+    /// `-NoUpdates`. Default: yes.
     pub updates: bool,
-    /// Operator between the filters of the default admins and those of their proxies: AND_OP (default), or OR_OP as in
-    /// TAO.
+    /// Whether the filters of the default admins and those of their proxies are combined with OR_OP, as in TAO.
+    /// Default: no; they are combined with AND_OP.
     pub default_operator_or: bool,
-    /// Dialect of constraints.
+    /// Dialect of the constraints in filters.
     pub dialect: Dialect,
 }
 

@@ -11,21 +11,21 @@ use oxorb_sys::sync::Mutex;
 use crate::Limits;
 use crate::problem::too_many;
 
-/// Client for which an object is created: the connection of its request. `None`: a caller of this process, or the
-/// store, to which no share applies.
+/// Client for which an object is created, identified by the connection of its request. `None` for callers in this
+/// process and for the store, to which no share applies.
 #[derive(Clone)]
 pub(crate) struct Maker(Option<ClientConnection>);
 
-/// Number of objects of one kind, by client.
+/// Number of objects of one kind, for each client.
 #[derive(Default)]
 pub(crate) struct Shares(Mutex<HashMap<PeerId, usize>>);
 
-/// Counts one object for its client, until dropped. Empty for an object without a client.
+/// Counts one object towards the share of its client until it is dropped. Empty if the object has no client.
 #[must_use]
 pub(crate) struct Share(Option<(Arc<Shares>, PeerId)>);
 
 impl Maker {
-    /// Returns the client whose request this thread serves.
+    /// Returns the client whose request this thread is serving.
     pub(crate) fn current() -> Maker {
         let elsewhere = |it: &ClientConnection| *it.client() != PeerId::Process;
         Maker(current_connection().filter(elsewhere))
@@ -39,8 +39,8 @@ impl Maker {
         self.0
     }
 
-    /// Counts one more object for the client; the limit of all clients is `all`. Raises IMP_LIMIT, minor `EVENT_SHARE`,
-    /// if the client's share is used up.
+    /// Counts one more object for the client. `all` is the limit for all clients together. Raises IMP_LIMIT, minor
+    /// `EVENT_SHARE`, if the client has used its share.
     pub(crate) fn take(
         &self,
         shares: &Arc<Shares>,

@@ -1,4 +1,4 @@
-//! Lists of event types: subscriptions and offers, their totals in a channel, and notifications about them.
+//! Lists of event types (subscriptions and offers), their union in a channel, and notifications about changes.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -14,7 +14,7 @@ use crate::event::{self, Event};
 use crate::memory::{self, Charge, Memory};
 use crate::problem::too_many;
 
-/// Subscription or offer of one proxy or admin.
+/// The subscription or offer of one proxy or admin.
 pub(crate) struct Types {
     listed: RwLock<Listed>,
     memory: Arc<Memory>,
@@ -25,17 +25,17 @@ struct Listed {
     _charge: Charge,
 }
 
-/// Number of copies of a list in memory: its own, and two in the channel's count of a connected proxy's types.
+/// Number of copies of a list in memory: the list itself, and two in the channel's census if the proxy is connected.
 const COPIES: usize = 3;
 
 impl Types {
-    /// Returns the list that covers all types.
+    /// Returns the list with the pattern that covers all types.
     pub(crate) fn everything() -> Vec<EventType> {
         vec![EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }]
     }
 
-    /// Creates a list, with its memory charged. Raises IMP_LIMIT, minor `EVENT_HELD`, at the limit, unless the list was
-    /// admitted before.
+    /// Creates a list and charges its memory. Raises IMP_LIMIT, minor `EVENT_HELD`, if the limit would be exceeded. The
+    /// limit does not apply to a list that was accepted before.
     pub(crate) fn of(
         types: Vec<EventType>,
         memory: &Arc<Memory>,
@@ -65,7 +65,7 @@ impl Types {
         listed.types.iter().any(|one| event::event_type(one).covers(of))
     }
 
-    /// Changes the list; returns the added and removed types.
+    /// Changes the list, and returns the types that were added and removed.
     pub(crate) fn change(
         &self,
         added: &[EventType],
@@ -84,7 +84,7 @@ impl Types {
         }
         let octets = [&listed.types, &changed].map(|types| COPIES * memory::of_types(types));
         let charge = match octets {
-            // A change that frees memory is never refused.
+            // A change that needs no additional memory is accepted even if the limit is already exceeded.
             [before, after] if after <= before => self.memory.charge_admitted(after),
             [_, after] => self.memory.charge(after)?,
         };
@@ -93,32 +93,32 @@ impl Types {
     }
 }
 
-/// Types of the connected proxies of one side of a channel.
+/// The types of all connected proxies of one side of a channel.
 #[derive(Default)]
 pub(crate) struct Census(Mutex<Counted>);
 
 #[derive(Default)]
 struct Counted {
-    /// Types with which each connected proxy is counted.
+    /// Types that are counted for each connected proxy.
     proxies: BTreeMap<i32, Vec<EventType>>,
-    /// Number of proxies, by type.
+    /// Number of proxies for each type.
     types: BTreeMap<(String, String), usize>,
 }
 
 impl Census {
-    /// Counts a proxy; reports whether the set of types has changed.
+    /// Adds a connected proxy. Returns whether the set of types has changed.
     pub(crate) fn join(&self, id: i32, types: &Types) -> bool {
         self.lock().set(id, types.list())
     }
 
-    /// Counts a proxy with its present types, if it is counted at all; reports whether the set of types has changed.
+    /// Updates the types of a proxy if it is connected. Returns whether the set of types has changed.
     pub(crate) fn update(&self, id: i32, types: &Types) -> bool {
         let mut counted = self.lock();
-        // Read under the lock, so that the later one of two concurrent changes counts.
+        // Read the types under the lock, so that the later of two concurrent changes determines the result.
         counted.proxies.contains_key(&id) && counted.set(id, types.list())
     }
 
-    /// Removes a proxy from the count; reports whether the set of types has changed.
+    /// Removes a proxy. Returns whether the set of types has changed.
     pub(crate) fn leave(&self, id: i32) -> bool {
         let mut counted = self.lock();
         let changed = counted.set(id, Vec::new());
@@ -166,7 +166,7 @@ fn key(one: &EventType) -> (String, String) {
     (one.domain_name.clone(), one.type_name.clone())
 }
 
-/// Types of the channel's other side of which the peer of a proxy has been notified.
+/// The types of the other side of the channel that the peer of a proxy knows.
 pub(crate) struct Told {
     wanted: AtomicBool,
     types: Mutex<Vec<EventType>>,
@@ -185,13 +185,13 @@ impl Told {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Records that the peer knows these types.
+    /// Records that the peer knows exactly these types.
     pub(crate) fn knows(&self, types: Vec<EventType>) {
         *self.types.lock() = types;
     }
 
-    /// Returns the change of which the peer must be notified, for it to know these types; `None` if it knows them
-    /// already. Call [`knows`](Self::knows) after the notification.
+    /// Returns the types that must be added to and removed from those that the peer knows; `None` if the peer already
+    /// knows exactly `types`. After the notification, call [`knows`](Self::knows).
     pub(crate) fn news(&self, types: &[EventType]) -> Option<(Vec<EventType>, Vec<EventType>)> {
         let told = self.types.lock();
         let without = |list: &[EventType], other: &[EventType]| -> Vec<EventType> {

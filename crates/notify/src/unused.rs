@@ -1,5 +1,5 @@
-//! Objects that clients created and never used, which are removed after the end of the connection
-//! over which they were created.
+//! Objects that clients have created but never used. They are removed after the end of the connection over which they
+//! were created.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use oxorb_sys::sync::Mutex;
 
 use crate::share::Maker;
 
-/// Object that may be unused.
+/// An object that may be unused.
 pub(crate) trait Usable: Send + Sync {
     /// Reports whether the object is unused and not stored.
     fn is_unused(&self) -> bool;
@@ -19,12 +19,12 @@ pub(crate) trait Usable: Send + Sync {
     fn expire(&self);
 }
 
-/// Objects that clients created, by connection.
+/// Objects that clients have created, grouped by connection.
 pub(crate) struct Unused {
     groups: Mutex<Vec<Group>>,
     /// Time for which unused objects are kept.
     grace: Duration,
-    /// Timer that is armed while there are objects.
+    /// Timer of the checks. It is armed while there are objects.
     timer: OnceLock<Timer>,
 }
 
@@ -32,16 +32,16 @@ pub(crate) struct Unused {
 struct Group {
     connection: ClientConnection,
     objects: Vec<Weak<dyn Usable>>,
-    /// Number of objects at which those in use are dropped from the list.
+    /// Number of objects at which those that are in use are removed from the list.
     most: usize,
-    /// Time at which the connection was found to have ended.
+    /// Time at which a check found that the connection had ended.
     ended: Option<Instant>,
 }
 
 /// Minimum of `most`.
 const LEAST: usize = 64;
 
-/// Shortest and longest period of the checks.
+/// Minimum and maximum interval between two checks.
 const PERIODS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
 
 impl Unused {
@@ -53,7 +53,7 @@ impl Unused {
                 unused.look();
             }
         };
-        // The first timer is always available.
+        // Cannot fail: this is the first timer of the service.
         if let Ok(timer) = timers.add(look) {
             let _ = unused.timer.set(timer);
         }
@@ -87,7 +87,7 @@ impl Unused {
         }
     }
 
-    /// Ends unused objects whose connection ended long enough ago.
+    /// Ends the unused objects of connections that ended at least `grace` ago.
     fn look(&self) {
         let now = Instant::now();
         let mut groups = self.groups.lock();
@@ -112,7 +112,7 @@ impl Group {
         self.objects.push(object);
     }
 
-    /// Reports whether the connection ended long enough ago.
+    /// Reports whether the connection was found to have ended at least `grace` ago.
     fn is_over(&mut self, now: Instant, grace: Duration) -> bool {
         if self.connection.is_open() {
             return false;

@@ -58,9 +58,9 @@ pub const MAX_LISTEN_ADDRESSES: usize = 16;
 /// its identity and sizes.
 pub const MAX_LISTEN_ADDRESS: usize = 512;
 
-/// Returns the data of OxORB's own service context: addresses other than hosts and ports of TCP at
-/// which the sender listens. The text of each is canonical, `SCHEME:PLACE|IDENTITY`
-/// (`unix:/run/bank|uid=..`). A sequence of strings in an encapsulation.
+/// Returns the data of OxORB's own service context: the addresses at which the sender listens,
+/// other than hosts and ports of TCP. The data is a sequence of strings in an encapsulation. Each
+/// string is canonical, `SCHEME:PLACE|IDENTITY` (`unix:/run/bank|uid=..`).
 ///
 /// ```
 /// use oxorb_object::{listen_addresses, parse_listen_addresses};
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(size(&many), MAX_LISTEN_ADDRESSES as u64 + 1);
         let long = listen_addresses(&["x".repeat(MAX_LISTEN_ADDRESS + 1)]);
         assert_eq!(size(&long), MAX_LISTEN_ADDRESS as u64 + 1);
-        // A count without addresses.
+        // The offer declares 64 addresses, but contains none.
         assert!(parse_listen_addresses(&[1, 0, 0, 0, 64, 0, 0, 0]).is_err());
     }
 }

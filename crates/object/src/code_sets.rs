@@ -249,7 +249,8 @@ fn choose(client: &CodeSetComponent, server: &CodeSetComponent, fallback: u32) -
     if let Some(&common) = server.conversion.iter().find(|&&set| client.knows(set)) {
         return Choice::Set(common);
     }
-    // Unicode shares characters with every set in the table.
+    // Falls back to Unicode, which shares characters with every code set in the table of `name`. It
+    // might share none with an unknown one.
     if name(server.native).is_some() { Choice::Set(fallback) } else { Choice::Incompatible }
 }
 

@@ -6,8 +6,8 @@
 //! | [`Deadline`] | INVOCATION_POLICIES | times between which the request may be served, and its reply is useful |
 //! | [`Qos`] | RIOP | urgency of the request among others |
 //!
-//! Each is written by the client and read by the server, without a clock: times are in units of 100
-//! ns, absolute ones as `TimeBase::UtcT`.
+//! The client writes these values and the server reads them. Neither needs a clock: times are in units of 100 ns, and
+//! absolute ones are `TimeBase::UtcT`.
 
 mod deadline;
 mod priority;

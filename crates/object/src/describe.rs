@@ -95,7 +95,7 @@ pub enum Content {
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// Object at an address of a single text: OxORB's protocols over TCP and memory.
+    /// Object at an address that is a single string: OxORB's protocols over TCP and memory.
     Placed {
         /// Highest GIOP version.
         version: Version,

@@ -7,14 +7,15 @@ use crate::{IiopProfile, Ior, TaggedProfile, ior::profile_tag};
 
 impl Ior {
     /// Reports whether both references certainly denote the same object: the same number of
-    /// profiles, pairwise [equivalent](TaggedProfile::is_equivalent). The type id is ignored. An
-    /// equivalence relation.
+    /// profiles, pairwise [equivalent](TaggedProfile::is_equivalent). The type id is ignored. This
+    /// is an equivalence relation.
     ///
-    /// Next to an IIOP profile with an address, TAG_MULTIPLE_COMPONENTS is ignored: the address
-    /// identifies the object. omniORB adds such a profile to every reference that it receives over
-    /// a bidirectional connection.
+    /// If an IIOP profile contains an address, TAG_MULTIPLE_COMPONENTS is ignored, because the
+    /// address identifies the object. omniORB adds such a profile to every reference that it
+    /// receives over a bidirectional connection.
     ///
-    /// Equal octets cost a comparison; others are parsed, which allocates.
+    /// If the profiles are equal octet by octet, this costs one comparison; otherwise they are
+    /// parsed, which allocates.
     ///
     /// ```
     /// use oxorb_object::{IiopProfile, Ior, Version};
@@ -50,8 +51,8 @@ impl Ior {
 
 impl TaggedProfile {
     /// Reports whether both profiles certainly denote the same object. IIOP profiles do if host,
-    /// port and object key are equal, regardless of version, byte order and components; all others
-    /// if their octets are.
+    /// port and object key are equal, regardless of version, byte order and components. Other
+    /// profiles do if their octets are equal.
     pub fn is_equivalent(&self, other: &Self) -> bool {
         self == other || Name::of(self) == Name::of(other)
     }
@@ -62,8 +63,8 @@ impl TaggedProfile {
 enum Name<'a> {
     /// Host in lower case, port and object key.
     Address(String, u16, Vec<u8>),
-    /// Whole profile, if the three do not identify the object: in protocols other than IIOP, and
-    /// for servers reachable only by TLS, whose port is in a component.
+    /// Complete profile, if host, port and key do not identify the object: in protocols other than
+    /// IIOP, and for servers reachable only by TLS, whose port is in a component.
     Octets(&'a TaggedProfile),
 }
 

@@ -59,7 +59,7 @@ impl IiopProfile {
         Self::parse_alike(profile)
     }
 
-    /// Parses a profile with the same layout of a protocol that is not over TCP.
+    /// Parses a profile of another protocol that has the layout of an IIOP profile.
     pub fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;

@@ -143,7 +143,7 @@ pub struct TaggedProfile {
     pub data: Vec<u8>,
 }
 
-/// Tags of profiles (facts: OMG assignments, TAO, JacORB, OCI).
+/// Tags of profiles, as assigned by the OMG and by the vendors (TAO, JacORB, OCI, OxORB).
 pub mod profile_tag {
     /// IIOP over TCP; see [`IiopProfile`](crate::IiopProfile).
     pub const INTERNET_IOP: u32 = 0;
@@ -162,8 +162,8 @@ pub mod profile_tag {
     /// OxORB: a name in the memory of the server's process (`PlaceProfile`).
     pub const OXORB_MEMORY: u32 = 0x4f58_4f10;
     /// OxORB: GIOP over shared memory. The address is that of the UNIX socket at which client and
-    /// server connect: a path, or `@` and an abstract name; preceded by the octets of a ring and a
-    /// colon, unless that is the default.
+    /// server connect: a path, or `@` and an abstract name. It is preceded by the size of a ring in
+    /// octets and a colon, unless the size is the default.
     pub const OXORB_SHM: u32 = 0x4f58_4f11;
     /// OxORB: GIOPlite over TCP. The address is `HOST:PORT`.
     pub const OXORB_LITE_TCP: u32 = 0x4f58_4f20;
@@ -288,8 +288,8 @@ pub fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
     e.copy_octets(octets);
 }
 
-/// Number of profiles or components for which memory is reserved at once: an announced element
-/// takes fewer octets on the wire than in memory.
+/// Maximum number of profiles or components for which memory is reserved in advance. The declared
+/// number may be false, and an element takes fewer octets on the wire than in memory.
 pub(crate) const PLAUSIBLE_COUNT: usize = 16;
 
 /// Reads an identifier or a host name as text, without code set conversion; octets that are not

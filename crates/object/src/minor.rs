@@ -245,7 +245,7 @@ mod tests {
         let shown = |kind, minor| Explained(kind, minor).to_string();
         use SystemExceptionKind as K;
         assert_eq!(shown(K::Marshal, 0), "0");
-        // A number without a vendor belongs to no vendor, not even the OMG (P6).
+        // A code without a vendor id is not one of the OMG, so it is shown as a plain number (P6).
         assert_eq!(shown(K::Transient, 2), "0x00000002");
         assert_eq!(shown(K::CommFailure, SUN | 201), "Sun 201");
         assert_eq!(shown(K::Internal, IBM[1] | 3), "IBM 3");

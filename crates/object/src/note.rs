@@ -41,14 +41,14 @@ impl Note {
     /// Sets the function that converts numbers to text, for all exceptions of the process; only the
     /// first call has an effect.
     pub fn explain_by(explainer: Explainer) {
-        // An earlier caller has set the same function.
+        // `set` fails only if an earlier caller, which passes the same function, was first.
         let _ = EXPLAINER.set(explainer);
     }
 
     /// Sets the function that stores characters outside a code set, for all exceptions of the
     /// process; only the first call has an effect.
     pub fn keep_by(keeper: Keeper) {
-        // An earlier caller has set the same function.
+        // `set` fails only if an earlier caller, which passes the same function, was first.
         let _ = KEEPER.set(keeper);
     }
 

@@ -1,5 +1,5 @@
-//! Profiles whose address is one string: UIOP's as TAO writes it, and those of transports without a
-//! profile type.
+//! Profiles whose address is one string: UIOP as TAO writes it, and the transports that have no
+//! profile type of their own.
 
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};

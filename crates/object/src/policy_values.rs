@@ -134,7 +134,8 @@ impl PolicyValueWriter {
 
     /// Creates an empty list.
     pub fn new() -> Self {
-        // Big-endian, as all published encapsulations: octet 0, and the count at 4.
+        // The zeros are the byte order (big-endian, as in all published encapsulations), padding,
+        // and the count at offset 4.
         Self { octets: [0; Self::CAPACITY], length: 8, count: 0 }
     }
 

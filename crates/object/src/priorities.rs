@@ -308,7 +308,7 @@ mod tests {
             })
             .collect();
         assert_eq!(read, all);
-        // A little-endian TAO.
+        // A little-endian TAO writes the same policy in its own byte order.
         let model = RtPolicyValue::decode(40, &[1, 0, 0, 0, 1, 0, 0, 0, 7, 0]).unwrap();
         assert_eq!(
             model,

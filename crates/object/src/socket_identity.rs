@@ -94,7 +94,7 @@ impl FromStr for SocketIdentity {
             })
         };
         let read: Option<Self> = read();
-        // The text must be canonical, since addresses are compared as text.
+        // Only canonical text is accepted, because addresses are compared as text.
         read.filter(|it| it.to_string() == text).ok_or(NotAnIdentity)
     }
 }

@@ -44,9 +44,8 @@ impl SystemException {
 
     /// Returns the exception for data that cannot be encoded or decoded.
     ///
-    /// Characters outside a code set are DATA_CONVERSION, wide characters without a code set
-    /// BAD_PARAM 23, values to be sent that do not fit their type BAD_PARAM, everything else
-    /// MARSHAL.
+    /// Returns DATA_CONVERSION for characters outside a code set, BAD_PARAM 23 for wide characters without a code set,
+    /// BAD_PARAM for values to be sent that their type does not allow, and MARSHAL for everything else.
     pub fn from_cdr(error: cdr::Error, completed: CompletionStatus) -> Self {
         let mut exception = from_cdr(error.kind, completed);
         if let ErrorKind::NotInCodeSet(outside) = error.kind {
@@ -255,7 +254,7 @@ kinds! {
     Timeout timeout "TIMEOUT";
     /// TRANSACTION_UNAVAILABLE: the transaction service is not available.
     TransactionUnavailable transaction_unavailable "TRANSACTION_UNAVAILABLE";
-    /// TRANSACTION_MODE: the transaction policy does not fit.
+    /// TRANSACTION_MODE: the transaction policy of the target does not allow the caller's transaction mode.
     TransactionMode transaction_mode "TRANSACTION_MODE";
     /// TRANSACTION_REQUIRED: the operation needs a transaction.
     TransactionRequired transaction_required "TRANSACTION_REQUIRED";
@@ -267,7 +266,7 @@ kinds! {
     CodesetIncompatible codeset_incompatible "CODESET_INCOMPATIBLE";
     /// BAD_QOS: the requested quality of service is not available.
     BadQos bad_qos "BAD_QOS";
-    /// INVALID_ACTIVITY: the activity context does not fit.
+    /// INVALID_ACTIVITY: the operation is not valid in the current activity context.
     InvalidActivity invalid_activity "INVALID_ACTIVITY";
     /// ACTIVITY_COMPLETED: the activity has ended.
     ActivityCompleted activity_completed "ACTIVITY_COMPLETED";

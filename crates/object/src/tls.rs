@@ -91,12 +91,12 @@ impl TaggedComponent {
             e.ushort(mechanism.requires);
             e.ulong(TLS_SEC_TRANS);
             crate::ior::write_octets(e, &transport);
-            // AS_ContextSec: nothing supported, no mechanism, no name.
+            // AS_ContextSec, for authentication: no options, no mechanism, and no target name.
             e.ushort(0);
             e.ushort(0);
             e.ulong(0);
             e.ulong(0);
-            // SAS_ContextSec: nothing, no authorities, no naming mechanisms, no identities.
+            // SAS_ContextSec, for attributes: no options, privilege authorities, naming mechanisms or identity types.
             e.ushort(0);
             e.ushort(0);
             e.ulong(0);
@@ -134,12 +134,12 @@ impl TaggedComponent {
                     addresses: addresses.collect::<cdr::Result<_>>()?,
                 }));
             }
-            // AS_ContextSec.
+            // Skips AS_ContextSec: options, mechanism and target name.
             d.ushort()?;
             d.ushort()?;
             skip(&mut d)?;
             skip(&mut d)?;
-            // SAS_ContextSec.
+            // Skips SAS_ContextSec: options, privilege authorities, naming mechanisms and identity types.
             d.ushort()?;
             d.ushort()?;
             for _ in 0..d.length(None, 8)? {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_mechanism_without_tls_is_passed_over() {
         let mut component = TaggedComponent::csi_tls(&mechanism());
-        // The tag of its transport: NULL.
+        // Replaces the tag of the transport, TAG_TLS_SEC_TRANS, by TAG_NULL_TAG.
         let at = component.data.windows(4).position(|it| it == [0, 0, 0, 36]).unwrap();
         component.data[at + 3] = 34;
         assert_eq!(component.tls_mechanism(), Ok(None));

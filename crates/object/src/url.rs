@@ -25,9 +25,9 @@ pub enum Url {
 /// Parses a textual reference. Does not read files or resolve names.
 ///
 /// Schemes are compared case-insensitively; surrounding white space is ignored. A `file:` URL
-/// denotes a file of this host, for which `//` and `//localhost` stand. `%HH` in it is an octet, if
-/// every `%` is followed by two hexadecimal digits and the resulting path is UTF-8; otherwise the
-/// path is used unchanged.
+/// denotes a file of this host; the path may follow `//` or `//localhost`. `%HH` in it is an octet,
+/// if every `%` is followed by two hexadecimal digits and the resulting path is UTF-8; otherwise
+/// the path is used unchanged.
 ///
 /// ```
 /// use oxorb_object::{Url, parse_reference};
@@ -120,7 +120,7 @@ fn file(text: &str) -> Result<Url, ReferenceError> {
     if path.is_empty() {
         return Err(ReferenceError::NoPath);
     }
-    // A plain path may contain a `%` that starts no escape.
+    // The path may be unescaped and contain a `%`; if it cannot be decoded, it is used unchanged.
     let octets = corbaloc::unescape_key(path);
     let decoded = octets.and_then(|octets| String::from_utf8(octets).ok());
     Ok(Url::File(decoded.unwrap_or_else(|| path.into())))

@@ -12,7 +12,7 @@
 //! fragmentation and code sets are negotiated separately on each side. Priorities, remaining time limits, oneways and
 //! exceptions are propagated; the bridge follows forwards itself.
 //!
-//! References among the values still refer to their original objects, past the bridge, unless the bridge knows the
+//! References among the values still refer to their original objects and bypass the bridge, unless the bridge knows the
 //! operations ([`Interfaces`]). Then a reference that passes through is replaced by an object of the bridge, and is
 //! replaced by the original when a client passes it back, so that callbacks pass through the bridge as well.
 //!
@@ -62,8 +62,9 @@ pub use interfaces::Interfaces;
 /// Name of the POA of the objects that were opened by name.
 pub const POA_NAME: &str = "bridge";
 
-/// Maximum number of passed references that are replaced by objects of the bridge. Beyond it, a request with a new
-/// reference ends with IMP_LIMIT, COMPLETED_NO; a result with one ends with COMPLETED_YES.
+/// Maximum number of passed references that are replaced by objects of the bridge. At this limit, a request that
+/// carries a new reference fails with IMP_LIMIT and COMPLETED_NO, and a reply that carries a new reference fails with
+/// IMP_LIMIT and COMPLETED_YES.
 pub const MOST_REFERENCES: usize = 100_000;
 
 /// Time limit for a target's answer to a query of its interface.
@@ -71,7 +72,7 @@ const ASK: Duration = Duration::from_secs(5);
 
 /// A bridge on the endpoints of one ORB. Cheap to clone.
 ///
-/// The bridge lives as long as that ORB. Requests are passed on by the threads that read them, so the ORB's settings of
+/// The bridge lives as long as that ORB. The threads that read requests pass them on, so the ORB's settings of
 /// concurrency, lanes, limits and access rules apply to the bridge.
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
@@ -87,7 +88,8 @@ pub(crate) struct Inner {
 }
 
 impl Bridge {
-    /// Creates a bridge on an ORB that listens where the clients are and can connect to where the targets are.
+    /// Creates a bridge on an ORB that listens with the protocols of the clients and can connect with those of the
+    /// targets.
     ///
     /// # Errors
     /// The ORB has a POA named [`POA_NAME`] or `bridged` already, or is shut down.
@@ -129,7 +131,8 @@ impl Bridge {
         let mut ior = self.resolve(target)?;
         if ior.type_id.is_empty() {
             let asked = Ref::new(&self.0.orb, ior.clone()).with_timeout(ASK);
-            // Not every ORB answers the first query.
+            // Some ORBs do not answer `_repository_id`; ask the target instead which of the known interfaces it
+            // supports.
             let known = &self.0.interfaces;
             ior.type_id = asked.repository_id().unwrap_or_else(|_| {
                 let is_a = |id: &str| asked.is_a(id).unwrap_or(false);
@@ -142,7 +145,7 @@ impl Bridge {
     /// Creates an object as [`open`](Self::open) does, for a target of the given interface.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_as(
         &self,
         name: &str,
@@ -183,10 +186,11 @@ impl Bridge {
         self.0.counts.read()
     }
 
-    /// Shuts down the connections that belong to the bridge and not to its ORB; call it after the
-    /// ORB's shutdown.
+    /// Closes the connections that the bridge opened for requests in the other byte order. These belong to a second
+    /// ORB, so call this function after the shutdown of the bridge's own ORB.
     pub fn close(&self) {
-        // This ORB has no servers whose end could fail.
+        // Ignore the result: `shutdown` fails only within a request, in which the preceding shutdown of the bridge's
+        // ORB fails as well.
         let _ = self.0.foreign.shutdown(true);
     }
 }

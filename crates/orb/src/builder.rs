@@ -65,9 +65,9 @@ impl Builder {
     /// the rest. Unknown `-ORB` arguments are an error of [`build`](Self::build).
     ///
     /// Settings of files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) are overridden by the environment
-    /// and by the other arguments, in any order of the arguments. A `-ORBConfigFile` whose name ends in `.cfg` is read
-    /// as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or rejected:
-    /// [`PEER_OPTIONS`](crate::settings::PEER_OPTIONS).
+    /// and by the other arguments, regardless of the order of the arguments. A `-ORBConfigFile` whose name ends in
+    /// `.cfg` is read as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or
+    /// rejected: [`PEER_OPTIONS`](crate::settings::PEER_OPTIONS).
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         let args = self.take_files(args.into_iter().collect());
@@ -196,8 +196,7 @@ impl Builder {
         self
     }
 
-    /// Adds a filter that chooses the threads which serve requests; it runs after the filters added
-    /// before.
+    /// Adds a filter that selects the threads which serve requests; it runs after the filters that were added earlier.
     #[must_use]
     pub fn thread_filter(mut self, filter: impl ThreadFilter + 'static) -> Self {
         self.options.thread_filters.add(filter);
@@ -249,7 +248,7 @@ impl Builder {
         self
     }
 
-    /// Sets the interceptor of a scheduler of distributable threads. An ORB has at most one.
+    /// Sets the interceptor of a scheduler of distributable threads. An ORB has at most one such interceptor.
     #[must_use]
     pub fn scheduling_interceptor(mut self, interceptor: Arc<dyn SchedulingInterceptor>) -> Self {
         let set = self.interceptors.set_scheduling(interceptor);
@@ -298,9 +297,8 @@ impl Builder {
         self
     }
 
-    /// Builds the ORB. It listens at once if endpoints were given, unless
-    /// [`listen_late`](Self::listen_late) was called; otherwise when the first object needs an
-    /// address.
+    /// Builds the ORB. It listens at once if endpoints were given, unless [`listen_late`](Self::listen_late) was
+    /// called; otherwise it listens when the first object needs an address.
     pub fn build(mut self) -> Result<Orb, SetupError> {
         if let Some(rules) = self.options.access_rules.clone() {
             self.interceptors.set_access_rules(&rules);

@@ -38,7 +38,7 @@
 //! protected = true                    # over TLS only
 //! ```
 //!
-//! The personalities included in OxORB are such files: [`PERSONALITIES`].
+//! The personalities included in OxORB are files of this form: [`PERSONALITIES`].
 //!
 //! Files are read when a process starts; nothing here runs on the path of a request.
 

@@ -33,7 +33,7 @@ pub fn run_locality(implementations: Implementations) -> ExitCode {
 }
 
 /// Runs the process of a locality as [`run_locality`] does, with explicit arguments, the first of which is the
-/// program's name: for an executable with further functions.
+/// program's name. It is for an executable that also has other modes of operation.
 pub fn run_locality_with_args(
     implementations: Implementations,
     args: impl IntoIterator<Item = String>,
@@ -69,7 +69,8 @@ pub fn run_locality_with_args(
 #[doc(inline)]
 pub use crate::__export_artifact as export;
 
-/// [`export!`](crate::deployment::export) under the name that a macro has at the crate's root.
+/// Implements [`export!`](crate::deployment::export). It has a name of its own, because `#[macro_export]` places a
+/// macro at the crate's root.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export_artifact {
@@ -78,7 +79,7 @@ macro_rules! __export_artifact {
             extern "C" fn main(arguments: $crate::deployment::artifact::Arguments<'_>) -> i32 {
                 $crate::deployment::__serve(&arguments, $implementations)
             }
-            // The symbol is unique in the library: this crate is linked into it once.
+            // A library exports one artifact, so it defines this symbol once; the linker rejects a second definition.
             #[unsafe(no_mangle)]
             #[allow(non_upper_case_globals, reason = "a name for the dynamic linker")]
             static oxorb_artifact: $crate::deployment::artifact::Export =

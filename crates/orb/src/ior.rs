@@ -18,8 +18,8 @@ pub use oxorb_object::{
 
 use crate::protocols;
 
-/// Returns a reference as `corbaloc:iiop:...`, with the addresses of all protocols that an ORB speaks by default. `None`
-/// if the reference has no such address.
+/// Returns a reference as `corbaloc:iiop:...`, with the addresses of all protocols that an ORB speaks by default.
+/// `None` if the reference has none of these addresses.
 pub fn corbaloc(ior: &Ior) -> Option<String> {
     protocols::table().url_of(ior)
 }

@@ -44,7 +44,7 @@ pub mod admission;
 #[cfg(feature = "bridge")]
 pub mod bridge;
 mod builder;
-/// Codec of values: for [`CustomMarshal`](values::CustomMarshal), and for octets outside messages.
+/// Encoder and decoder of values, for [`CustomMarshal`](values::CustomMarshal) and for data outside messages.
 pub mod cdr {
     pub use oxorb_cdr::{
         Decode, Decoder, Dialect, Encode, Encoded, Encoder, Error, ErrorKind, Fixed, Gap,
@@ -75,15 +75,15 @@ pub mod interceptor {
     pub use oxorb_object::{ServiceContext, ServiceContexts};
 }
 pub mod ior;
-/// Messagings with less overhead than GIOP, for an application's own protocols. Requires the feature `lite`, which is
-/// on by default.
+/// Message formats with less overhead than GIOP, for an application's own protocols. Requires the feature `lite`, which
+/// is on by default.
 #[cfg(feature = "lite")]
 pub mod lite {
     pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 }
 mod orb;
 pub mod poa;
-/// Policies of clients: what a call may take, and how it gets to its object.
+/// Client policies, such as time limits and retries of calls, and the choice of protocol and connection.
 pub mod policy {
     pub use oxorb_core::policy::*;
     #[doc(inline)]

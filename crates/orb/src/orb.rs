@@ -53,7 +53,8 @@ impl Orb {
         let threadpools = match threadpools {
             Ok(created) => created,
             Err(error) => {
-                // The threads of those already created must end.
+                // The shutdown ends the threads of the threadpools that were created before the
+                // failure.
                 let _ = core.shutdown(true);
                 return Err(error);
             }
@@ -104,7 +105,7 @@ impl Orb {
     }
 }
 
-/// Binds an object of the ORB itself to `corbaloc::host:port/name`: for `oxorb sched`.
+/// Binds an object of the ORB itself to `corbaloc::host:port/name`, where `oxorb sched` finds it.
 fn serve(root: &Poa, name: &str, servant: Arc<dyn Servant>) -> Result<(), SetupError> {
     let object = root.activate_servant(servant);
     let object = object.map_err(|error| SetupError::Configuration(Box::new(error)))?;

@@ -1,6 +1,6 @@
-//! What nearly every program needs: `use oxorb::prelude::*;`
+//! Names that nearly every program needs: `use oxorb::prelude::*;`
 //!
-//! The traits come without their names, so that they cannot collide with yours.
+//! Traits are imported as `_`, so that their names cannot collide with yours.
 //!
 //! ```no_run
 //! use oxorb::prelude::*;

@@ -5,8 +5,8 @@ use oxorb_core::protocol::{Protocol, Protocols};
 #[cfg(feature = "lite")]
 mod lite;
 
-/// Protocols that every ORB speaks in addition to IIOP, by the features of this crate. Among those whose addresses are
-/// published in IIOP profiles for clients on the same host, the first is preferred.
+/// Protocols that every ORB speaks in addition to IIOP, depending on the features of this crate. Among those whose
+/// addresses are published in IIOP profiles for clients on the same host, the first is preferred.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
     #[cfg(feature = "memory")] oxorb_protocols::shm::protocol,
@@ -22,7 +22,7 @@ const TABLE: &[fn() -> Protocol] = &[
     #[cfg(all(feature = "lite", feature = "memory"))] lite::over_memory,
 ];
 
-/// Returns IIOP and the protocols of the table.
+/// Returns IIOP and the protocols in `TABLE`.
 pub(crate) fn table() -> Protocols {
     let mut protocols = Protocols::default();
     for protocol in TABLE {

@@ -66,7 +66,7 @@ impl Orb {
                 let Some(orb) = orb.upgrade() else {
                     continue;
                 };
-                // `reload_security` logs the failure.
+                // Ignore the result, because `reload_security` logs a failure itself.
                 let _ = orb.reload_security();
             }
         };

@@ -11,7 +11,8 @@ use oxorb::interceptor::{
 
 use crate::{TRACE_CONTEXT, context, request_slot, span_name};
 
-/// Client interceptor that starts a span for every call and sends its context along.
+/// Client interceptor that starts a span for every call and sends the span's context with the
+/// request.
 #[derive(Debug)]
 pub struct ClientTracing {
     slot: Slot,
@@ -29,7 +30,8 @@ impl ClientTracing {
         request_slot().map(|slot| ClientTracing { slot })
     }
 
-    /// Returns the thread's current span, or within a servant that of its request.
+    /// Returns the parent for a new span: the thread's current span, or else the span of the
+    /// request that the calling servant serves.
     fn parent(&self, request: &ClientRequest<'_>) -> Context {
         let current = Context::current();
         if current.span().span_context().is_valid() {
@@ -85,7 +87,7 @@ fn end(reply: &mut ClientReply<'_>) {
     };
     match reply.received() {
         Received::UserException { id } => {
-            // A declared exception is no error of the call.
+            // A user exception is a declared outcome of the operation, so the span does not get the status of an error.
             span.set_attribute(KeyValue::new("corba.exception", (*id).to_owned()));
         }
         Received::SystemException(exception) => {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 use oxorb::cdr::{Decoder, Dialect, Encoder};
 
-/// Id of the service context with the trace context: the second one of vendor `OX`.
+/// Id of the service context that carries the trace context: number 2 of vendor `OX`.
 pub const TRACE_CONTEXT: u32 = 0x4F58_0002;
 
 /// Encodes the data of the service context.
@@ -25,7 +25,7 @@ pub(crate) fn decode(data: &[u8]) -> Option<SpanContext> {
     parse(&parent, &state)
 }
 
-/// Returns the context as a string, for a slot.
+/// Returns the context as a string, in the form that a slot stores.
 pub(crate) fn to_text(span: &SpanContext) -> String {
     format!("{} {}", traceparent(span), span.trace_state().header())
 }
@@ -39,8 +39,8 @@ fn traceparent(span: &SpanContext) -> String {
     format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8())
 }
 
-/// Parses a trace context. Later versions may add fields; those of version 00 keep their positions
-/// (trace context, 3.2.4).
+/// Parses a trace context. Versions after 00 may append fields, but the fields of version 00 keep
+/// their positions (W3C Trace Context, 3.2.4).
 fn parse(parent: &str, state: &str) -> Option<SpanContext> {
     let mut fields = parent.split('-');
     let (version, trace, span, flags) =
@@ -59,7 +59,7 @@ fn parse(parent: &str, state: &str) -> Option<SpanContext> {
         SpanId::from_hex(span).ok()?,
         TraceFlags::new(u8::from_str_radix(flags, 16).ok()?) & TraceFlags::SAMPLED,
         true,
-        // A malformed state is dropped, and the parent is kept.
+        // A malformed `tracestate` does not invalidate `traceparent`, so only the state is dropped.
         TraceState::from_str(state).unwrap_or_default(),
     );
     context.is_valid().then_some(context)

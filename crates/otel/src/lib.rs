@@ -4,7 +4,7 @@
 //! ```
 //! use oxorb_otel::{ClientTracing, ServerTracing};
 //!
-//! // Once per process, any exporter: opentelemetry::global::set_tracer_provider(...)
+//! // Set the exporter once per process: opentelemetry::global::set_tracer_provider(...)
 //! let orb = oxorb::Orb::builder()
 //!     .client_interceptor(ClientTracing::new()?)
 //!     .server_interceptor(ServerTracing::new()?)
@@ -22,8 +22,8 @@
 //! Service context [`TRACE_CONTEXT`], an encapsulation of `struct { string traceparent; string
 //! tracestate; }`, both formatted as the HTTP headers of these names.
 //!
-//! Real-time cost: every span allocates, and an exporter has its own cost; not for calls with tight
-//! deadlines.
+//! Real-time cost: every span allocates memory, and the exporter has a cost in addition. Do not
+//! trace calls with tight deadlines.
 //!
 //! [W3C trace context]: https://www.w3.org/TR/trace-context/
 #![forbid(unsafe_code)]

@@ -8,7 +8,7 @@ use oxorb::interceptor::{Interrupt, Sending, ServerInterceptor, ServerReply, Ser
 
 use crate::{TRACE_CONTEXT, context, request_slot, span_name};
 
-/// Server interceptor that starts a span for every request, as a child of the client's.
+/// Server interceptor that starts a span for every request, as a child of the client's span.
 #[derive(Debug)]
 pub struct ServerTracing {
     slot: Slot,
@@ -103,9 +103,9 @@ fn end(reply: &mut ServerReply<'_>) {
     span.end();
 }
 
-/// Returns the context of the request that this thread serves, for the servant's own spans: attach
-/// it, or start spans in it. Outside of a request, or without tracing, returns the thread's current
-/// context.
+/// Returns the context of the request that this thread serves, which a servant attaches, or in
+/// which it starts its own spans. Outside of a request, or without tracing, returns the thread's
+/// current context.
 pub fn request_context() -> Context {
     let current = Context::current();
     if current.span().span_context().is_valid() {

@@ -1,4 +1,4 @@
-//! A trace through two ORBs: client span, server span, and the spans of the servant's own calls.
+//! A trace through three ORBs: client spans, server spans, and the spans of a servant's own calls.
 
 use std::sync::Arc;
 
@@ -73,7 +73,8 @@ fn one_trace_leads_through_all_hops() {
     assert_eq!((calls.len(), served.len()), (2, 2), "{spans:#?}");
     let trace = calls[0].span_context.trace_id();
     assert!(spans.iter().all(|span| span.span_context.trace_id() == trace));
-    // Each server span is the child of a client span, and the second call the child of the first request.
+    // Each server span must be the child of a client span, and the client span of the inner call the child of the first
+    // server span.
     let outer_call = calls
         .iter()
         .find(|call| call.parent_span_id == opentelemetry::SpanId::INVALID)

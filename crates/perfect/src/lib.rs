@@ -58,7 +58,7 @@ impl std::error::Error for Duplicate {}
 
 impl PerfectHash {
     /// Returns the hash for tables that [`build`](Self::build) computed earlier, in another
-    /// process. Other tables yield wrong indices or none, but never panic.
+    /// process. With other tables lookups yield wrong indices or none, but never panic.
     pub const fn from_tables(
         seed: u64,
         displacements: &'static [u16],
@@ -125,8 +125,8 @@ impl PerfectHash {
         Some(PerfectHash { seed, displacements: displacements.into(), cells: taken.into() })
     }
 
-    /// Returns the only index at which `name` can be. Compare the name there: other names may map
-    /// to the same index.
+    /// Returns the only index at which `name` can be. Compare `name` with the name at that index,
+    /// because other names may map to it, too.
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         let hash = hash(name, self.seed);
@@ -160,7 +160,8 @@ fn cell(hash: u64, displacement: u16, cells: usize) -> usize {
     (moved.wrapping_mul(SPREAD) >> 40) as usize & cells.wrapping_sub(1)
 }
 
-/// Hashes eight octets at a time; sufficient to tell names apart, not for secrets.
+/// Hashes eight octets at a time. The hash distinguishes names well, but it is not
+/// cryptographically secure.
 #[inline]
 fn hash(octets: &[u8], seed: u64) -> u64 {
     let mut hash = seed.wrapping_mul(MIX) ^ octets.len() as u64;

@@ -34,9 +34,9 @@ impl Poa {
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`ServantRetention::Retain`];
-    /// [`PoaError::ObjectAlreadyActive`], which is returned until a servant activator has received
-    /// the object's previous servant back; [`PoaError::ServantAlreadyActive`];
-    /// [`PoaError::UnknownId`].
+    /// [`PoaError::ObjectAlreadyActive`], also if a servant activator has not received the object's
+    /// previous servant back; outside a request, the function first waits for that, for at most
+    /// `-ORBHoldTime`; [`PoaError::ServantAlreadyActive`]; [`PoaError::UnknownId`].
     pub fn activate_with_id<I: ServedBy<S>, S>(
         &self,
         id: impl Into<ObjectId>,
@@ -45,7 +45,7 @@ impl Poa {
         self.activate_servant_with_id(&id.into(), I::servant(servant)).map(I::from_ref)
     }
 
-    /// Activates a servant without static type, as [`activate`](Self::activate).
+    /// Activates a servant without a static type, like [`activate`](Self::activate).
     ///
     /// # Errors
     /// Those of [`activate`](Self::activate).
@@ -68,7 +68,8 @@ impl Poa {
         })
     }
 
-    /// Activates a servant without static type, as [`activate_with_id`](Self::activate_with_id).
+    /// Activates a servant without a static type, like
+    /// [`activate_with_id`](Self::activate_with_id).
     ///
     /// # Errors
     /// Those of [`activate_with_id`](Self::activate_with_id).
@@ -108,7 +109,7 @@ impl Poa {
     /// (`deactivate_object`).
     ///
     /// # Errors
-    /// As [`deactivate`](Self::deactivate).
+    /// Those of [`deactivate`](Self::deactivate).
     pub fn deactivate_id(&self, id: impl Into<ObjectId>) -> Result<(), PoaError> {
         self.retains()?;
         let id = id.into();
@@ -271,7 +272,8 @@ impl PoaInner {
         let place = id.and_then(|id| self.place_of(id));
         let place = self.objects.insert(new, place)?;
         if self.is_destroyed() {
-            // The object may have been added after the others were deactivated.
+            // Check again: the POA may have been destroyed meanwhile, after which nothing else
+            // would deactivate this object.
             let id = id.unwrap_or_default();
             let _ = self.objects.remove(Some(place), id);
             return Err(PoaError::Destroyed);
@@ -284,7 +286,7 @@ impl PoaInner {
         self.adapter.upgrade()?.orb()?.scheduled(servant)
     }
 
-    /// Returns a weak reference to this POA, as its objects hold it.
+    /// Returns a weak reference to this POA, for its objects to hold.
     fn weak(&self) -> Option<Weak<PoaInner>> {
         let adapter = self.adapter.upgrade()?;
         adapter.poa_of(self.number, self.incarnation).map(|poa| Arc::downgrade(&poa))
@@ -295,7 +297,7 @@ impl PoaInner {
         servant.as_ref().map(|servant| Arc::clone(&**servant))
     }
 
-    /// Returns the place that an id names, if ids of this POA name places.
+    /// Returns the place that an id encodes, if the ids of this POA encode places.
     pub(crate) fn place_of(&self, id: &[u8]) -> Option<Place> {
         match self.policies.active_keys() {
             true => Place::of_id(id),
@@ -314,7 +316,8 @@ impl PoaInner {
             (false, Ok(octets)) => {
                 let (incarnation, count) = octets.split_at(8);
                 let count = u64::from_le_bytes(count.try_into().expect("eight of sixteen"));
-                // Ids of an earlier run cannot be checked.
+                // In a persistent POA, accept every id with another incarnation: it may come from
+                // an earlier run, whose counter is unknown.
                 incarnation != self.incarnation.to_le_bytes()
                     && self.policies.lifespan == crate::Lifespan::Persistent
                     || incarnation == self.incarnation.to_le_bytes()

@@ -61,9 +61,10 @@ pub struct RootAdapter {
 /// Limits of waiting requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Maximum number of requests that wait at one holding manager, or for their turn.
+    /// Maximum number of requests that wait at one holding manager, or for the `Turn` of one POA.
     pub(crate) max_held: usize,
-    /// Maximum time for which each of them waits, and for other waits.
+    /// Maximum duration of each of these waits, and of waits for POAs and for servants that are
+    /// being returned.
     pub(crate) hold_time: Duration,
     /// Whether the ORB has a run-time scheduler.
     pub(crate) scheduled: bool,
@@ -77,14 +78,15 @@ pub(crate) struct Tree {
 }
 
 impl RootAdapter {
-    /// Installs the adapter of an ORB, with its root POA. The ORB calls it from then on.
+    /// Installs the adapter of an ORB, with its root POA. From then on the ORB dispatches requests
+    /// to the adapter.
     pub fn install(orb: &Orb) -> Poa {
         RootAdapter::install_observed(orb, Vec::new())
             .expect("only an observer can refuse the root POA")
     }
 
-    /// Installs the adapter as [`install`](Self::install), with observers that observe POAs from
-    /// the root on.
+    /// Installs the adapter like [`install`](Self::install), with observers of all POAs, including
+    /// the root.
     ///
     /// # Errors
     /// An observer rejected the root POA.
@@ -217,7 +219,8 @@ impl RootAdapter {
             let mut siblings = parent.children.lock();
             siblings.insert(poa.name.clone(), Arc::clone(&poa));
         }
-        // Requests find it only after the activator that creates it, or one above it, has returned.
+        // Keep the POA back while an adapter activator is creating it or one of its ancestors:
+        // requests must find it only after the activator has returned, when its objects exist.
         if poa.policies.lifespan == Lifespan::Persistent && !self.unknown.keep_back(&poa) {
             self.by_path.insert(poa.path_hash, number);
         }
@@ -275,8 +278,8 @@ impl RootAdapter {
         }
     }
 
-    /// Returns the POA of a persistent key. Takes no lock, unless the POA is missing while POAs are
-    /// constantly created and destroyed.
+    /// Returns the POA of a persistent key. Takes a lock only if the POA is not found while other
+    /// POAs are constantly created and destroyed.
     pub(crate) fn at_path(&self, hash: u64, path: &[u8]) -> Option<Admission> {
         let look = |number| {
             let pass = self.poas.at(number)?.load();
@@ -311,7 +314,7 @@ impl RootAdapter {
         self.observers.store(Arc::new(observers));
     }
 
-    /// Creates a manager; without an id, one with a generated id.
+    /// Creates a manager. `None` generates an id.
     pub(crate) fn create_manager(&self, id: Option<&str>) -> Result<PoaManager, PoaError> {
         match id {
             Some(id) if self.managers().iter().any(|manager| manager.id() == id) => {
@@ -409,8 +412,8 @@ impl Adapter for RootAdapter {
                 let _ = manager.deactivate(false, false);
             }
         }
-        // As when the root POA is destroyed, except that references of the POAs can still be
-        // requested.
+        // Deactivate all objects, as the destruction of the root POA does, but keep the POAs, so
+        // that references to their objects can still be created.
         let mut poas = vec![Poa::of(&adapter, self.root())];
         let mut at = 0;
         while let Some(poa) = poas.get(at) {

@@ -53,7 +53,8 @@ mod tests {
         assert_eq!(place(191), (1, 127));
         assert_eq!(place(192), (2, 0));
         let (bucket, offset) = place(u32::MAX);
-        // Checked against 2^32 elements, more than fit a 32-bit address space.
+        // Compare as `u64`, because the last bucket has 2^32 elements, which a 32-bit `usize`
+        // cannot represent.
         assert!(bucket < BUCKETS && (offset as u64) < FIRST << bucket);
     }
 

@@ -17,7 +17,7 @@ use crate::{
     AdapterActivator, InvalidPolicy, ObjectId, Poa, PoaError, PoaManager, Policies, Policy,
 };
 
-/// Settings of a new POA. From [`Poa::new_poa`].
+/// Settings of a new POA, returned by [`Poa::new_poa`].
 ///
 /// ```
 /// # use oxorb_core::{Options, Orb};
@@ -71,21 +71,21 @@ impl PoaBuilder {
         self
     }
 
-    /// Sets the policies as the specification's list; policies that the list does not name have
-    /// their defaults.
+    /// Sets the policies from a list, as the specification's `create_POA` takes it; policies that
+    /// are not in the list have their defaults.
     pub fn policy_list(mut self, list: &[Policy]) -> Self {
         self.policies = Policies::from_list(list);
         self.list = list.to_vec();
         self
     }
 
-    /// Sets the manager, to share one; by default the POA gets a new manager.
+    /// Sets the manager, which several POAs may share. By default the POA gets a new manager.
     pub fn manager(mut self, manager: PoaManager) -> Self {
         self.manager = Some(manager);
         self
     }
 
-    /// Sets the adapter activator, which makes children of the POA.
+    /// Sets the adapter activator, which creates children of the POA on request.
     pub fn activator(mut self, activator: impl AdapterActivator) -> Self {
         self.activator = Some(Arc::new(activator));
         self
@@ -107,16 +107,16 @@ impl PoaBuilder {
     /// Creates the POA.
     ///
     /// # Errors
-    /// [`PoaError::InvalidPolicy`]; [`PoaError::AdapterAlreadyExists`];
-    /// [`PoaError::NameTooLong`]; [`PoaError::Destroyed`] when the parent was destroyed.
-    /// `BAD_INV_ORDER` 17 while a POA of the same name is still being destroyed; outside a request
-    /// `create` waits for that for `-ORBHoldTime` at most. Any exception that an observer raised.
+    /// [`PoaError::InvalidPolicy`]; [`PoaError::AdapterAlreadyExists`]; [`PoaError::NameTooLong`];
+    /// [`PoaError::Destroyed`] when the parent was destroyed. `BAD_INV_ORDER` 17 while a POA of the
+    /// same name is still being destroyed; outside a request, `create` first waits for the end of
+    /// the destruction, for at most `-ORBHoldTime`. Any exception that an observer raised.
     pub fn create(self) -> Result<Poa, PoaError> {
         let mut policies = self.policies?;
         let orb = self.parent.adapter.orb();
         if let (Lookup::Active, Some(orb)) = (policies.lookup, &orb) {
-            // A perfect hash requires ids that the application assigns, known before their
-            // servants.
+            // A perfect hash requires ids that the application assigns and names before the POA is
+            // created.
             let known = policies.id_assignment == IdAssignment::User && !self.known.is_empty();
             policies.lookup = match orb.options().demultiplexing {
                 Demultiplexing::Hash => Lookup::Hash,
@@ -128,7 +128,8 @@ impl PoaBuilder {
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
         rt_policies::check(&policies, &self.list, lanes.as_ref(), orb.as_ref())?;
-        // Lanes have separate endpoints.
+        // The objects of a POA with a threadpool are reached at the endpoints of its lanes, so
+        // those of the ORB do not matter.
         let own_ports = policies.realtime.threadpool.is_none();
         if policies.secure_only
             && own_ports

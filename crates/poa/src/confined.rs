@@ -17,10 +17,9 @@ impl Poa {
     /// Activates a servant that never leaves one thread, under an id that the POA creates. The
     /// servant may use `Rc`, `Cell` and `RefCell`, and needs no mutex.
     ///
-    /// The only thread of the lane that serves the POA's objects calls `make`, which must be
-    /// sendable to it, serves all requests, and drops the servant when the object is deactivated or
-    /// the lane ends. A request received by another thread waits for the lane's thread; if it has
-    /// not begun after the option HoldTime, it fails with TRANSIENT.
+    /// The only thread of the lane that serves the POA's objects calls `make`, which must therefore be `Send`, serves
+    /// all requests, and drops the servant when the object is deactivated or the lane ends. A request received by
+    /// another thread waits for the lane's thread; if it has not begun after `-ORBHoldTime`, it fails with TRANSIENT.
     ///
     /// Waits until the servant is created.
     ///
@@ -61,7 +60,7 @@ impl Poa {
         self.confine_servant(|| I::confined(make()))
     }
 
-    /// Creates a servant without static type, as [`confine`](Self::confine).
+    /// Creates a servant without a static type, like [`confine`](Self::confine).
     ///
     /// # Errors
     /// Those of [`confine`](Self::confine).
@@ -95,8 +94,8 @@ impl PoaInner {
         Ok(orb.confining_lane(pool, priority)?)
     }
 
-    /// Returns the threadpool and, under the server-declared model, the priority of the object with
-    /// this id; `None`: of objects without a specific priority.
+    /// Returns the ORB, the threadpool and, under the server-declared model, the priority of the object with this id.
+    /// Without an id, returns the priority of objects that have none of their own.
     fn confining(
         &self,
         id: Option<&[u8]>,

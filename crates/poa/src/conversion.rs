@@ -19,15 +19,15 @@ impl Poa {
     /// [`ImplicitActivation::Yes`], of a new one (`_this`).
     ///
     /// # Errors
-    /// As [`servant_to_reference`](Self::servant_to_reference).
+    /// Those of [`servant_to_reference`](Self::servant_to_reference).
     pub fn this<I: ServedBy<Arc<S>>, S>(&self, servant: &Arc<S>) -> Result<I, PoaError> {
         self.servant_to_reference(I::servant(Arc::clone(servant))).map(I::from_ref)
     }
 
     /// Returns the reference of the object that a servant incarnates (`servant_to_reference`).
-    /// [`ImplicitActivation::Yes`] activates a servant that is not active, and an active one as
-    /// well if it may incarnate several objects. Within a request that the servant serves, returns
-    /// the reference of the called object.
+    /// [`ImplicitActivation::Yes`] activates a servant that is not active, and also an active
+    /// servant if it may incarnate several objects. Within a request that the servant serves,
+    /// returns the reference of the called object.
     ///
     /// # Errors
     /// [`PoaError::ServantNotActive`]; [`PoaError::WrongPolicy`] if this POA cannot map servants to
@@ -38,8 +38,8 @@ impl Poa {
         self.reference_to(&id, &type_id)
     }
 
-    /// Returns the id of the object that a servant incarnates (`servant_to_id`), determined as by
-    /// [`servant_to_reference`](Self::servant_to_reference).
+    /// Returns the id of the object that a servant incarnates (`servant_to_id`), determined in the
+    /// same way as by [`servant_to_reference`](Self::servant_to_reference).
     ///
     /// # Errors
     /// Those of [`servant_to_reference`](Self::servant_to_reference).
@@ -205,7 +205,7 @@ impl Poa {
 
     /// Sets the factory that makes all references of this POA (`current_factory`). Every function
     /// that activates an object, or creates or converts a reference, uses it;
-    /// [`template`](Self::template) does not, so that the factory may use it. To be called from
+    /// [`template`](Self::template) does not, so that the factory may use it. Call it from
     /// [`AdapterObserver::established`](crate::AdapterObserver::established).
     ///
     /// # Errors
@@ -223,7 +223,7 @@ impl Poa {
         self.inner.factory.get_or_init(|| None);
     }
 
-    /// Makes a reference, with the factory if one is set.
+    /// Creates a reference, with the POA's factory if one is set.
     pub(crate) fn reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         match self.inner.factory.get() {
             Some(Some(factory)) => factory.make_object(&self.template(), type_id, id),
@@ -231,7 +231,7 @@ impl Poa {
         }
     }
 
-    /// Makes the reference without calling a factory.
+    /// Creates a reference without calling the POA's factory.
     pub(crate) fn own_reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         let orb = RootAdapter::orb(&self.adapter).ok_or(PoaError::Destroyed)?;
         let key = self.inner.key_of(id.as_bytes());

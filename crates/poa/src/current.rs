@@ -12,12 +12,12 @@ use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
 use crate::{ObjectId, PoaError};
 
-/// Identity of the called object, for servants that incarnate several objects
-/// (`PortableServer::Current`): within one ORB, for the request that the calling thread runs.
+/// Identity of the object whose request the calling thread runs (`PortableServer::Current`), for
+/// servants that incarnate several objects. It covers the requests of one ORB.
 ///
-/// Nested requests, such as a servant's calls of local objects, each have their own identity;
-/// afterwards that of the outer request applies again. In a servant manager only POA and object id
-/// are available. Each request pays a few instructions for this.
+/// Nested requests, such as a servant's calls of local objects, each have their own identity; when
+/// one ends, the identity of the outer request applies again. In a servant manager only the POA and
+/// the object id are available. Recording the identity costs each request a few instructions.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -71,7 +71,8 @@ impl Current {
     /// Returns the object's reference (`get_reference`).
     ///
     /// # Errors
-    /// [`NoContext`], reported as [`PoaError::ObjectNotActive`]; any error of making a reference.
+    /// [`PoaError::ObjectNotActive`] instead of [`NoContext`]; any error in the creation of the
+    /// reference.
     pub fn reference<I: Interface>(&self) -> Result<I, PoaError> {
         let id = self.object_id().map_err(|_| PoaError::ObjectNotActive)?;
         let poa = self.poa().map_err(|_| PoaError::ObjectNotActive)?;
@@ -121,17 +122,18 @@ struct Rest {
     incarnation: u64,
     poa: u32,
     place: Place,
-    /// Number of the [`Extra`] with further data; unless 0, `place` is invalid.
+    /// Index of the [`Extra`] with further data, plus one; `place` is then invalid. 0 without such
+    /// data.
     extra: u32,
-    /// Number of nested frames whose ORB differs from that of the enclosed frame. As wide as the
-    /// other fields: a frame without gaps is copied in whole words.
+    /// Number of frames, from the outermost to this one, whose ORB differs from that of the
+    /// enclosing frame. A `u32`, because a structure without padding is copied in whole words.
     changes: u32,
 }
 
-/// Data of an object without a place while its request runs.
+/// Data of a running request for an object that has no place in the map of active objects.
 #[derive(Default)]
 struct Extra {
-    /// Kept for its capacity.
+    /// Object id. The buffer is kept so that its allocation is reused.
     id: Vec<u8>,
     is_object: bool,
     servant: Option<Arc<dyn Servant>>,
@@ -162,7 +164,7 @@ struct Extras {
 #[must_use]
 pub(crate) struct Entered(Option<Frame>);
 
-/// Guard of a running request for an object without a place.
+/// Guard of a running request for an object that has no place in the map of active objects.
 #[must_use]
 pub(crate) struct EnteredExtra {
     _frame: Entered,
@@ -193,8 +195,8 @@ pub(crate) fn enter_manager(
     push_extra(adapter, poa, id, None)
 }
 
-/// Reports whether this thread runs a request or a manager of this ORB. Conservatively returns
-/// `true` when frames of several ORBs are nested.
+/// Reports whether this thread runs a request, or a call of a servant manager, of this ORB.
+/// Conservatively returns `true` if requests of several ORBs are nested on the thread.
 pub(crate) fn within(adapter: &RootAdapter) -> bool {
     let frame = FRAME.with(Here::get);
     frame.adapter == address(adapter) || frame.rest.changes != 0
@@ -314,7 +316,7 @@ impl Frame {
         Some(ObjectId::from(&*octets))
     }
 
-    /// Calls `look` with the id of the object, if the frame is for one.
+    /// Calls `look` with the object's id, if the frame has an object.
     fn look_at_id(&self, poa: &PoaInner, look: impl FnOnce(&[u8])) {
         if self.rest.extra != 0 {
             self.extra(|extra| extra.is_object.then(|| look(&extra.id)));

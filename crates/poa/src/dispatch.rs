@@ -1,8 +1,8 @@
 //! Dispatch of requests, from key to servant.
 //!
-//! The path of requests for active objects is short and comes first. All others go through
-//! [`serve`](RootAdapter::serve): POAs with priorities, POAs that do not exist yet, managers that
-//! hold requests, threads that must wait, servants that must be created.
+//! The path of requests for active objects is short and comes first. All other requests go through
+//! [`serve`](RootAdapter::serve): those for POAs with priorities or POAs that do not exist yet, and
+//! those that must wait for a manager, a thread or a servant.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl RootAdapter {
         }
     }
 
-    // Inlined: a key and an upcall are larger than the code that handles them.
+    // Inlined, because passing a key and an upcall to a function costs more than the work on them.
     #[inline(always)]
     fn call_active(&self, key: ActiveKey, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
@@ -159,7 +159,8 @@ impl RootAdapter {
         }
     }
 
-    /// Serves a request whose object was not found immediately, or whose POA has RT-CORBA policies.
+    /// Serves a request that cannot be dispatched at once, because its object was not found or its
+    /// POA checks each request.
     #[inline(never)]
     fn serve(&self, key: Key<'_>, admission: Option<Admission>, upcall: Upcall<'_>) -> Outcome {
         if let Some(pass) = &admission
@@ -178,7 +179,8 @@ impl RootAdapter {
                 Err(exception) => refuse(exception.into(), upcall),
             };
         }
-        // A waiting request must not hold an admission.
+        // Release the admission before waiting. Otherwise a thread that changes the manager's state
+        // or destroys the POA, and waits for running requests to end, would wait for this one.
         drop(admission);
         self.find_out(key, upcall)
     }
@@ -277,7 +279,8 @@ impl RootAdapter {
             let _here = current::enter(self, pass, object.place);
             return Tried::Done(call(self, &*object.servant, upcall));
         }
-        // Ids that the system did not create belong to no object.
+        // An id that this POA did not create cannot denote an object of a POA with system ids, so
+        // do not ask the default servant or servant manager.
         if poa.policies.id_assignment == IdAssignment::System && poa.knows(octets).is_err() {
             return Tried::Refused(upcall, NO_OBJECT.into());
         }
@@ -353,7 +356,8 @@ impl RootAdapter {
         }
     }
 
-    /// Returns the POA of a key, after activating it if possible; `None` inside if there is none.
+    /// Returns the admission to the POA of a key. If the POA does not exist, an adapter activator
+    /// may create it.
     fn admission(
         self: &Arc<Self>,
         key: Key<'_>,
@@ -374,7 +378,7 @@ impl RootAdapter {
     }
 
     /// Returns the location of the object of a key (LocateRequest). Does not call servant managers:
-    /// every object that they might incarnate is reported as here.
+    /// every object that they might incarnate is reported as `Located::Here`.
     pub(crate) fn find(&self, key: &[u8]) -> Located {
         let names = self.names.load();
         let named = match Key::parse(key) {
@@ -450,7 +454,7 @@ pub(crate) fn without_slot(key: &[u8]) -> (&[u8], u16) {
     }
 }
 
-/// Returns the POA if requests for its active objects may be called at once.
+/// Returns the pass if requests for active objects may be dispatched without further checks.
 #[inline]
 fn open(pass: &Option<Admission>) -> Option<&Pass> {
     pass.as_ref()?.as_deref().filter(|pass| pass.open)
@@ -512,8 +516,8 @@ fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
             e.boolean(false);
             Ok(())
         }),
-        // Binds a connection for a band of priorities, which only the client and the lanes
-        // interpret.
+        // The operation only binds a connection to a priority band. The client and the lanes have
+        // done so when it arrives, so the servant is not involved.
         "_bind_priority_band" => upcall.done(),
         "_repository_id" => upcall.reply(|e| e.string(servant.repository_id())),
         "_interface" => interface(servant, upcall),
@@ -531,7 +535,8 @@ fn interface(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     }
 }
 
-/// Replies that a request is refused; `_non_existent` is answered even for a missing object.
+/// Replies with the exception or forward of a refused request. If the object does not exist,
+/// `_non_existent` returns true instead.
 fn refuse(refused: Refused, upcall: Upcall<'_>) -> Outcome {
     let exception = match refused {
         Refused::ForwardRequest(target) => return upcall.forward(&target),

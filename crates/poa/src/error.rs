@@ -87,7 +87,7 @@ pub enum PoaError {
     /// References need an address, and none is available.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// Any other failure, as the system exception that reports it.
+    /// Any other failure, which the system exception describes.
     #[error(transparent)]
     System(#[from] SystemException),
 }

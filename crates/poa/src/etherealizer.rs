@@ -19,7 +19,7 @@ pub(crate) struct Job {
     pub(crate) cleanup: bool,
 }
 
-/// Queue of objects to etherealize, with one thread while the queue is not empty.
+/// Queue of servants to return, which one thread processes while it is not empty.
 ///
 /// The thread that deactivates an object may hold any application lock, and the thread of the last
 /// request has others to serve; neither therefore calls the activator itself.
@@ -28,7 +28,7 @@ pub(crate) struct Etherealizer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Waiting jobs; at most as many as there were active objects.
+    /// Waiting jobs. Their number is bounded, because each is for an object that was active.
     jobs: VecDeque<Job>,
     running: bool,
 }
@@ -66,7 +66,8 @@ fn run(adapter: &Arc<RootAdapter>) {
         };
         let Some(job) = job else { return };
         let poa = Arc::clone(&job.poa);
-        // Never during `incarnate`: the holder of the turn then queues the job again.
+        // Calls of an activator must not overlap. If a thread holds the turn to call `incarnate`,
+        // it queues this job again when it releases the turn.
         if let Some((turn, job)) = poa.turn.take_for(job) {
             etherealize(adapter, job);
             drop(turn);
@@ -80,7 +81,7 @@ fn etherealize(adapter: &Arc<RootAdapter>, job: Job) {
         let remaining = poa.objects.activations(&*servant) > 0;
         let handle = Poa::of(adapter, &poa);
         let _here = current::enter_manager(adapter, &poa, Some(&id));
-        // No caller is left to receive a panic.
+        // Discard a panic, because no caller is left to receive it.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
             activator.etherealize(&(*id).into(), &handle, servant, cleanup, remaining);
         }));

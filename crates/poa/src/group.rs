@@ -6,9 +6,10 @@ use oxorb_object::{Group, UipmcProfile, profile_tag};
 use crate::{ObjectId, Poa, PoaError};
 
 impl Poa {
-    /// Associates an object of this POA, active or not yet, with a group, whose requests it then
-    /// serves (`associate_reference_with_id`). The requests arrive at the ORB's `miop://`
-    /// endpoints, one of which must name the group's address. A group has one object per ORB.
+    /// Associates an object of this POA, which need not be active yet, with a group, whose requests
+    /// it then serves (`associate_reference_with_id`). The requests arrive at the ORB's `miop://`
+    /// endpoints, one of which must name the group's address. In each ORB, a group has at most one
+    /// object.
     ///
     /// ```no_run
     /// # fn join(orb: &oxorb_core::Orb, poa: &oxorb_poa::Poa, id: oxorb_poa::ObjectId)

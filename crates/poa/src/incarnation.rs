@@ -20,8 +20,8 @@ pub(crate) enum Incarnated {
 }
 
 impl RootAdapter {
-    /// Requests a servant from the activator, by one thread at a time: two concurrent requests for
-    /// an object incarnate it once.
+    /// Requests a servant from the activator. Only one thread does so at a time, so that two
+    /// concurrent requests for an object incarnate it once.
     pub(crate) fn incarnate(
         self: &Arc<Self>,
         poa: &Arc<PoaInner>,
@@ -30,7 +30,8 @@ impl RootAdapter {
         until: Instant,
     ) -> Result<Incarnated, Refused> {
         let octets = id.as_bytes();
-        // Called from within the `incarnate` call that is to create the servant.
+        // Reject a request that was made from within the `incarnate` call that is to create the
+        // object's servant: it would wait for itself.
         if current::is_for(self, poa, octets) {
             return Err(WOULD_DEADLOCK.into());
         }
@@ -58,7 +59,8 @@ impl RootAdapter {
                 Err(panic) => panic::resume_unwind(panic),
             };
             match poa.insert(servant, Some(octets)) {
-                // The object may have been deactivated again by now: retry.
+                // The next iteration finds the object. If it was deactivated in the meantime, it is
+                // incarnated again.
                 Ok(_) | Err(PoaError::ObjectAlreadyActive) => {}
                 Err(PoaError::ServantAlreadyActive) => return Err(INCARNATE_POLICY.into()),
                 Err(PoaError::Destroyed) => return Err(NO_POA.into()),

@@ -4,25 +4,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use arc_swap::ArcSwap;
 
-/// Slots by the hash of their contents.
+/// Index of slots by the hash of their contents.
 ///
-/// Any number of readers and one writer, which holds a lock of the index's owner. An array of heads
-/// refers to chains of slots. A reader that finds its object needs no further check, because it
-/// compares the object itself. A reader that finds nothing while a writer was active may have
-/// followed a changed chain; it retries a few times, and then has to take the writer's lock.
+/// It supports any number of readers, and one writer at a time, which holds a lock of the index's
+/// owner. An array of heads refers to chains of slots. A reader that finds its object needs no
+/// further check, because it compares the object itself. A reader that finds nothing while a writer
+/// was active may have followed a changed chain; it retries a few times, and then has to take the
+/// writer's lock.
 pub(crate) struct HashIndex {
     table: ArcSwap<Table>,
     /// Odd while a writer is active; each write increases it.
     version: AtomicU64,
 }
 
-/// Result of a search during which the index changed: only under the lock is it certain that an
-/// entry does not exist.
+/// Error of a search that found nothing while the index changed. Whether an entry exists is then
+/// certain only under the lock.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contended;
 
 struct Table {
-    /// Slot plus one, or 0 if empty; a power of two in number.
+    /// First slot of each chain plus one, or 0 for an empty chain. The number of heads is a power
+    /// of two.
     heads: Box<[AtomicU32]>,
     links: Box<[Link]>,
 }
@@ -30,7 +32,7 @@ struct Table {
 #[derive(Default)]
 struct Link {
     hash: AtomicU64,
-    /// Slot plus one, or 0 at the end.
+    /// Next slot of the chain plus one, or 0 at its end.
     next: AtomicU32,
 }
 
@@ -45,8 +47,8 @@ impl HashIndex {
         HashIndex { table: ArcSwap::from_pointee(Table::new(SMALLEST)), version: AtomicU64::new(0) }
     }
 
-    /// Returns the result of `look` for the first slot with this hash for which there is one. No
-    /// lock, no allocation.
+    /// Calls `look` for the slots with this hash until it returns a result, and returns that. Takes
+    /// no lock and does not allocate.
     #[inline]
     pub(crate) fn find<T>(
         &self,
@@ -66,7 +68,7 @@ impl HashIndex {
         Err(Contended)
     }
 
-    /// Adds a slot. For the single writer, after the slot was filled.
+    /// Adds a slot. Only the writer may call it, after it has filled the slot.
     pub(crate) fn insert(&self, hash: u64, slot: u32) {
         self.edit(|table| {
             if slot as usize >= table.links.len() {
@@ -80,7 +82,7 @@ impl HashIndex {
         });
     }
 
-    /// Removes a slot. For the single writer, before the slot is reused.
+    /// Removes a slot. Only the writer may call it, before it reuses the slot.
     pub(crate) fn remove(&self, hash: u64, slot: u32) {
         self.edit(|table| {
             table.remove(hash, slot);
@@ -114,7 +116,8 @@ impl Table {
     #[inline]
     fn find<T>(&self, hash: u64, look: &mut impl FnMut(u32) -> Option<T>) -> Option<T> {
         let mut link = self.head(hash).load(SeqCst);
-        // A concurrent writer could create a cycle.
+        // Bound the loop, because a concurrent writer that moves slots to other chains could
+        // otherwise keep this search running without end.
         for _ in 0..self.links.len() {
             let slot = link.checked_sub(1)?;
             let here = self.links.get(slot as usize)?;
@@ -165,7 +168,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Finds a slot where every slot contains its own number; hashes collide often.
+    /// Searches an index in which each slot contains its own number. There are only seven hashes,
+    /// so that they collide.
     fn find(index: &HashIndex, wanted: u32) -> Option<u32> {
         index.find(u64::from(wanted % 7), |slot| (slot == wanted).then_some(slot)).unwrap()
     }
@@ -183,7 +187,7 @@ mod tests {
         for slot in 0..200 {
             assert_eq!(find(&index, slot).is_some(), slot % 3 != 0, "{slot}");
         }
-        // Removing twice, or a missing entry, has no effect.
+        // Removing an entry that is not in the index has no effect.
         index.remove(0, 0);
         index.remove(5, 10_000);
         assert_eq!(find(&index, 1), Some(1));
@@ -196,7 +200,7 @@ mod tests {
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for round in 0..20_000u32 {
-                    // Into chains of other hashes and of the same hash.
+                    // Change the chain of the searched hash as well as those of other hashes.
                     let (slot, hash) = (10 + round % 90, u64::from(round % 7));
                     index.insert(hash, slot);
                     index.remove(hash, slot);

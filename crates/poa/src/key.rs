@@ -4,7 +4,7 @@
 //! |---|---|
 //! | active | `a`, incarnation (8), POA (4), object slot (4), generation (4) |
 //! | transient by id | `t`, incarnation (8), POA (4), object id |
-//! | active, from a client of this implementation | one more number (2): the suggested operation slot |
+//! | active, from a client of this implementation | the octets of `active`, and the suggested operation slot (2) |
 //! | persistent | `p`, hash of the path (8), length of the path (2), path, object id |
 //!
 //! Numbers are little-endian; a path consists of each name's length (1) and octets. The incarnation
@@ -17,7 +17,7 @@ use oxorb_core::{NO_SLOT, PreparedTarget, SLOTTED_KEY, SLOTTED_KEY_LEN};
 
 use crate::object_map::Place;
 
-/// First octets of every key created here.
+/// First octets of every key that this implementation creates.
 const MAGIC: &[u8] = b"OX1";
 
 /// Length of the key of an active transient object.
@@ -28,7 +28,7 @@ const ACTIVE_LEN: usize = SLOTTED_KEY_LEN;
 pub(crate) enum Key<'k> {
     /// Key with an index into the POA table and one into its objects, so that no search is needed.
     Active { incarnation: u64, poa: u32, slot: u32, generation: u32 },
-    /// Key of a transient object with an id of the application.
+    /// Key of a transient object that is found by its id.
     Transient { incarnation: u64, poa: u32, id: &'k [u8] },
     /// Key by POA path and object id, valid in this and later processes.
     Persistent { hash: u64, path: &'k [u8], id: &'k [u8] },
@@ -73,14 +73,14 @@ impl ActiveKey {
         Some((active, slot))
     }
 
-    /// Returns the form of the key that is cached with an alias.
+    /// Returns the key in the form in which it is cached with an alias.
     pub(crate) fn prepared(self) -> PreparedTarget {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let Place { slot, generation } = self.place;
         [self.incarnation, self.poa.into(), pair(slot, generation)]
     }
 
-    /// Returns the key that was cached.
+    /// Returns the key from the form in which it was cached.
     #[inline(always)]
     pub(crate) fn of(prepared: PreparedTarget) -> ActiveKey {
         let [incarnation, poa, place] = prepared;
@@ -104,7 +104,7 @@ impl From<ActiveKey> for Key<'_> {
 }
 
 impl<'k> Key<'k> {
-    /// Parses a key; `None` if it was not created here.
+    /// Parses a key; `None` if this implementation did not create it.
     pub(crate) fn parse(key: &'k [u8]) -> Option<Key<'k>> {
         let (kind, rest) = key.strip_prefix(MAGIC)?.split_first()?;
         match kind {
@@ -169,7 +169,7 @@ impl<'k> Key<'k> {
     }
 }
 
-/// Appends one name to a POA path; `None` if it does not fit.
+/// Appends one name to a POA path; `None` if the name or the path is too long.
 pub(crate) fn path_with(parent: &[u8], name: &str) -> Option<Box<[u8]>> {
     let mut path = parent.to_vec();
     path.push(u8::try_from(name.len()).ok()?);

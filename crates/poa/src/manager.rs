@@ -18,7 +18,7 @@ use crate::refusal::{DISCARDED, INACTIVE, TIMED_OUT, WOULD_DEADLOCK};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ManagerState {
-    /// Requests wait: a bounded number, for a bounded time.
+    /// A bounded number of requests wait, each for a bounded time.
     Holding,
     /// Requests pass.
     Active,
@@ -31,12 +31,12 @@ pub enum ManagerState {
 /// Manager that controls whether requests reach its POAs (`PortableServer::POAManager`). Cheap to
 /// clone.
 ///
-/// Managers start active, unlike those of the specification: a newly activated object can be
-/// called. If objects must not be called before all of them exist, call
+/// Managers start active, unlike those of the specification, so that a newly activated object can
+/// be called at once. If objects must not be called before all of them exist, call
 /// [`hold_requests`](Self::hold_requests) first.
 ///
-/// A request of an active manager has no extra cost: data that it loads anyway shows that requests
-/// pass. Changing the state takes a lock and allocates.
+/// An active manager adds no cost to a request, because its state is part of data that the request
+/// loads in any case. Changing the state takes a lock and allocates.
 #[derive(Clone)]
 pub struct PoaManager(Arc<Shared>);
 
@@ -98,14 +98,16 @@ impl PoaManager {
         self.change_and_wait(ManagerState::Holding, wait_for_completion)
     }
 
-    /// Rejects requests with TRANSIENT. Waits and fails as [`hold_requests`](Self::hold_requests).
+    /// Rejects requests with TRANSIENT. `wait_for_completion` and errors are as for
+    /// [`hold_requests`](Self::hold_requests).
     pub fn discard_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
         self.change_and_wait(ManagerState::Discarding, wait_for_completion)
     }
 
     /// Rejects requests permanently. With `etherealize_objects`, deactivates all objects that
-    /// servant activators incarnated, and returns their servants to them. Waits and fails as
-    /// [`hold_requests`](Self::hold_requests); the wait includes the return of servants.
+    /// servant activators incarnated, and returns their servants to them. `wait_for_completion` and
+    /// errors are as for [`hold_requests`](Self::hold_requests); the wait includes the return of
+    /// servants.
     pub fn deactivate(
         &self,
         etherealize_objects: bool,
@@ -121,15 +123,16 @@ impl PoaManager {
         self.wait(wait_for_completion, ManagerState::Inactive, &poas)
     }
 
-    /// Stops holding requests: they fail with TRANSIENT, so that clients retry elsewhere or later.
+    /// Ends the holding of requests, which then fail with TRANSIENT, so that clients retry
+    /// elsewhere or later.
     pub(crate) fn release(&self) {
         if self.state() == ManagerState::Holding {
             let _ = self.change(ManagerState::Discarding);
         }
     }
 
-    /// Decides about a request that does not pass at once; `Ok` means to retry now. Waits while the
-    /// manager holds requests.
+    /// Waits while the manager holds requests. Returns `Ok` if the request may be tried again, and
+    /// otherwise the exception with which it is rejected.
     pub(crate) fn admit(&self, most: usize, until: Instant) -> Result<(), SystemException> {
         let mut change = self.lock();
         if self.state() == ManagerState::Holding && change.held >= most {
@@ -227,7 +230,8 @@ impl PoaManager {
         let limit = self.0.adapter.upgrade().map(|adapter| adapter.hold_time());
         let until = Instant::now() + limit.unwrap_or(Duration::from_secs(30));
         for poa in poas {
-            // The newly published pass may be in use; earlier ones may not.
+            // One pass may remain, the newly published one. Earlier passes are dropped when the
+            // requests that hold them end.
             if !poa.life.wait_quiet(1, until, || self.state() != state || poa.is_destroyed()) {
                 return Err(PoaError::System(TIMED_OUT));
             }
@@ -289,7 +293,7 @@ mod tests {
         while manager.held() == 0 {
             std::thread::yield_now();
         }
-        // The queue has no space for another request.
+        // A second request is rejected, because the limit is one held request.
         assert_eq!(manager.admit(1, soon()), Err(DISCARDED));
         manager.activate().unwrap();
         assert_eq!(waiting.join().unwrap(), Ok(()));

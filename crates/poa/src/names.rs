@@ -9,7 +9,7 @@ use oxorb_object::Group;
 
 use crate::poa::PoaInner;
 
-/// Plain keys with the object keys they stand for, and the POA of foreign keys.
+/// Plain keys with the object keys that they denote, and the POA of foreign keys.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     keys: HashMap<Box<[u8]>, Box<[u8]>>,
@@ -18,13 +18,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Returns the object key that a plain key stands for. Costs one hash; a foreign key is copied.
+    /// Returns the object key that a plain key denotes. Computes one hash; copies a foreign key.
     pub(crate) fn get(&self, plain: &[u8]) -> Option<Cow<'_, [u8]>> {
         if let Some(key) = self.keys.get(plain) {
             return Some(Cow::Borrowed(key));
         }
-        // A group encoded differently from the bound one: another version of the component, or
-        // other padding.
+        // The key may encode a bound group differently, with another version of the component or
+        // other padding. Parse it, and look up the encoding under which groups are bound.
         if self.has_groups
             && let Ok(group) = Group::parse(plain)
             && let Some(key) = self.keys.get(&group.encode(ByteOrder::Big)[..])

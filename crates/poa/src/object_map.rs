@@ -39,7 +39,7 @@ enum Ids {
 
 #[derive(Default)]
 struct Slot {
-    /// Number of objects that have used this slot: keys of earlier ones are stale.
+    /// Number of objects that have used this slot. Keys of all but the last are stale.
     issued: AtomicU32,
     /// Whether the slot is on the list of free slots. Accessed under the lock only.
     listed: AtomicBool,
@@ -50,20 +50,22 @@ struct Slot {
 /// dropping the last reference means that no request runs any more.
 pub(crate) struct ActiveObject {
     pub(crate) servant: Arc<dyn Servant>,
-    /// Id that the application assigned, or a system id that has lost its slot; `None`: the id
-    /// consists of slot and generation.
+    /// Id that the application assigned, or a system id whose slot another object uses now. `None`
+    /// if the id consists of slot and generation.
     pub(crate) id: Option<Box<[u8]>>,
     pub(crate) place: Place,
-    /// Priority specific to the object, in a POA with the server-declared model; `None`: the POA's.
+    /// Priority of the object, in a POA with the server-declared model. `None` if that of the POA
+    /// applies.
     pub(crate) priority: Option<Priority>,
     /// Entries of the run-time scheduler for the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     hash: u64,
     /// POA whose servant activator receives the servant at the end.
     exit: Option<Weak<PoaInner>>,
-    /// Whether the object was deactivated, so that its end is to be reported.
+    /// Whether the object was deactivated, so that its servant must be returned after the last
+    /// request.
     ended: AtomicBool,
-    /// Whether the object was deactivated because the POA or its manager was.
+    /// Whether the object was deactivated because its POA was destroyed or its manager deactivated.
     cleanup: AtomicBool,
 }
 
@@ -79,9 +81,9 @@ struct Edit {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Deactivated,
-    /// The end of the object's POA or of its manager.
+    /// The object's POA was destroyed, or its manager was deactivated.
     Cleanup,
-    /// End without a report to the servant activator.
+    /// The POA was destroyed without returning servants to the servant activator.
     Silent,
 }
 
@@ -113,7 +115,7 @@ impl std::ops::Deref for Found {
 /// Object to activate.
 pub(crate) struct New<'a> {
     pub(crate) servant: Arc<dyn Servant>,
-    /// Id; `None`: assigned by the system.
+    /// Id; `None` if the system assigns it.
     pub(crate) id: Option<&'a [u8]>,
     /// Whether to reject a servant that already incarnates an object.
     pub(crate) unique: bool,
@@ -151,7 +153,7 @@ impl ObjectMap {
         }
     }
 
-    /// Returns the object at `place`, if it is still there. No lock, no allocation.
+    /// Returns the object at `place`, if it is still there. Takes no lock and does not allocate.
     #[inline]
     pub(crate) fn at(&self, place: Place) -> Option<Found> {
         let object = self.slots.at(place.slot)?.object.load();
@@ -161,8 +163,8 @@ impl ObjectMap {
         }
     }
 
-    /// Returns the object with an application id. No lock, no allocation, unless the object is
-    /// missing while others are constantly activated and deactivated.
+    /// Returns the object with an application id. Does not allocate, and takes a lock only if the
+    /// object is not found while others are constantly activated and deactivated.
     pub(crate) fn with_id(&self, id: &[u8]) -> Option<Found> {
         let look = |slot| {
             let object = self.slots.at(slot)?.object.load();
@@ -182,7 +184,8 @@ impl ObjectMap {
         }
     }
 
-    /// Returns an object by its place or, for keys whose place no longer applies, by its id.
+    /// Returns an object by its place or, if it no longer has the place that its id encodes, by its
+    /// id.
     pub(crate) fn find(&self, place: Option<Place>, id: &[u8]) -> Option<Found> {
         place.and_then(|place| self.at(place)).or_else(|| self.with_id(id))
     }
@@ -199,7 +202,8 @@ impl ObjectMap {
         let edit = self.edit.lock();
         let identity = servant.identity();
         let last = edit.identities.get(&identity)?.slot;
-        // The last of several objects may have been deactivated.
+        // Try the latest slot of the servant first. If the object there was deactivated, search all
+        // slots for another object of the servant.
         let mut slots = std::iter::once(last).chain(0..self.used.load(Ordering::Acquire));
         slots.find_map(|slot| {
             let object = self.slots.at(slot)?.object.load_full()?;
@@ -230,7 +234,7 @@ impl ObjectMap {
                 .is_some_and(|slot| place.generation < slot.issued.load(Ordering::Acquire))
     }
 
-    /// Activates an object; `place` is the one that its id names, if it is a system id.
+    /// Activates an object. `place` is the place that its id encodes, if it is a system id.
     pub(crate) fn insert(&self, new: New<'_>, place: Option<Place>) -> Result<Place, PoaError> {
         let mut edit = self.edit.lock();
         let identity = new.servant.identity();
@@ -252,7 +256,7 @@ impl ObjectMap {
                 let slot = slot.ok_or(PoaError::UnknownId)? as u32;
                 (self.issue(slot), Some(id))
             }
-            // An object with a system id uses the place that the id names, if that is free.
+            // An object with a system id uses the place that the id encodes, if that place is free.
             (_, Some(_), Some(place)) if vacant(&place) => (place, None),
             (_, id, _) => (self.fresh(&mut edit), id),
         };
@@ -284,7 +288,8 @@ impl ObjectMap {
     pub(crate) fn remove(&self, place: Option<Place>, id: &[u8]) -> Result<(), PoaError> {
         let mut edit = self.edit.lock();
         let found = place.and_then(|place| self.at(place)).or_else(|| {
-            // Not `with_id`, which might take the lock.
+            // Search the hash index directly, because `with_id` may take the lock that is held
+            // here.
             match &self.ids {
                 Ids::Hash(index) => index
                     .find(self.hasher.hash_one(id), |slot| self.named(slot, id))
@@ -295,13 +300,15 @@ impl ObjectMap {
         let slot = found.ok_or(PoaError::ObjectNotActive)?.place.slot;
         let object = self.vacate(&mut edit, slot, End::Deactivated);
         drop(edit);
-        // May be the last reference, which reports the object's end.
+        // Drop the object after the lock is released: if no request runs, this is the last
+        // reference, and dropping it hands the servant to the etherealizer, which may take the
+        // lock.
         drop(object);
         Ok(())
     }
 
-    /// Deactivates all objects, because the POA ends. With `etherealize`, servants return to the
-    /// servant activator.
+    /// Deactivates all objects, because the POA or its manager ends. With `etherealize`, their
+    /// servants are returned to the servant activator.
     pub(crate) fn clear(&self, etherealize: bool) {
         let mut ended = Vec::new();
         let mut edit = self.edit.lock();
@@ -339,7 +346,7 @@ impl ObjectMap {
         if edit.leaving.len() >= 16 && edit.leaving.len().is_power_of_two() {
             edit.leaving.retain(|object| object.strong_count() > 0);
         }
-        // Apart from this one, only running requests hold references.
+        // Apart from this function, only running requests hold references to the object now.
         if Arc::strong_count(&object) > 1 {
             edit.leaving.push(Arc::downgrade(&object));
         }
@@ -380,7 +387,7 @@ impl ObjectMap {
         }
     }
 
-    /// Reports whether [`find`](Self::find) would find an object; for the holder of the lock.
+    /// Reports whether [`find`](Self::find) would find an object. The caller holds the lock.
     fn find_locked(&self, place: Option<Place>, id: &[u8]) -> bool {
         place.is_some_and(|place| self.at(place).is_some())
             || match &self.ids {
@@ -400,7 +407,7 @@ impl ObjectMap {
 }
 
 impl Place {
-    /// Returns the system id of an object that is found by place.
+    /// Returns the system id that encodes this place.
     pub(crate) fn to_id(self) -> [u8; 8] {
         let mut id = [0; 8];
         id[..4].copy_from_slice(&self.slot.to_le_bytes());
@@ -408,7 +415,7 @@ impl Place {
         id
     }
 
-    /// Returns the place that such an id names.
+    /// Returns the place that a system id encodes.
     pub(crate) fn of_id(id: &[u8]) -> Option<Place> {
         let (slot, generation) = id.split_first_chunk()?;
         Some(Place {
@@ -543,7 +550,7 @@ mod tests {
         let map = ObjectMap::hashed();
         let old = insert(&map, None).unwrap();
         map.remove(Some(old), b"").unwrap();
-        // The place is free, so the object gets exactly that place.
+        // The place that the id encodes is free, so the object gets it.
         assert_eq!(insert_at(&map, Some(&old.to_id()), Some(old)).unwrap(), old);
         map.remove(Some(old), b"").unwrap();
         let other = insert(&map, None).unwrap();

@@ -10,7 +10,7 @@ use crate::ManagerState;
 use crate::poa::PoaInner;
 use crate::policies::ThreadPolicy;
 
-/// Admission of requests to a POA, held by each request while inside.
+/// Admission of requests to a POA. Each request holds the pass while it is inside.
 ///
 /// The POA's entry in the table of POAs holds the current pass. A change of the manager's state, or
 /// the destruction of the POA, replaces it; when the last request drops the old pass, no request
@@ -18,10 +18,10 @@ use crate::policies::ThreadPolicy;
 pub(crate) struct Pass {
     pub(crate) incarnation: u64,
     pub(crate) state: ManagerState,
-    /// Whether requests for active objects may be called directly.
+    /// Whether requests for active objects may be dispatched without further checks.
     pub(crate) open: bool,
-    /// Whether requests may be called directly once their priority, thread and protocol are
-    /// checked.
+    /// Whether requests for active objects may be dispatched once their priority, thread and
+    /// protocol are checked.
     pub(crate) open_at_priority: bool,
     /// Whether requests have a priority that must be determined first, or must run on specific
     /// threads.
@@ -33,7 +33,8 @@ impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
         let real_time = poa.is_real_time();
-        // Requests are checked before they are called.
+        // Each request of such a POA must be checked for its priority, thread or protocol before it
+        // is dispatched.
         let choosy = real_time || poa.policies.secure_only;
         let open =
             state == ManagerState::Active && poa.policies.thread == ThreadPolicy::OrbControlled;
@@ -55,7 +56,8 @@ impl Drop for Pass {
     }
 }
 
-/// Count of the requests and objects that are still in a POA.
+/// Counts of the passes that requests may still hold, and of the objects whose servants have not
+/// been returned yet.
 #[derive(Default)]
 pub(crate) struct Life {
     counts: Mutex<Counts>,
@@ -111,7 +113,7 @@ impl Life {
         })
     }
 
-    /// Reports whether the POA is empty.
+    /// Reports whether no request is in the POA and all servants have been returned.
     pub(crate) fn is_over(&self) -> bool {
         let counts = self.lock();
         counts.passes == 0 && counts.leaving.is_empty()

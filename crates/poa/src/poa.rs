@@ -24,7 +24,7 @@ use crate::{
     ServantActivator, ServantLocator, current,
 };
 
-/// Object adapter of the tree (`PortableServer::POA`). Cheap to clone.
+/// Object adapter (`PortableServer::POA`), a node of the tree of POAs. Cheap to clone.
 ///
 /// Activation takes a lock and allocates, so do it before the time-critical phase. Requests to
 /// active objects do not allocate and take no lock.
@@ -75,7 +75,7 @@ pub struct Poa {
 
 pub(crate) struct PoaInner {
     pub(crate) name: String,
-    /// Names from the child of the root down to this POA, as encoded in keys.
+    /// Names of the POAs from the child of the root down to this one, in the encoding of keys.
     pub(crate) path: Box<[u8]>,
     pub(crate) path_hash: u64,
     pub(crate) number: u32,
@@ -98,7 +98,8 @@ pub(crate) struct PoaInner {
     /// Servant manager; can be set once.
     pub(crate) servant_manager: OnceLock<ServantManager>,
     pub(crate) default_servant: ArcSwapOption<Arc<dyn Servant>>,
-    /// Turn of requests, if the POA is single-threaded, and of calls to its servant activator.
+    /// Lock that serialises requests, if the POA is single-threaded, and calls of its servant
+    /// activator.
     pub(crate) turn: Turn,
     pub(crate) life: Life,
     /// Lock that serialises changes of the POA's entry in the table.
@@ -251,7 +252,7 @@ impl Poa {
     /// Creates a child with a new manager.
     ///
     /// # Errors
-    /// As [`PoaBuilder::create`].
+    /// Those of [`PoaBuilder::create`].
     pub fn create_poa(&self, name: &str, policies: Policies) -> Result<Poa, PoaError> {
         self.new_poa(name).policies(policies).create()
     }
@@ -259,7 +260,7 @@ impl Poa {
     /// Creates a child that shares a manager, such as that of this POA.
     ///
     /// # Errors
-    /// As [`PoaBuilder::create`].
+    /// Those of [`PoaBuilder::create`].
     pub fn create_poa_with_manager(
         &self,
         name: &str,
@@ -296,7 +297,7 @@ impl Poa {
         }
     }
 
-    /// Sets the adapter activator, which creates requested children; `None`: no activator
+    /// Sets the adapter activator, which creates requested children; `None` removes it
     /// (`the_activator`).
     pub fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
         *self.inner.activator.lock() = activator;
@@ -307,11 +308,12 @@ impl Poa {
         self.inner.activator.lock().clone()
     }
 
-    /// Destroys this POA and all below it. Running requests complete normally; later ones find no
-    /// POA, and an adapter activator may recreate it once this one has ended completely.
+    /// Destroys this POA and all POAs below it. Running requests complete normally; later ones find
+    /// no POA, and an adapter activator may recreate it once its destruction has completed.
     ///
     /// With `etherealize_objects`, servants from servant activators are returned to them. With
-    /// `wait_for_completion`, returns when that is done and the last request has ended.
+    /// `wait_for_completion`, returns when all servants are returned and the last request has
+    /// ended.
     ///
     /// # Errors
     /// `BAD_INV_ORDER` 3 if `wait_for_completion` is set within a request of this ORB; `TIMEOUT`
@@ -342,7 +344,8 @@ impl Poa {
     /// Ends the POA after its children.
     fn end(&self, etherealize: bool, ended: &mut Vec<Poa>) -> Result<(), PoaError> {
         {
-            // The lock of the tree prevents the creation of a child while its parent ends.
+            // Mark the POA as destroyed under the lock of the tree, so that no child is created
+            // afterwards.
             let _tree = self.adapter.lock_tree();
             if self.inner.destroyed.swap(true, Ordering::AcqRel) {
                 return Err(PoaError::Destroyed);
@@ -385,7 +388,7 @@ impl Poa {
         Ok(())
     }
 
-    /// Adds an observer of POAs and managers of this ORB, effective from the next one on.
+    /// Adds an observer, which is notified of all later changes to POAs and managers of this ORB.
     pub fn add_observer(&self, observer: impl crate::AdapterObserver) {
         self.adapter.add_observer(Arc::new(observer));
     }
@@ -442,8 +445,8 @@ impl Poa {
         self.adapter.bind_name(name, object.reference());
     }
 
-    /// Binds a name to an object of this POA that need not be active yet. Needs no address, so a
-    /// server can do so before it listens, and clients never find it half set up.
+    /// Binds a name to an object of this POA that need not be active yet. No address is needed, so
+    /// a server can bind its names before it listens, and clients never find only some of them.
     pub fn bind_name_to_id(&self, name: &str, id: impl Into<crate::ObjectId>) {
         let key = self.inner.key_of(id.into().as_bytes());
         self.adapter.bind_key(name, key);

@@ -45,7 +45,7 @@ pub struct Policies {
     /// Whether callbacks go over the connections that clients opened.
     pub bidirectional: Bidirectional,
     /// Transfer of octets of 16 KiB or more that the IDL marks `@in_place`, in requests for the
-    /// POA's objects; `None`: as configured for the endpoint or the ORB. Not part of the
+    /// POA's objects. `None` applies the configuration of the endpoint or the ORB. Not part of the
     /// specification.
     pub large_payloads: Option<LargePayloads>,
     /// Whether the objects are reachable only over protocols with transport security, such as TLS:
@@ -56,7 +56,7 @@ pub struct Policies {
     pub realtime: RtPolicies,
 }
 
-/// ThreadPolicy.
+/// Assignment of requests to threads (ThreadPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ThreadPolicy {
     /// Requests run on the thread that received them, several at a time.
@@ -73,7 +73,7 @@ pub enum ThreadPolicy {
     MainThread,
 }
 
-/// LifespanPolicy.
+/// Validity of references across restarts (LifespanPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Lifespan {
     /// References are valid as long as this POA exists. Fastest lookup.
@@ -84,7 +84,7 @@ pub enum Lifespan {
     Persistent,
 }
 
-/// IdUniquenessPolicy.
+/// Number of objects that a servant may incarnate (IdUniquenessPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IdUniqueness {
     /// A servant incarnates at most one object of the POA.
@@ -94,17 +94,17 @@ pub enum IdUniqueness {
     Multiple,
 }
 
-/// IdAssignmentPolicy.
+/// Origin of object ids (IdAssignmentPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IdAssignment {
-    /// [`Poa::activate`](crate::Poa::activate): the POA makes the id.
+    /// The POA creates the id ([`Poa::activate`](crate::Poa::activate)).
     #[default]
     System,
-    /// [`Poa::activate_with_id`](crate::Poa::activate_with_id): the application chooses the id.
+    /// The application chooses the id ([`Poa::activate_with_id`](crate::Poa::activate_with_id)).
     User,
 }
 
-/// ImplicitActivationPolicy.
+/// Activation of servants by requests for their references (ImplicitActivationPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ImplicitActivation {
     /// [`Poa::this`](crate::Poa::this) works for active servants only.
@@ -115,10 +115,10 @@ pub enum ImplicitActivation {
     Yes,
 }
 
-/// ServantRetentionPolicy.
+/// Retention of active objects (ServantRetentionPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ServantRetention {
-    /// Active objects stay active until they are deactivated.
+    /// The POA keeps a map of active objects, which stay active until they are deactivated.
     #[default]
     Retain,
     /// Every request looks up its servant: the default servant, or one from a
@@ -126,7 +126,7 @@ pub enum ServantRetention {
     NonRetain,
 }
 
-/// RequestProcessingPolicy.
+/// Treatment of requests for objects that are not active (RequestProcessingPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RequestProcessing {
     /// Objects that are not active do not exist. Needs [`ServantRetention::Retain`].
@@ -273,7 +273,8 @@ impl Policies {
     /// ```
     ///
     /// # Errors
-    /// A duplicate kind of policy, or a contradiction; with the index.
+    /// A kind of policy that occurs twice, or a contradiction. The error contains the index of the
+    /// policy.
     pub fn from_list(list: &[Policy]) -> Result<Policies, InvalidPolicy> {
         let mut policies = Policies::default();
         for (index, policy) in list.iter().enumerate() {
@@ -342,7 +343,7 @@ impl Policies {
         let broken = RULES.iter().filter(|rule| (rule.broken)(self));
         let indices = broken.map(|rule| {
             let parties = list.iter().position(|policy| (rule.party)(policy));
-            // Defaults alone break no rule.
+            // A policy in the list is always involved, because the defaults alone break no rule.
             (parties.unwrap_or_default() as u16, rule.text)
         });
         match indices.min_by_key(|(index, _)| *index) {
@@ -351,8 +352,8 @@ impl Policies {
         }
     }
 
-    /// Returns whether the objects may be called over connections that this side opened; `None`: as
-    /// configured for the ORB.
+    /// Returns whether the objects may be called over connections that this side opened. `None`
+    /// applies the configuration of the ORB.
     pub(crate) fn both_ways(&self) -> Option<bool> {
         match self.bidirectional {
             Bidirectional::AsOrb => None,
@@ -388,7 +389,7 @@ impl Policies {
 struct Rule {
     text: &'static str,
     broken: fn(&Policies) -> bool,
-    /// Whether a policy is involved.
+    /// Reports whether the rule involves a policy.
     party: fn(&Policy) -> bool,
 }
 

@@ -42,7 +42,8 @@ pub(crate) struct RealTime {
     priorities: Mutex<HashMap<Box<[u8]>, Priority>>,
 }
 
-/// Error for a priority that an object cannot have in this POA, or can no longer change to.
+/// Error for a priority that an object of this POA cannot have, or that differs from the priority
+/// it already has.
 pub(crate) const BAD_PRIORITY: SystemException =
     SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
 
@@ -61,8 +62,8 @@ impl RealTime {
 
 impl PoaInner {
     /// Reports whether requests run at a priority other than that of the receiving thread, or only
-    /// on the threads of a threadpool. Determined when the POA opens, so that requests to other
-    /// POAs need not check.
+    /// on the threads of a threadpool. Determined once for each pass, so that requests to other
+    /// POAs need not check it.
     pub(crate) fn is_real_time(&self) -> bool {
         let realtime = &self.policies.realtime;
         let scheduled = || self.adapter.upgrade().is_some_and(|it| it.limits.scheduled);
@@ -75,8 +76,8 @@ impl PoaInner {
         realtime.priorities.lock().get(id).copied()
     }
 
-    /// Removes the priority of an object that has ended; a later object with this id is independent
-    /// of it.
+    /// Removes the priority of a deactivated object, so that a later object with this id does not
+    /// inherit it.
     pub(crate) fn forget_priority(&self, id: &[u8]) {
         if let Some(realtime) = &self.realtime {
             realtime.priorities.lock().remove(id);
@@ -98,7 +99,7 @@ impl PoaInner {
 
 const EVERY_PRIORITY: (i16, i16) = (Priority::MIN.get(), Priority::MAX.get());
 
-/// Error if a call needs a message.
+/// Error if a call cannot be made directly, but needs a message.
 pub(crate) struct NotHere;
 
 /// Guard during which a request runs at a specific priority.
@@ -111,7 +112,7 @@ pub(crate) enum Urgent {
 
 impl Pass {
     /// Sets the priority that the POA's policies require for a request on the calling thread, until
-    /// the result is dropped. `object`: the active object of the request, if already known.
+    /// the result is dropped. `object` is the active object of the request, if already known.
     ///
     /// # Errors
     /// DATA_CONVERSION: the priority has no native equivalent, or the application's transform
@@ -214,7 +215,8 @@ impl Pass {
     /// result is dropped.
     ///
     /// # Errors
-    /// [`NotHere`]: the call must be marshalled, to reach another thread or to be checked.
+    /// [`NotHere`] if the call must be sent as a message, because another thread must run it or it
+    /// must be checked.
     #[inline]
     pub(crate) fn raise_direct(
         &self,
@@ -244,7 +246,8 @@ impl Pass {
                 let priority = object.priority.unwrap_or(of_all);
                 orb.raise_thread(priority).map(Some).map_err(|_| NotHere)
             }
-            // At the caller's priority, which the thread already has.
+            // The request runs at the caller's priority. The thread has that priority already,
+            // unless it has no CORBA priority or the application transforms priorities.
             Some((PriorityModel::ClientPropagated, _)) => {
                 let same = orb.options().realtime.transform.is_none();
                 match same && orb.thread_priority().is_some() {
@@ -255,8 +258,8 @@ impl Pass {
         }
     }
 
-    /// Returns the address of the right threads for a request that arrived at an endpoint of
-    /// threads other than the POA's (LOCATION_FORWARD); `None` if it arrived at the right ones.
+    /// Returns a reference to the endpoints of the POA's threadpool, for LOCATION_FORWARD, if a
+    /// request arrived at an endpoint of another threadpool. `None` if the request may run here.
     ///
     /// # Errors
     /// TRANSIENT: the threadpool was destroyed. NO_PERMISSION: the POA does not accept the protocol
@@ -286,8 +289,8 @@ impl Pass {
         reference().map(Some).ok_or(DISCARDED)
     }
 
-    /// Applies the run-time scheduler's schedule to the calling thread; it takes precedence over
-    /// that of policies.
+    /// Applies the run-time scheduler's schedule to the calling thread. It takes precedence over
+    /// the priority that policies require.
     fn run_scheduled(
         &self,
         object: Option<&Found>,
@@ -308,8 +311,8 @@ impl Pass {
         }
     }
 
-    /// Returns the active object of a key, if its request may be called directly once its priority
-    /// is set.
+    /// Returns the active object of a key, if its request may be dispatched once it is checked and
+    /// its priority is set.
     pub(crate) fn find_at_priority(&self, key: Key<'_>) -> Option<Found> {
         match self.open_at_priority {
             true => self.find_active(key),
@@ -349,10 +352,10 @@ fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, 
 /// Operations of `RTPortableServer::POA`: object-specific priorities under the server-declared
 /// model.
 ///
-/// All take a lock and allocate, so call them before the time-critical phase. Errors of all:
-/// [`PoaError::WrongPolicy`] with [`ImplicitActivation::Yes`], or without the server-declared
-/// model; BAD_PARAM for a priority of no lane or no band of the POA, and for an object that already
-/// has another priority.
+/// All of them take a lock and allocate, so call them before the time-critical phase. Each returns
+/// the following errors: [`PoaError::WrongPolicy`] with [`ImplicitActivation::Yes`], or without the
+/// server-declared model; BAD_PARAM for a priority of no lane or no band of the POA, and for an
+/// object that already has another priority.
 impl Poa {
     /// Activates a servant as [`activate`](Self::activate), with a priority
     /// (`activate_object_with_priority`).
@@ -467,7 +470,8 @@ impl Poa {
         });
         let lanes = self.inner.realtime.as_ref();
         let lanes = lanes.and_then(|rt| rt.lane_priorities());
-        // With bands, any lane within the band serves it.
+        // With bands, no lane needs to have this priority, because any lane within its band serves
+        // the object.
         let on_lane = bands.is_some() || lanes.is_none_or(|lanes| lanes.contains(&priority));
         match in_band && on_lane {
             true => Ok(()),
@@ -507,7 +511,8 @@ impl Poa {
         reference.map_err(|error| PoaError::System(error.into()))
     }
 
-    /// Returns the TAG_POLICIES component of an object, in TAO's order: the model last.
+    /// Returns the TAG_POLICIES component of an object. The policies are in TAO's order, with the
+    /// model last.
     fn published(&self, id: &ObjectId) -> Option<TaggedComponent> {
         let realtime = &self.inner.policies.realtime;
         let mut values = Vec::new();

@@ -9,7 +9,7 @@ const NO: CompletionStatus = CompletionStatus::No;
 pub(crate) const NOT_PROTECTED: SystemException =
     SystemException::no_permission(minor::no_permission::NOT_PROTECTED, NO);
 
-/// OBJECT_NOT_EXIST for a key of no POA.
+/// OBJECT_NOT_EXIST for a key that belongs to no POA.
 pub(crate) const NO_POA: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, NO);
 
@@ -54,7 +54,7 @@ pub(crate) const SERVANT_MANAGER_SET: SystemException =
 pub(crate) const WOULD_DEADLOCK: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::WOULD_DEADLOCK, NO);
 
-/// BAD_INV_ORDER: a child, or a successor, of a POA that is being destroyed.
+/// BAD_INV_ORDER: the creation of a POA while its predecessor of the same name is being destroyed.
 pub(crate) const BEING_DESTROYED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::POA_BEING_DESTROYED, NO);
 

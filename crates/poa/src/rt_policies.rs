@@ -14,7 +14,7 @@ pub struct RtPolicies {
     /// PriorityModelPolicy, type 40: whether the client or the server determines the priority of
     /// requests.
     pub priority_model: Option<PriorityModelPolicy>,
-    /// ThreadpoolPolicy, type 41: the threadpool that serves requests; `None`: the ORB's own
+    /// ThreadpoolPolicy, type 41: the threadpool that serves requests. `None` selects the ORB's own
     /// threads.
     pub threadpool: Option<ThreadpoolId>,
     /// ServerProtocolPolicy, type 42: the protocols whose profiles references contain, in this
@@ -28,14 +28,14 @@ pub struct RtPolicies {
     pub priority_bands: Option<PriorityBands>,
     /// Maximum rate of replies, in octets per second, over each connection that the POA's
     /// threadpool, or the ORB, accepts from then on; the first POA with such a policy decides for
-    /// all that share them. Specific to OxORB: TCP paces its packets by it (SO_MAX_PACING_RATE),
-    /// protocols without pacing ignore it.
+    /// all that share them. Specific to OxORB. TCP paces its packets accordingly
+    /// (SO_MAX_PACING_RATE); protocols without pacing ignore the policy.
     pub reply_bandwidth: Option<NonZeroU32>,
     /// Whether requests with a period (`RequestQos`) are scheduled rate-monotonically while they
     /// run: the shorter the period, the higher the native priority, within the band of their
     /// priority, or between the priority of their lane and that of the next one. Specific to OxORB.
-    /// Under `SCHED_FIFO` and `SCHED_RR` such a request costs two system calls more; other requests
-    /// cost nothing more.
+    /// Under `SCHED_FIFO` and `SCHED_RR` such a request costs two additional system calls; other
+    /// requests cost nothing more.
     pub rate_monotonic: bool,
 }
 
@@ -60,7 +60,7 @@ impl RtPolicies {
     }
 }
 
-/// Input of the rules.
+/// Policies that the rules check, with the threadpool and the ORB that they concern.
 struct Candidate<'a> {
     policies: &'a RtPolicies,
     thread: ThreadPolicy,
@@ -74,7 +74,7 @@ struct Candidate<'a> {
 struct Rule {
     text: &'static str,
     broken: fn(&Candidate<'_>) -> bool,
-    /// Whether a policy is involved.
+    /// Reports whether the rule involves a policy.
     party: fn(&Policy) -> bool,
 }
 
@@ -217,7 +217,8 @@ const RULES: [Rule; 14] = [
             let Some(protocols) = c.policies.server_protocols else {
                 return false;
             };
-            // Lanes have separate endpoints.
+            // The rule applies only to POAs without a threadpool, because lanes have endpoints of
+            // their own.
             let heard = |tag| c.orb.is_none_or(|orb| orb.listens_with(tag));
             c.policies.threadpool.is_none() && !protocols.iter().any(|one| heard(one.protocol_type))
         },

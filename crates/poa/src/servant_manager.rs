@@ -29,8 +29,8 @@ impl From<SystemException> for Refused {
 /// [`ServantRetention::Retain`](crate::ServantRetention).
 ///
 /// Calls of one POA's activator never overlap, except that an `incarnate` that calls another local
-/// object of its POA may cause a nested one. Requests for other objects, and for active ones,
-/// continue meanwhile. While an object is active, its requests do not call the activator.
+/// object of its POA may cause a nested call. Meanwhile, requests for active objects and for other
+/// POAs are served. While an object is active, its requests do not call the activator.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -113,12 +113,13 @@ pub trait ServantActivator: Send + Sync + 'static {
 /// [`postinvoke`](ServantLocator::postinvoke).
 pub type Cookie = Option<Box<dyn Any + Send>>;
 
-/// Servant manager that provides the servant for every single request, and receives it back
-/// afterwards (`PortableServer::ServantLocator`): for POAs with
+/// Servant manager that provides a servant for each request, and receives it back afterwards
+/// (`PortableServer::ServantLocator`): for POAs with
 /// [`RequestProcessing::ServantManager`](crate::RequestProcessing) and
 /// [`ServantRetention::NonRetain`](crate::ServantRetention).
 ///
-/// Called on the thread that serves the request, concurrently for several requests.
+/// The locator is called on the thread that serves the request, concurrently if several requests
+/// run.
 pub trait ServantLocator: Send + Sync + 'static {
     /// Returns the servant for one request, and a cookie for [`postinvoke`](Self::postinvoke).
     ///
@@ -148,9 +149,9 @@ pub trait ServantLocator: Send + Sync + 'static {
 /// Activator that creates POAs when requests arrive for objects in them
 /// (`PortableServer::AdapterActivator`).
 pub trait AdapterActivator: Send + Sync + 'static {
-    /// Creates the child `name` of `parent` with its contents, and returns whether it did. Not
-    /// called concurrently for one POA; requests for the POA and for POAs below it wait until this
-    /// returns.
+    /// Creates the child `name` of `parent` with its contents, and returns whether it did. There
+    /// are no concurrent calls for the same POA; requests for that POA and for POAs below it wait
+    /// until the call returns.
     ///
     /// # Errors
     /// The caller of the object receives OBJ_ADAPTER 1.

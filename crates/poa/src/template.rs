@@ -45,7 +45,7 @@ impl ObjectReferenceTemplate {
     /// (`make_object`).
     ///
     /// # Errors
-    /// When no address is available, or the ORB no longer exists.
+    /// No address is available, or the ORB no longer exists.
     pub fn make_object(
         &self,
         repository_id: &str,
@@ -65,7 +65,7 @@ impl fmt::Debug for ObjectReferenceTemplate {
 /// (`PortableInterceptor::ObjectReferenceFactory`): for example to a replicated object, or to one
 /// behind a gateway. Set by [`Poa::set_current_factory`].
 ///
-/// Called whenever a reference is made, on the requesting thread.
+/// The factory is called whenever a reference is created, on the thread that creates it.
 ///
 /// ```
 /// use oxorb_core::Ref;
@@ -86,7 +86,8 @@ impl fmt::Debug for ObjectReferenceTemplate {
 /// }
 /// ```
 pub trait ObjectReferenceFactory: Send + Sync + 'static {
-    /// Makes a reference to the object with this id; `template` makes the POA's own.
+    /// Makes a reference to the object with this id. `template` makes the reference that the POA
+    /// would make without a factory.
     ///
     /// # Errors
     /// The caller receives the error; if it was activating the object, the object is not activated.
@@ -101,13 +102,14 @@ pub trait ObjectReferenceFactory: Send + Sync + 'static {
 /// Observer of POAs and managers: the object adapter's events for IOR interceptors
 /// (`PortableInterceptor::IORInterceptor_3_0`).
 ///
-/// Called by the thread that creates, changes or destroys, without a lock held.
+/// The observer is called by the thread that creates, changes or destroys a POA or a manager, while
+/// that thread holds no lock of the adapter.
 pub trait AdapterObserver: Send + Sync + 'static {
     /// Called before a POA is created; may add components to all its references
     /// (`establish_components`).
     ///
     /// # Errors
-    /// The POA is not created.
+    /// The exception prevents the creation of the POA.
     fn establish(
         &self,
         adapter_name: &[String],
@@ -118,8 +120,8 @@ pub trait AdapterObserver: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called when a POA was created, before it has objects (`components_established`): the time to
-    /// [replace its factory](Poa::set_current_factory).
+    /// Called when a POA was created, before it has objects (`components_established`). Only then
+    /// can its [factory](Poa::set_current_factory) be replaced.
     fn established(&self, poa: &Poa) {
         let _ = poa;
     }

@@ -53,8 +53,8 @@ impl Turn {
         Ok(Held(self))
     }
 
-    /// Takes the turn if it is free; otherwise defers the job until it is, and then queues the job
-    /// again.
+    /// Takes the turn if it is free. Otherwise defers the job, which is queued again when the turn
+    /// becomes free.
     pub(crate) fn take_for(&self, job: Job) -> Option<(Held<'_>, Job)> {
         let mut state = self.lock();
         if state.owner.is_some() {

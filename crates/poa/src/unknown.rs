@@ -1,4 +1,4 @@
-//! Requested POAs that adapter activators create.
+//! POAs that adapter activators create on request.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -31,8 +31,8 @@ struct Running {
 }
 
 impl Unknown {
-    /// Reports whether a new POA must stay hidden, because the activator that creates it or one
-    /// above it still runs; if so, records the POA.
+    /// Reports whether a new POA must stay hidden, because the call of an adapter activator that
+    /// creates the POA or one of its ancestors has not returned. If so, records the POA.
     pub(crate) fn keep_back(&self, poa: &Arc<PoaInner>) -> bool {
         let mut running = self.lock();
         let above = running.iter_mut().find(|running| poa.path.starts_with(&running.path));
@@ -46,14 +46,15 @@ impl Unknown {
     }
 
     /// Begins to create a POA. Returns `None` if another thread created it while this one waited;
-    /// the caller then has to look it up again.
+    /// the caller then has to look up the POA again.
     fn begin(&self, path: &[u8], until: Instant) -> Result<Option<Making<'_>>, SystemException> {
         let mut running = self.lock();
         let own = thread::current().id();
         let mut waited = false;
         while let Some(other) = running.iter().find(|running| *running.path == *path) {
             if other.thread == own {
-                // Requested by the very activator that is to create it.
+                // The activator call that is to create the POA runs on this thread and requests the
+                // POA itself, so it would wait for its own end.
                 return Err(NO_POA);
             }
             let Some(left) = until.checked_duration_since(Instant::now()) else {
@@ -102,7 +103,8 @@ impl Making<'_> {
             let own = running.iter_mut().find(|running| running.path == self.path);
             own.map(|running| std::mem::take(&mut running.kept_back))
         };
-        // Publish first, then end the creation: a waiting thread must find the POA.
+        // Make the POAs visible before `drop` ends the call, so that threads that wait for its end
+        // find them.
         adapter.reveal(kept_back.unwrap_or_default());
     }
 }
@@ -115,8 +117,8 @@ impl Drop for Making<'_> {
 }
 
 impl RootAdapter {
-    /// Returns the POA of a path, after activators created missing ones name by name; `None` if
-    /// they did not.
+    /// Returns the POA of a path. Adapter activators create missing POAs one by one, starting below
+    /// the root; `None` if one of these is not created.
     pub(crate) fn resolve(
         self: &Arc<Self>,
         path: &[u8],
@@ -124,7 +126,7 @@ impl RootAdapter {
     ) -> Result<Option<Arc<PoaInner>>, SystemException> {
         let mut poa = Arc::clone(self.root());
         for name in names(path) {
-            // The key is forged.
+            // Only a forged key contains an invalid name.
             let Some((name, _)) = name else {
                 return Ok(None);
             };
@@ -159,14 +161,16 @@ impl RootAdapter {
             if parent.is_destroyed() {
                 return Ok(None);
             }
-            // Two POAs of one path at a time would share state of the objects.
+            // Wait until the destruction of an earlier POA with this path has completed. Otherwise
+            // servants of both POAs might use the same application state at the same time.
             if let Some(predecessor) = self.ending(&path) {
                 if current::within(self) || !predecessor.life.wait_quiet(0, until, || false) {
                     return Err(POA_DESTROYED);
                 }
                 continue;
             }
-            // The activator is called under the same conditions as the parent's objects.
+            // Call the activator only when the parent could serve a request: its manager is active,
+            // and no request runs if the parent is single-threaded.
             if parent.manager.state() != ManagerState::Active {
                 parent.manager.admit(self.limits.max_held, until)?;
                 continue;
@@ -178,7 +182,8 @@ impl RootAdapter {
             let Some(making) = self.unknown.begin(&path, until)? else {
                 continue;
             };
-            // Another thread may have just created it.
+            // Check again, because another thread may have created the child before this one
+            // registered its call.
             if parent.child(name).is_some() {
                 making.end(self);
                 continue;

@@ -3,10 +3,10 @@
 //!
 //! | feature | module | endpoints | what it is |
 //! |---|---|---|---|
-//! | `unix` | [`unix`] | `uiop://` | GIOP over UNIX sockets, as TAO has it |
+//! | `unix` | [`unix`] | `uiop://` | GIOP over UNIX sockets, compatible with TAO |
 //! | `memory` | [`shm`] | `shm://` | GIOP over shared memory |
-//! | `datagrams` | [`datagram`] | `diop://`, `miop://` | GIOP over UDP, as TAO has it, and over multicast to groups |
-//! | `tls`, by `ring` or `aws-lc-rs` | [`tls`] | `iiops://` | GIOP over TLS (SSLIOP) |
+//! | `datagrams` | [`datagram`] | `diop://`, `miop://` | GIOP over UDP, compatible with TAO; oneways to groups |
+//! | `tls`, with `ring` or `aws-lc-rs` | [`tls`] | `iiops://` | GIOP over TLS (SSLIOP) |
 //!
 //! No protocol affects the requests of another, and no application uses this crate: the facade
 //! `oxorb` adds the protocols that its own features name.

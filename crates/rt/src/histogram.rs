@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of buckets for each doubling: values read are at most a sixteenth too large.
+/// Number of buckets for each doubling of the time, so that values read are at most a sixteenth too
+/// large.
 const PARTS: usize = 16;
 const PART_BITS: u32 = PARTS.trailing_zeros();
 /// Number of buckets; times from 2^42 ns (73 minutes) on share the last one.

@@ -7,9 +7,9 @@ use crate::{NativePriority, NativeRange, Priority};
 /// Mapping between CORBA priorities and native priorities (`RTCORBA::PriorityMapping`, RT-CORBA
 /// 1.2, 5.5.2).
 ///
-/// Called for every request whose priority differs from the thread's, so it should not allocate,
-/// lock or block. `None` means that no such priority exists; the call or the creation of the lane
-/// then raises DATA_CONVERSION, minor 2.
+/// A mapping is called for every request whose priority differs from the thread's, so it should not
+/// allocate, lock or block. `None` means that no such priority exists; the call or the creation of
+/// the lane then raises DATA_CONVERSION, minor 2.
 ///
 /// ```
 /// use oxorb_rt::{NativePriority, Priority, PriorityMapping};
@@ -115,7 +115,7 @@ impl PriorityMapping for Mapping {
                 if min == max {
                     return Some(Priority::MIN);
                 }
-                // Rounded up, so that mapping it back returns the same native priority.
+                // Round up, so that mapping the result back returns the same native priority.
                 let (part, whole) = ((value - min).abs(), (max - min).abs());
                 (i32::from(Priority::MAX.get()) * part + whole - 1) / whole
             }
@@ -143,15 +143,15 @@ fn small(native: i32) -> Option<NativePriority> {
 /// Transform of the priorities of requests before and after a servant (RT-CORBA 1.2, 5.13), for
 /// systems whose parts interpret priorities differently.
 ///
-/// Called for each request under the client-propagated model, in the thread that serves it; it
-/// should not allocate, lock or block.
+/// A transform is called for each request under the client-propagated model, in the thread that
+/// serves it, so it should not allocate, lock or block.
 pub trait PriorityTransform: fmt::Debug + Send + Sync + 'static {
-    /// Returns the priority at which a request received with `priority` runs (`inbound`). `None`:
-    /// the request does not run and raises DATA_CONVERSION.
+    /// Returns the priority at which a request received with `priority` runs (`inbound`). If it
+    /// returns `None`, the request does not run and raises DATA_CONVERSION.
     fn inbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority>;
 
     /// Returns the priority of the servant's own requests while it runs at `priority` (`outbound`).
-    /// `None`: they fail with DATA_CONVERSION.
+    /// If it returns `None`, they fail with DATA_CONVERSION.
     fn outbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority>;
 }
 
@@ -187,7 +187,7 @@ mod tests {
         let native: Vec<_> = all().map(|corba| linear.to_native(corba).unwrap().0).collect();
         assert!(native.is_sorted());
         assert_eq!((native[0], native[32_767]), (1, 99));
-        // As in TAO: 98 * 16384 / 32767, towards 0.
+        // As in TAO, 98 * 16384 / 32767 is rounded towards 0.
         assert_eq!(native[16_384], 50);
         assert_eq!(native[334], 1);
         assert_eq!(native[335], 2);

@@ -6,8 +6,8 @@
 /// when the octets are on the wire or read. A buffer that the application keeps costs one
 /// allocation later.
 ///
-/// A buffer is returned as it was put back, old octets included: an encoder overwrites them, which
-/// saves zeroing; code that appends clears the buffer first.
+/// [`take`](Self::take) returns a buffer with the contents that it had when it was put back. An
+/// encoder overwrites them, so they need not be zeroed; code that appends clears the buffer first.
 ///
 /// Memory is bounded by `buffers * retain`: a surplus buffer, or one that grew beyond `retain`
 /// octets, is freed.

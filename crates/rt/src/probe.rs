@@ -1,9 +1,10 @@
-//! Timeprobes: times at which requests end their stages.
+//! Timeprobes: the times at which requests end their stages.
 //!
-//! Probes are always compiled in, and switched on and off at run time. Off, a stamp is one relaxed
-//! load and a branch. On, it reads the clock and writes one record of 16 octets into a ring of the
-//! calling thread; it never waits, and a full ring overwrites its oldest records. All processes of
-//! a host share the clock, so the stages of client and server can be compared.
+//! Probes are always compiled in, and switched on and off at run time. While they are off, a stamp
+//! is one relaxed load and a branch. While they are on, it reads the clock and writes one record of
+//! 16 octets into a ring of the calling thread; it never waits, and a full ring overwrites its
+//! oldest records. All processes of a host share the clock, so the stages of client and server can
+//! be compared.
 //!
 //! ```
 //! use oxorb_rt::probe::{self, Stage};
@@ -100,7 +101,7 @@ pub fn prepare() {
 pub fn take() -> Vec<Trace> {
     let mut rings = RINGS.lock();
     let traces = rings.iter_mut().filter_map(Shared::take).collect();
-    // Threads that have ended add no more records.
+    // Remove the rings of threads that have ended, because they add no more records.
     rings.retain(|shared| Arc::strong_count(&shared.ring) > 1);
     traces
 }
@@ -108,7 +109,8 @@ pub fn take() -> Vec<Trace> {
 #[cold]
 #[inline(never)]
 fn record(stage: Stage) {
-    // A thread at its very end has lost its ring.
+    // Thread-local values of a thread that is ending may be destroyed already. In that case record
+    // nothing.
     let _ = RING.try_with(|ring| ring.get_or_init(open).push(stage));
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The process that serves its call is notified through the reference of that call: by an operation
 //! that every object answers, with a service context that names the thread. So the notification
-//! follows the route of the thread and needs no address of its own; a server that does not know the
-//! context just answers.
+//! follows the route of the thread and needs no address of its own. A server that does not know the
+//! context ignores it and answers the operation.
 
 use std::cell::Cell;
 use std::time::Duration;

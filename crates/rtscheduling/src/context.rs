@@ -29,7 +29,7 @@ use crate::{Id, MAX_ID};
 /// Id of the service context (TAO's `SchedulingInfo`).
 pub const SCHEDULING_INFO: u32 = 30;
 
-/// Longest accepted context, in octets. TAO's have less than 500.
+/// Longest accepted context, in octets. Those of TAO have less than 500 octets.
 pub const MAX_CONTEXT: usize = 4096;
 
 /// Id and scheduling parameters of a distributable thread in its service context
@@ -131,7 +131,8 @@ impl DsrtQos {
         }
         let mut d = Decoder::encapsulated(octets, Dialect::GIOP_1_2)?;
         if octets.starts_with(prefix()) {
-            // Skips the type; the byte order octet is consumed already.
+            // Skip the type. The octet of the byte order, which the prefix includes, is consumed
+            // already.
             d.octets(prefix().len() - 1)?;
         } else {
             let ty = TypeCode::decode(&mut d)?;

@@ -56,7 +56,7 @@ impl<S: Scheduler> Current<S> {
         Ok(SchedulingSegment { current: self.clone(), serial, _of_this_thread: PhantomData })
     }
 
-    /// Pushes a segment. `entered`: the registry already has the thread.
+    /// Pushes a segment. `entered` tells whether the registry already contains the thread.
     #[expect(clippy::too_many_arguments, reason = "a segment is so much")]
     pub(crate) fn begin(
         &self,
@@ -236,7 +236,7 @@ impl<S: Scheduler> Current<S> {
             let found = stack.at(*below, |frame| frame.serial == serial);
             found == Some(true)
         });
-        // The request around the segment has ended, and its segments with it.
+        // If the segment is gone, the request around it has ended, and its segments with it.
         let Some(at) = at else {
             return Ok(());
         };
@@ -319,7 +319,7 @@ impl<S: Scheduler> SchedulingSegment<S> {
 
 impl<S: Scheduler> Drop for SchedulingSegment<S> {
     fn drop(&mut self) {
-        // Serial numbers begin at 1.
+        // Serial numbers begin at 1, and 0 marks a segment that was ended explicitly.
         if self.serial > 0 {
             let _ = self.current.end_segment(self.serial);
         }

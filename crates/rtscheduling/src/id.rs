@@ -40,7 +40,7 @@ impl Id {
     pub fn new() -> Id {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         static PROCESS: OnceLock<(u64, u64)> = OnceLock::new();
-        // Keys chosen at random by the system.
+        // Both numbers are random: `RandomState` obtains its keys from the system.
         let (key, process) = *PROCESS.get_or_init(|| (random(), random()));
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut octets = [0; MAX_ID];
@@ -69,7 +69,7 @@ fn random() -> u64 {
     hasher.finish()
 }
 
-/// Maps numbers one-to-one so that neighbours look unlike (splitmix64).
+/// Maps numbers one-to-one, so that consecutive numbers become very different (splitmix64).
 fn spread(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

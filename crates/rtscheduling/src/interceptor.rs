@@ -47,7 +47,8 @@ impl<S: Scheduler> Interceptor<S> {
         let inner = &*self.0;
         let stack = stack::own(inner.number, &inner.registry);
         stack.push(Kind::Request, id, "", Some(parameter), None).ok_or(TOO_DEEP)?;
-        // Entered first, so that a cancellation from now on finds it.
+        // Enter the thread before checking for an early cancellation, so that a later cancellation
+        // finds it.
         stack.slot.enter(id);
         let admitted = match inner.registry.was_cancelled_early(&id) {
             true => Err(cancelled_here(Cancelled)),
@@ -129,14 +130,15 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
         if let Ended::SystemException(exception) = ended
             && exception.kind == SystemExceptionKind::ThreadCancelled
         {
-            // The thread was cancelled in the server.
+            // This exception shows that the thread was cancelled in the server.
             stack.slot.mark();
         }
         let returned = answer.service_context(SCHEDULING_INFO);
         let returned = returned.and_then(|octets| match scheduler.read_context(octets) {
             Ok((_, parameter)) => Some(parameter),
             Err(why) => {
-                // The operation has run, so its results are returned nevertheless.
+                // Ignore the invalid context: the operation has run, so its results must be
+                // returned.
                 note(request.orb(), "a reply", &why);
                 None
             }
@@ -177,7 +179,8 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
     fn receive_request(&self, request: &IncomingRequest<'_>) -> Result<(), SystemException> {
         let inner = &*self.0;
         let Some(octets) = request.service_context(SCHEDULING_INFO) else {
-            // A request without a distributable thread, nested in one.
+            // The request carries no distributable thread. If it is nested in one, push a frame
+            // that hides that thread.
             if let Some(stack) = self.thread() {
                 let pushed = stack.push(Kind::Other, Id::NONE, "", None, None);
                 pushed.ok_or(TOO_DEEP)?;

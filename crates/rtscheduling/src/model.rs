@@ -60,8 +60,8 @@ fn a_cancel_follows_a_call_or_the_call_is_not_made() {
         let back = slot.come_back();
         let found = cancels.join().unwrap();
         assert_eq!(found.here, 1);
-        // A thread not notified through its call notices the cancellation at its next point at the
-        // latest.
+        // If the thread was not notified through its call, it notices the cancellation at its next
+        // point at the latest.
         match (gone, back) {
             (Err(Cancelled), back) => {
                 assert_eq!((back, found.away), (Err(Cancelled), vec![]));
@@ -149,7 +149,7 @@ fn a_cancel_ends_a_wait_and_no_processor_is_lost() {
         cancels.join().unwrap();
         let _ = waits.join().unwrap();
         assert_eq!(queue.waiting(), 0);
-        // It is free again.
+        // The processor is free again.
         queue.acquire(&Id::new(), Urgency(0, 0)).unwrap();
     });
 }

@@ -42,7 +42,8 @@ pub struct ResourceManager<S: Scheduler> {
 /// Resource held by the calling thread, until dropped.
 #[must_use = "the resource is free once it is gone"]
 pub struct HeldResource<'r, S: Scheduler> {
-    // Dropped first, so that the mutex is freed under the resource's parameter.
+    // This field is dropped first, so that the thread releases the mutex under the resource's
+    // parameter.
     _held: RtMutexGuard<'r>,
     _segment: Option<SchedulingSegment<S>>,
 }
@@ -73,8 +74,8 @@ impl<S: Scheduler> ResourceManager<S> {
         Ok(HeldResource { _held: self.mutex.lock()?, _segment: segment })
     }
 
-    /// Locks the resource as [`lock`](Self::lock) does, but waits at most `limit`; zero: does not
-    /// wait. Returns `None` if the resource was not free in time.
+    /// Locks the resource as [`lock`](Self::lock) does, but waits for at most `limit`, and not at
+    /// all if `limit` is zero. Returns `None` if the resource was not free in time.
     ///
     /// # Errors
     /// As for [`lock`](Self::lock).

@@ -157,8 +157,8 @@ pub trait Scheduler: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Announces the reply to a two-way call. `returned`: the parameters of the thread when it left
-    /// the servant, if the reply carries them.
+    /// Announces the reply to a two-way call. `returned` contains the parameters of the thread when it left the
+    /// servant, if the reply carries them.
     ///
     /// # Errors
     /// Raised to the caller instead of the results.

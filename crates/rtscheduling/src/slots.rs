@@ -93,8 +93,8 @@ impl<W> Registry<W> {
         found
     }
 
-    /// Marks a thread as cancelled that is here or about to arrive: the id of a thread not found is
-    /// remembered, and its request refused on arrival.
+    /// Marks a thread as cancelled that is here or about to arrive. If the thread is not found, its
+    /// id is remembered and its request is refused on arrival.
     pub(crate) fn cancel_even_early(&self, id: &Id) -> Found<W>
     where
         W: Clone,
@@ -104,7 +104,7 @@ impl<W> Registry<W> {
             return found;
         }
         self.cancel_early(id);
-        // The thread may have arrived in between.
+        // The thread may have arrived before its id was remembered, so search for it again.
         self.cancel(id)
     }
 
@@ -214,7 +214,8 @@ impl<W> Slot<W> {
             if left.is_some_and(|left| left.is_zero()) {
                 return false;
             }
-            // A day at a time, as clocks cannot represent some durations.
+            // Without a time to wait for, wait a day at a time, because clocks cannot represent
+            // every duration.
             let left = left.unwrap_or(Duration::from_secs(86_400));
             entries = self.changed.wait_timeout(entries, left).0;
         }

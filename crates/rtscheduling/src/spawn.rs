@@ -18,9 +18,9 @@ use crate::{Current, DistributableThread, DtState, Id, Scheduler};
 /// Attributes of a [spawned](Current::spawn) thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpawnOptions {
-    /// Stack size in octets; 0: the system's default.
+    /// Stack size in octets; 0 for the system's default.
     pub stack_size: usize,
-    /// CORBA priority of its native thread until its scheduler grants one; `None`: unchanged.
+    /// CORBA priority of its native thread until its scheduler grants one; `None` to leave it unchanged.
     pub base_priority: Option<Priority>,
 }
 
@@ -79,7 +79,7 @@ impl<S: Scheduler> Current<S> {
             let _running = Running(Arc::clone(inner), id);
             let stack = stack::adopt(inner.number, &inner.registry, own);
             if let Some(priority) = options.base_priority {
-                // The ORB logs a missing native priority; the thread runs with its own.
+                // Ignore errors: the ORB logs a missing native priority, and the thread keeps its own priority.
                 let _ = current.orb.set_thread_priority(priority);
             }
             if stack.slot.check().is_err() {
@@ -111,7 +111,7 @@ impl<S: Scheduler> Current<S> {
     /// Registers a spawned thread to be cancelled when the ORB ends.
     fn end_with_orb(&self, spawned: &DistributableThread) {
         let inner = &self.scheduling.inner;
-        // Each ORB has its own interceptors throughout its life, so their address identifies it.
+        // The interceptors of an ORB exist as long as the ORB, so their address identifies it.
         let orb = Arc::as_ptr(self.orb.interceptors()).addr();
         let mut spawns = inner.spawns.lock();
         if spawned.state() == DtState::Ended {

@@ -58,7 +58,8 @@ pub(crate) struct Stack<P> {
 }
 
 struct Frames<P> {
-    /// Frames, of which the first `depth` are in use; the others keep their memory.
+    /// Frames, of which the first `depth` are in use; the others are kept so that their allocations
+    /// are reused.
     all: Vec<Frame<P>>,
     depth: usize,
     serials: u64,
@@ -217,7 +218,8 @@ impl<P: Copy> Stack<P> {
         let Some(Some(before)) = self.top(change) else {
             return Ok(());
         };
-        // Restores the earlier priority first, so that it becomes the one to return to.
+        // Restore the earlier priority first, so that the new grant returns to it and not to the
+        // previous grant.
         drop(before);
         let raised = orb.raise_thread(priority)?;
         self.top(|frame| {

@@ -93,7 +93,7 @@ impl DistributableThread {
             None => self.state() == DtState::Ended,
             Some(slot) => {
                 let now = Instant::now();
-                // A limit that clocks cannot represent counts as a day.
+                // If the clock cannot represent the end of the limit, wait for a day.
                 let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(86_400));
                 slot.wait_gone(&self.id, until)
             }

@@ -1,4 +1,4 @@
-//! Time to schedule and to analyse a thousand operations.
+//! Measures the time to schedule and to analyse a thousand operations.
 //!
 //!     cargo run --release -p oxorb-sched --example thousand
 
@@ -41,8 +41,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Rates from 200 Hz to 5 Hz with a load of 0.7 of the processor; every tenth operation receives
-/// events of the previous one.
+/// Returns operations with rates from 200 Hz to 5 Hz and a total load of 0.7 of the processor;
+/// every tenth operation receives events of the previous one.
 fn operations() -> Result<Repository, Error> {
     let mut repository = Repository::new();
     for at in 0..OPERATIONS {

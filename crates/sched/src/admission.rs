@@ -37,16 +37,16 @@ pub enum Refusal {
     /// for it.
     #[error(transparent)]
     Invalid(#[from] Error),
-    /// The operation would be late itself, or make another one late.
+    /// The operation itself or another one would miss its deadline.
     #[error("{operation} is not admitted, for with it {because}")]
     Late {
         /// Operation that was not admitted.
         operation: String,
-        /// Operation that would be late; often the same one.
+        /// Operation that would miss its deadline, which is often the refused operation itself.
         late: String,
-        /// Time by which it would be late, in ns; `None`: unbounded.
+        /// Time by which its deadline would be missed, in ns; `None` if the response is unbounded.
         short: Option<Nanos>,
-        /// Sentence that explains the wait.
+        /// Sentence that explains why the deadline would be missed.
         because: String,
     },
 }
@@ -138,7 +138,7 @@ pub fn admit(
     Ok(Admitted { repository, schedule })
 }
 
-/// Returns the explanation of an unbounded wait.
+/// Returns the explanation of an unbounded response.
 fn overload(set: &TaskSet, late: &Task) -> String {
     let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
     let mut told =

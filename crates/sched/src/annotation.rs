@@ -65,8 +65,8 @@ pub fn characteristics<'a>(
 }
 
 /// Declares the operations of a table to a service and returns their handles in the order of the
-/// table. For configuration runs; a production build leaves the table out. At run time existing
-/// operations are looked up, and nothing is set.
+/// table. Call this in configuration runs; a production build does not need the table. If the
+/// service is for run time, only looks up the operations.
 ///
 /// ```
 /// use oxorb_sched::annotation::{RtInfos, declare};

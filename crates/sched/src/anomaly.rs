@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Severity {
     /// A schedule is impossible.
     Fatal,
-    /// Schedule that does not meet the declared requirements.
+    /// The schedule does not meet the declared requirements.
     Error,
-    /// Declaration that deserves a check.
+    /// The declaration is plausible but should be checked.
     Warning,
     /// Information only.
     None,

@@ -51,8 +51,8 @@ impl Task {
         u128::from(whole) * u128::from(self.period) + u128::from(rest) * u128::from(distance)
     }
 
-    /// Returns streams with one job in a period each, one for each job of the burst, which together
-    /// cover all releases of this task. The distance within the burst is lost.
+    /// Returns one periodic stream for each job of the burst. Together the streams cover all
+    /// releases of this task, but they ignore the distance between the jobs of a burst.
     pub(crate) fn streams(&self) -> impl Iterator<Item = Task> {
         let one = Task { burst: None, ..self.clone() };
         std::iter::repeat_n(one, usize::try_from(self.per_period()).unwrap_or(usize::MAX))
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::burst::Burst;
 
-    /// Reference implementation: releases at the earliest moments that both rules allow.
+    /// Returns the earliest releases that both rules of a burst allow, as a reference.
     fn densest(most: u64, distance: u64, period: u64, jobs: usize) -> Vec<u64> {
         let mut at: Vec<u64> = Vec::new();
         for job in 0..jobs {

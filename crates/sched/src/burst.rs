@@ -5,9 +5,9 @@ use crate::time::{Nanos, Show};
 /// Arrivals in bursts: up to `most` releases in any window as long as a period, each at least
 /// `distance` after the previous one.
 ///
-/// A burst of one release is the same as no burst. The arrival curve is that of sporadically
-/// periodic tasks (Audsley, Burns, Richardson, Tindell and Wellings 1993): the densest sequence
-/// that keeps both rules.
+/// A burst of one release is the same as no burst. The arrival curve is that of sporadically periodic
+/// tasks (Audsley, Burns, Richardson, Tindell and Wellings 1993): the densest sequence that obeys both
+/// rules.
 ///
 /// ```
 /// use oxorb_sched::{Burst, Task};
@@ -21,12 +21,12 @@ use crate::time::{Nanos, Show};
 pub struct Burst {
     /// Maximum number of releases in any window as long as a period; at least 1.
     pub most: u32,
-    /// Shortest time between two releases, in ns; 0: they may coincide.
+    /// Shortest time between two releases, in ns; 0 if they may coincide.
     pub distance: Nanos,
 }
 
 impl Burst {
-    /// Returns a sentence about an invalid burst.
+    /// Describes what is wrong with a burst; `None` if it is valid.
     pub(crate) fn problem(&self, period: Nanos) -> Option<String> {
         if self.most == 0 {
             return Some("a burst of 0 requests is none".into());

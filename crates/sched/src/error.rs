@@ -10,13 +10,13 @@ use crate::task::Utilization;
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An info of this name exists already.
+    /// An operation of this name exists already.
     #[error("an operation called {0:?} exists already")]
     DuplicateName(String),
-    /// The handle belongs to no info.
+    /// Handle of no operation.
     #[error("no operation has the handle {0}")]
     UnknownHandle(Handle),
-    /// The name belongs to no info.
+    /// Name of no operation.
     #[error("no operation is called {0:?}")]
     UnknownName(String),
     /// The first operation does not depend on the second with this kind and number of calls.
@@ -86,7 +86,7 @@ pub enum Error {
         /// Name of the number.
         what: &'static str,
     },
-    /// Value out of range, with a sentence about it.
+    /// A value is out of range, as the sentence explains.
     #[error("{0}")]
     Invalid(String),
     /// The repository has reached its limit.

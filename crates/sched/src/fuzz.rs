@@ -3,7 +3,7 @@
 
 use crate::import::aadl::read;
 
-/// Parses an AADL model, as two texts if the data contains a zero octet.
+/// Parses the data as an AADL model. A zero octet separates two texts of the model.
 pub fn aadl(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -46,7 +46,8 @@ macro_rules! levels {
         impl FromStr for $name {
             type Err = UnknownLevel;
 
-            /// Parses the name in any case, with `_` or `-`, with or without the suffix of the IDL.
+            /// Parses the name in upper or lower case, with `_`, `-` or a space between words, with
+            /// or without the suffix of the IDL.
             fn from_str(text: &str) -> Result<Self, UnknownLevel> {
                 let plain = text.to_ascii_uppercase().replace(['-', ' '], "_");
                 let plain = plain.strip_suffix(concat!("_", $what)).unwrap_or(&plain);

@@ -30,10 +30,10 @@
 //! # Ok::<(), oxorb_sched::Error>(())
 //! ```
 //!
-//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "The Design of the TAO Real-Time
-//! Object Request Broker", paper 3 "The Design and Performance of a Real-Time CORBA Scheduling
-//! Service". Where the papers contradict themselves, `docs/experiments/schedulers.md` explains the
-//! reading chosen.
+//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "The Design of the TAO Real-Time Object
+//! Request Broker", paper 3 "The Design and Performance of a Real-Time CORBA Scheduling Service".
+//! Where a paper contradicts itself, `docs/experiments/schedulers.md` explains which interpretation
+//! this crate uses.
 #![forbid(unsafe_code)]
 
 pub mod admission;

@@ -1,4 +1,4 @@
-//! Costs of dispatching, counted alike by analysis and simulation.
+//! Costs of dispatching, which the analysis and the simulation count in the same way.
 
 use std::borrow::Cow;
 
@@ -58,7 +58,8 @@ impl Overheads {
     /// Checks that the jobs of a set make progress.
     ///
     /// # Errors
-    /// [`NoProgress`]: jobs take turns by laxity, and the step is no longer than a context switch.
+    /// [`NoProgress`] if jobs preempt each other by laxity and the step is no longer than a context
+    /// switch.
     pub fn check(&self, set: &TaskSet) -> Result<(), NoProgress> {
         let Overheads { step, switch, .. } = *self;
         match step > switch || !set.takes_turns() {
@@ -70,9 +71,10 @@ impl Overheads {
     /// Returns the set with these costs added to the execution times of its tasks, and with no
     /// costs left to charge.
     ///
-    /// A job is charged for its dispatch and for two context switches: to itself, and back to the
-    /// interrupted job. By laxity with full preemption jobs take turns; such a job is charged for a
-    /// switch after each step, and for one after each release of another task before its deadline.
+    /// A job is charged for its dispatch and for two context switches: to the job, and back to the
+    /// interrupted one. By laxity with full preemption jobs preempt each other repeatedly; such a
+    /// job is charged for a switch after each step, and for one after each release of another task
+    /// before its deadline.
     pub(crate) fn charge<'s>(&self, set: &'s TaskSet) -> Cow<'s, TaskSet> {
         if self.dispatch == 0 && self.switch == 0 {
             return Cow::Borrowed(set);
@@ -81,7 +83,7 @@ impl Overheads {
         for (task, said) in charged.tasks.iter_mut().zip(&set.tasks) {
             if said.wcet > 0 {
                 task.wcet = self.charged(set, said);
-                // The largest cost of dispatching applies after an overrun, too.
+                // A job that overruns is charged the same costs as one that does not.
                 let more = task.wcet - said.wcet;
                 task.overrun =
                     said.overrun.map(|overrun| overrun.saturating_add(more).min(LONGEST));
@@ -101,7 +103,8 @@ impl Overheads {
                 let releases =
                     set.tasks.iter().map(|other| u128::from(other.released_within(task.deadline)));
                 let least = least + u128::from(self.switch) * releases.sum::<u128>();
-                // E = least + switch * (E / step).
+                // The job is charged for a switch after each step of its execution, including the
+                // charged time itself: E = least + switch * (E / step). Solve this for E.
                 let useful = u128::from(self.step.saturating_sub(self.switch)).max(1);
                 (least * u128::from(self.step)).div_ceil(useful)
             }

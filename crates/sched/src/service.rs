@@ -40,7 +40,7 @@ enum Face {
         output: Output,
     },
     RunTime {
-        /// Flags of the operations of the table that the application created.
+        /// For each operation of the table, whether the application has created it.
         registered: Vec<bool>,
     },
 }
@@ -142,8 +142,8 @@ impl Service {
     }
 
     /// Replaces all operations, as if the given ones had been created one by one, and discards the
-    /// schedule. For operations from a file or a previous process of the service. Changes nothing
-    /// at run time.
+    /// schedule. Use this for operations from a file or a previous process of the service. Changes nothing at run
+    /// time.
     pub fn load(&mut self, mut repository: Repository) {
         if let Face::Configuration { .. } = self.face {
             repository.forget_schedule();
@@ -187,7 +187,7 @@ impl Service {
         }
         for one in operations.dependencies() {
             let one = Dependency { dependent: here(one.dependent)?, on: here(one.on)?, ..*one };
-            // The dependency exists or is added, and then enabled or disabled as in `operations`.
+            // If the dependency does not exist, add it. Then enable or disable it as in `operations`.
             if self.repository.enable_dependencies(&[one]).is_err() {
                 let Dependency { dependent, on, calls, kind, .. } = one;
                 self.repository.add_dependency(dependent, on, calls, kind)?;
@@ -197,7 +197,7 @@ impl Service {
         Ok(())
     }
 
-    /// Creates an info; at run time, looks up the analysed one.
+    /// Creates an operation; at run time, looks it up in the table.
     ///
     /// # Errors
     /// [`DuplicateName`](Error::DuplicateName); at run time [`UnknownName`](Error::UnknownName).
@@ -226,7 +226,7 @@ impl Service {
         self.repository.lookup(entry_point)
     }
 
-    /// Returns the info of a handle.
+    /// Returns the descriptor of an operation.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle).
@@ -234,7 +234,7 @@ impl Service {
         self.repository.get(handle)
     }
 
-    /// Sets an info as [`Repository::set`] does; at run time only checks the handle.
+    /// Sets the characteristics of an operation as [`Repository::set`] does; at run time only checks the handle.
     ///
     /// # Errors
     /// As for [`Repository::set`].
@@ -376,7 +376,7 @@ impl Service {
         Ok(schedule.anomalies)
     }
 
-    /// Returns the priorities that an operation was assigned; O(1).
+    /// Returns the priorities assigned to an operation; O(1).
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
@@ -387,7 +387,7 @@ impl Service {
         info.assigned.ok_or_else(left_out)
     }
 
-    /// Returns the priorities that an operation was assigned, by its name.
+    /// Returns the priorities assigned to an operation, by its name.
     ///
     /// # Errors
     /// [`UnknownName`](Error::UnknownName), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(service.priority(b), Err(Error::LeftOut("b".into())));
         let again = Service::run_time(service.table().unwrap()).unwrap();
         assert_eq!(again.priority(b), Err(Error::LeftOut("b".into())));
-        // Nothing of an older schedule stays behind.
+        // A new schedule discards all priorities of the previous one, even those of operations that it leaves out.
         service.enable(&[(a, Enabled::Disabled)]).unwrap();
         service.compute(1, 9).unwrap();
         assert_eq!(service.priority(a), Err(Error::LeftOut("a".into())));

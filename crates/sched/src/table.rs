@@ -8,8 +8,8 @@ use crate::schedule::Schedule;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
 
-/// Priorities and times of operations, and the queues that dispatch them. Made from a [`Schedule`],
-/// or read from a table that `oxorb sched emit` wrote.
+/// Priorities and times of operations, and the queues that dispatch them. It is made from a [`Schedule`], or read from
+/// a table that `oxorb sched emit` wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DispatchTable {
     model: DispatchModel,
@@ -30,11 +30,11 @@ pub struct Row {
     pub queue: usize,
     /// Order within its queue; a larger number is more urgent.
     pub subpriority: i32,
-    /// Longest time of one request with all its two-way calls, in ns; 0: not declared.
+    /// Longest time of one request with all its two-way calls, in ns; 0 if not declared.
     pub worst_case: Nanos,
-    /// Time between two requests, in ns; 0: not declared.
+    /// Time between two requests, in ns; 0 if not declared.
     pub period: Nanos,
-    /// Longest time from arrival to completion, in ns; 0: not declared.
+    /// Longest time from arrival to completion, in ns; 0 if not declared.
     pub deadline: Nanos,
     /// Cost of being late.
     pub criticality: Criticality,
@@ -75,16 +75,15 @@ impl std::fmt::Debug for NoQueue {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unenforceable {
-    /// The schedule was analysed with full preemption by deadline or laxity. A table is a static
-    /// order, and that order changes while jobs run.
+    /// The schedule was analysed with full preemption by deadline or laxity, so the order of jobs changes while they
+    /// run. A table defines only a static order.
     #[error(
         "the schedule was analysed with full preemption by {} (model urgency), which threads of fixed priorities do \
          not enforce; analyse and emit it with model band or non-preemptive, or under RMS or DM",
         order(.0)
     )]
     Preemption(Dispatching),
-    /// A queue by deadline or laxity has operations of several static priorities, which it cannot
-    /// distinguish.
+    /// A queue ordered by deadline or laxity has operations of several static priorities, which it cannot distinguish.
     #[error(
         "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
          was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
@@ -191,8 +190,8 @@ impl DispatchTable {
         Ok(())
     }
 
-    /// Reports whether any queue has several operations to order, so that thread priorities alone
-    /// do not enforce the table.
+    /// Reports whether any queue has several operations to order. In that case thread priorities alone do not enforce
+    /// the table.
     pub fn needs_queues(&self) -> bool {
         let mut seen = vec![false; self.queues.len()];
         let mut rows = self.operations.iter();
@@ -209,8 +208,7 @@ impl DispatchTable {
         &self.queues
     }
 
-    /// Returns the operation names that requests to an interface may carry, each with the index of
-    /// its row: the name on the wire first.
+    /// Returns the operation names on the wire that requests to an interface may carry, each with the index of its row.
     ///
     /// A row `nav::Display::show` belongs to the interface with the repository id `IDL:nav/Display:1.0`, under any
     /// prefix, and to derived interfaces, for which `is_a` of that id returns true; rows of the interface itself take

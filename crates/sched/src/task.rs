@@ -21,29 +21,29 @@ pub struct Task {
     /// Number of requests in a job, dispatched one after the other and equally long; at least 1.
     /// Without full preemption other tasks may run between two of them.
     pub parts: u64,
-    /// Best-case execution time of a job; 0 if unknown.
+    /// Best-case execution time of one request of a job; 0 if unknown.
     pub bcet: Nanos,
     /// Worst-case execution time of a job of high criticality, where `wcet` is a less conservative estimate; `None`:
     /// `wcet` is never exceeded. Only mixed-criticality analysis reads it.
     pub overrun: Option<Nanos>,
     /// Shortest time between two releases, or, with a burst, the window of the burst; more than 0.
     pub period: Nanos,
-    /// Number of releases in a period; `None`: one.
+    /// Number of releases in a period; `None` for one.
     pub burst: Option<Burst>,
     /// Longest time from release to completion; more than 0.
     pub deadline: Nanos,
     /// Release jitter: the longest delay of a release. Response and deadline count from the nominal
     /// release.
     pub jitter: Nanos,
-    /// Names of the tasks whose events release this task: job n is released once job n of each of
-    /// them has ended. Response and deadline count from that release. Empty: released by time.
+    /// Names of the tasks whose events release this task: job n is released once job n of each of them has ended.
+    /// Response and deadline count from that release. It is empty if time releases the task.
     pub after: Vec<String>,
-    /// Longest delay of a release by the tasks in `after`. The analysis computes it where they are
-    /// in the same set.
+    /// Longest delay of a release by the tasks in `after`. The analysis computes it if those tasks are in the same
+    /// set.
     pub delay: Nanos,
     /// Longest time for which a less urgent task holds a resource that this task needs.
     pub blocking: Nanos,
-    /// Time of the first release after the common start; `None`: unknown.
+    /// Time of the first release after the common start; `None` if unknown.
     pub offset: Option<Nanos>,
     /// Cost of being late.
     pub criticality: Criticality,
@@ -161,15 +161,13 @@ impl TaskSet {
         set
     }
 
-    /// Reports whether running jobs may preempt each other repeatedly, because their laxity
-    /// changes.
+    /// Reports whether running jobs may preempt each other repeatedly because their laxity changes.
     pub(crate) fn takes_turns(&self) -> bool {
         let by_laxity = |task: &Task| task.dispatching == Dispatching::Laxity;
         self.model == DispatchModel::Urgency && self.tasks.iter().any(by_laxity)
     }
 
-    /// Returns, for each task, the indices of the tasks in its `after`; names that are not in the
-    /// set are left out.
+    /// Returns, for each task, the indices of the tasks in its `after`, except names that are not in the set.
     pub(crate) fn causes(&self) -> Vec<Vec<usize>> {
         if self.tasks.iter().all(|task| task.after.is_empty()) {
             return vec![Vec::new(); self.tasks.len()];
@@ -195,7 +193,7 @@ impl TaskSet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Utilization(pub u64);
 
-/// Whole of a processor.
+/// Utilisation of a fully used processor.
 pub const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl Utilization {
@@ -233,7 +231,8 @@ pub fn overloads<'a>(tasks: impl IntoIterator<Item = &'a Task> + Clone) -> bool 
     if up <= WHOLE {
         return false;
     }
-    // Each of the parts was rounded up by less than one.
+    // The utilisation of each of the `many` tasks was rounded up by less than one unit, so the exact sum is more
+    // than `up - many`.
     let many = tasks.clone().into_iter().count() as u64;
     if up.0.saturating_sub(many) > WHOLE.0 {
         return true;

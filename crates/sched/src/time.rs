@@ -107,14 +107,15 @@ fn split(text: &str) -> Result<(&str, &str), TimeError> {
     }
 }
 
-/// Multiplies a decimal number by `scale` and reports whether digits are left over. Returns `None`
-/// for a text that is not a number and `Some(None)` for an overflow.
+/// Multiplies a decimal number by `scale` and reports whether the product has a fraction. Returns
+/// `None` for a text that is not a number and `Some(None)` for an overflow.
 fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
         return None;
     }
-    // Times have at most 19 digits.
+    // These limits keep the product below within 128 bits. No valid time exceeds them: `LONGEST`
+    // has 19 digits.
     if whole.len() > 19 || fraction.len() > 15 {
         return Some(None);
     }
@@ -124,7 +125,7 @@ fn multiply(number: &str, scale: u128) -> Option<Option<(u128, bool)>> {
     Some(scaled.map(|scaled| (scaled / tens, scaled % tens != 0)))
 }
 
-/// Display of a time: `18 ms`, `2.5 us`.
+/// Time that is displayed with a unit, such as `18 ms` or `2.5 us`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Show(pub Nanos);
 
@@ -147,7 +148,7 @@ impl fmt::Display for Show {
     }
 }
 
-/// Display of a signed time, for laxity: `-2.5 ms`.
+/// Signed time that is displayed with a unit, such as a laxity of `-2.5 ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShowSigned(pub i64);
 
@@ -162,7 +163,7 @@ impl fmt::Display for ShowSigned {
 /// in phase again. For harmonic periods it is the longest one.
 ///
 /// Paper 3 (B.1) multiplies by the greatest common divisor, so that its result would always be 1.
-/// Periods of 0 are left out; without any other period the frame is 1. Returns `None` if the frame
+/// Periods of 0 are ignored; without any other period the frame is 1. Returns `None` if the frame
 /// is longer than [`LONGEST`].
 ///
 /// ```

@@ -14,7 +14,7 @@ use crate::schedule_faces::{
 };
 use crate::{Refusal, Scheduling};
 
-/// Read-only servant of a service.
+/// Servant that reads from a service and never changes it.
 pub(crate) struct Faces(Scheduling);
 
 impl Faces {
@@ -83,7 +83,7 @@ impl ScheduleFaces for Faces {
     }
 }
 
-/// Returns a number for the wire; the limits of the service keep it in range.
+/// Converts a count to its type in IDL; the limits of the service keep it in range.
 fn number(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }

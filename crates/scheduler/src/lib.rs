@@ -6,16 +6,16 @@
 //!                          +--> CORBA objects <--Remote-- this ORB and any other
 //! ```
 //!
-//! * [`Scheduling`] is a service that threads share and that may outlive the process, either for
-//!   configuration runs, which compute, or for run time, which looks up and checks.
+//! * [`Scheduling`] is a service that threads share and whose state may outlive the process. In configuration runs it
+//!   computes a schedule; at run time it looks up and checks a computed schedule.
 //! * [`serve`] makes any server a scheduling service: it answers at
 //!   `corbaloc::host:port/ScheduleService`.
 //! * [`Remote`] fills and reads a service of this or any other ORB; [`rtec_scheduler`] has the
 //!   interface as in IDL.
 //!
-//! `oxorb sched serve` is a stand-alone scheduling service. `docs/scheduling-service.md` explains
-//! how to use it. Times have units of 100 ns on the wire and are whole nanoseconds inside; values
-//! that do not fit are rounded to the safe side, execution times up and periods down.
+//! `oxorb sched serve` is a stand-alone scheduling service. `docs/scheduling-service.md` explains how to use it. Times
+//! are multiples of 100 ns on the wire and nanoseconds inside. Values that are not multiples of 100 ns are rounded to
+//! the safe side, execution times up and periods down.
 #![forbid(unsafe_code)]
 
 mod error;

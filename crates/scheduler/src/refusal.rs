@@ -9,8 +9,8 @@ use oxorb_sched::Error;
 use crate::rtec_scheduler as idl;
 use crate::rtec_scheduler::scheduler::*;
 
-/// Reason why the service refuses an operation. The exceptions of the IDL carry no data; this is
-/// their meaning.
+/// Reason why the service refuses an operation. The exceptions that clients receive, which each
+/// variant names, carry no data, so the details are known only here.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -46,7 +46,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the system exception, for operations that declare no better one.
+    /// Returns the system exception for operations that declare no user exception for this reason.
     pub(crate) fn system(&self) -> SystemException {
         let no = CompletionStatus::No;
         match self {
@@ -107,7 +107,8 @@ macro_rules! raises {
     (@pattern Internal) => { Refusal::NotAnalysed(_) };
 }
 
-// Operations that raise the same exceptions share the error of the first.
+// The IDL compiler gives operations that raise the same exceptions one error type, named after the first of these
+// operations.
 raises! {
     CreateError: DuplicateName Internal SynchronizationFailure;
     LookupError: UnknownTask SynchronizationFailure;

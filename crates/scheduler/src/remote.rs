@@ -70,13 +70,13 @@ pub struct RemoteError {
 
 impl RemoteError {
     fn new(what: impl Display, why: &(impl Display + Raises<SystemException>)) -> RemoteError {
-        // If the service was not reached, the ORB has more details than the exception.
+        // If the call did not reach the service, the ORB knows details that the exception does not carry.
         let failure = why.exception().and_then(Failure::of);
         let why = failure.map_or_else(|| why.to_string(), |failure| failure.to_string());
         RemoteError { what: what.to_string(), why }
     }
 
-    /// Error of an answer that was received.
+    /// Returns the error for an answer that was received but cannot be used.
     fn unusable(what: &str, why: &impl Display) -> RemoteError {
         RemoteError { what: what.to_owned(), why: why.to_string() }
     }
@@ -116,11 +116,12 @@ impl Remote {
         &self.scheduler
     }
 
-    /// Creates or updates these operations and their dependencies in the service, under its own
-    /// handles: two calls for each operation, one for each new dependency. Other operations stay.
+    /// Creates or updates these operations and their dependencies in the service, which assigns its own handles. Makes
+    /// two calls for each new operation, three for each existing one, one for each new dependency, and one to read the
+    /// existing dependencies. Other operations of the service are kept.
     ///
     /// # Errors
-    /// The first refusal of the service; earlier changes stay.
+    /// The first refusal of the service. Earlier changes are kept.
     pub fn load(&self, operations: &Repository) -> Result<Loaded, RemoteError> {
         let mut loaded = Loaded::default();
         let mut theirs = HashMap::new();
@@ -216,8 +217,7 @@ impl Remote {
         Ok(found.into_iter().map(wire::to_anomaly).collect())
     }
 
-    /// Returns the priorities of an operation; `None` without a schedule, or if the schedule leaves
-    /// the operation out.
+    /// Returns the priorities of an operation; `None` if there is no schedule or it leaves the operation out.
     ///
     /// # Errors
     /// The service does not have the operation, or cannot be reached.
@@ -234,7 +234,7 @@ impl Remote {
         }
     }
 
-    /// Returns the queues of the schedule; `None` without a schedule.
+    /// Returns the queues of the schedule; `None` if there is no schedule.
     ///
     /// # Errors
     /// The service cannot be reached, or its answer is inconsistent.
@@ -250,7 +250,7 @@ impl Remote {
     }
 }
 
-/// Returns a dependency as enabled, for comparison.
+/// Returns the dependency as enabled, so that dependencies can be compared regardless of whether they are enabled.
 fn whether_or_not(it: DependencyInfo) -> DependencyInfo {
     DependencyInfo { enabled: DependencyEnabledTypeT::DependencyEnabled, ..it }
 }
@@ -281,7 +281,7 @@ fn joined(
     for one in dependencies {
         let one = wire::to_dependency(one)?;
         let one = Dependency { dependent: place(one.dependent)?, on: place(one.on)?, ..one };
-        // The handle was assigned here, and handles count from 1.
+        // `place` has assigned the handle of an element of `made`; handles count from 1.
         made[one.dependent.0 as usize - 1].dependencies.push(one);
     }
     Repository::of(made)

@@ -13,7 +13,7 @@ use crate::Refusal;
 #[cfg(feature = "store")]
 use crate::state::State;
 
-/// Empty type: the feature `store` is off.
+/// Type without values: without the feature `store`, no service has a state file.
 #[cfg(not(feature = "store"))]
 enum State {}
 
@@ -28,15 +28,17 @@ impl State {
 /// identifies the setting.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Maximum number of operations. Default 10,000, at about 500 octets each; the time to compute a schedule grows
-    /// with the square of their number. Beyond it: IMP_LIMIT, minor `SCHEDULED`.
+    /// Maximum number of operations. Default 10,000, at about 500 octets each. The time to compute a schedule grows
+    /// with the square of their number. Exceeding the limit raises IMP_LIMIT, minor `SCHEDULED`.
     pub operations: usize,
-    /// Maximum number of dependencies of all operations together. Default 100,000, at 24 octets each. Beyond it:
-    /// IMP_LIMIT, minor `SCHEDULED`.
+    /// Maximum number of dependencies of all operations together. Default 100,000, at 24 octets each. Exceeding the
+    /// limit raises IMP_LIMIT, minor `SCHEDULED`.
     pub dependencies: usize,
-    /// Maximum length in octets of an operation's name. Default 1,024. Beyond it: BAD_PARAM, minor `SCHEDULING`.
+    /// Maximum length in octets of an operation's name. Default 1,024. Exceeding the limit raises BAD_PARAM, minor
+    /// `SCHEDULING`.
     pub name_octets: usize,
-    /// Longest wait of a call for earlier ones. Default 5 s. After it: SYNCHRONIZATION_FAILURE.
+    /// Longest time that a call waits for earlier calls. Default 5 s. Exceeding the limit raises
+    /// SYNCHRONIZATION_FAILURE.
     pub patience: Duration,
 }
 
@@ -102,15 +104,15 @@ impl Scheduling {
         Scheduling::of(service, None, limits)
     }
 
-    /// Returns a service that outlives the process: each change is on disk before it is
-    /// acknowledged. The contents of the file replace those of `service`, with their schedule if
-    /// strategy and dispatching model are the same.
+    /// Returns a service that outlives the process: each change is on disk before it is acknowledged. The contents of
+    /// the file replace those of `service`. A stored schedule is restored only if it was computed with the strategy and
+    /// dispatching model of `service`.
     ///
     /// Only one process at a time can open the file.
     ///
     /// # Errors
-    /// [`Error::State`]: the file cannot be opened or is damaged, or `service` is one for run time, whose
-    /// table is fixed.
+    /// [`Error::State`]: the file cannot be opened or is damaged, or `service` is a run-time service, whose table is
+    /// fixed.
     #[cfg(feature = "store")]
     pub fn open(
         state: impl Into<PathBuf>,
@@ -159,7 +161,7 @@ impl Scheduling {
         self.attempt(|service| work(service).map_err(Refusal::from))
     }
 
-    /// Changes the service as [`change`](Self::change) does, for callers with other refusals.
+    /// Changes the service as [`change`](Self::change) does, for work that can fail with any [`Refusal`].
     pub(crate) fn attempt<R>(
         &self,
         work: impl FnOnce(&mut Service) -> Result<R, Refusal>,
@@ -184,9 +186,9 @@ impl Scheduling {
         })
     }
 
-    /// Sets the observer of operations refused over the wire, which receives the reason: clients receive only
-    /// exceptions without data. Can be set once for each service; later calls have no effect. The refused call waits
-    /// for the observer.
+    /// Sets the observer, which is called with the name of the operation and the reason whenever an operation of a
+    /// client is refused. Clients themselves receive only exceptions without data. The observer can be set once for
+    /// each service; later calls have no effect. The refused call returns after the observer has returned.
     pub fn observe(&self, observer: impl Fn(&'static str, &Refusal) + Send + Sync + 'static) {
         let _ = self.shared.observer.set(Box::new(observer));
     }
@@ -216,10 +218,10 @@ impl Shared {
     }
 }
 
-/// Exclusive access to the service, returned when dropped, even after a panic.
+/// Exclusive access to the service, which ends when this value is dropped, even by a panic.
 struct Taken<'a> {
     shared: &'a Shared,
-    /// Service; `None` only while it is returned.
+    /// Service; `None` only while the access ends.
     kept: Option<Box<Kept>>,
 }
 

@@ -18,7 +18,7 @@ use crate::rtec_scheduler::{
 };
 use crate::{Refusal, Scheduling, wire};
 
-/// Servant of one section.
+/// Servant of the privileged section or of the application section.
 pub(crate) struct Section {
     scheduling: Scheduling,
     /// Whether clients may compute, and read the results.
@@ -35,7 +35,8 @@ impl Section {
         Section { scheduling: scheduling.clone(), privileged, read_only }
     }
 
-    /// Returns the section as a servant whose sequences every client can decode.
+    /// Returns the section as a servant that escapes the characters of names that a client's code
+    /// set lacks, so that every client can decode its sequences.
     pub(crate) fn servant(self) -> Arc<dyn Servant> {
         escape::servant(SchedulerRef::servant(self))
     }
@@ -372,7 +373,7 @@ fn create(
         let why = format!("a name of {octets} octets is too long: {most} are the most");
         return Err(Error::Invalid(why).into());
     }
-    // Existing names get their own exception, even at the limit.
+    // If the name exists already, the exception is DuplicateName even at the limit.
     if service.repository().len() >= limits.operations && service.lookup(entry_point).is_err() {
         return Err(Refusal::TooMany { what: "operations", most: limits.operations });
     }
@@ -419,7 +420,7 @@ fn dependencies(service: &Service) -> DependencySet {
     dependencies.map(wire::dependency).collect()
 }
 
-/// Returns all queues; none without a schedule.
+/// Returns all queues, or none if there is no schedule.
 fn configs(service: &Service) -> ConfigInfoSet {
     let levels = service.levels().unwrap_or_default();
     levels.iter().map(wire::config).collect()

@@ -37,7 +37,7 @@ pub struct Served {
 /// let service = Service::configuration(Box::new(Strategy::MUF), Box::new(DispatchModel::Band));
 /// let served = serve(&server, &Scheduling::new(service))?;
 ///
-/// // Elsewhere: corbaloc::host:port/ScheduleService, or -ORBInitRef ScheduleService=...
+/// // In another process: corbaloc::host:port/ScheduleService, or -ORBInitRef ScheduleService=...
 /// let orb = Orb::builder().init_ref("ScheduleService", &served.scheduler().to_ior()).build()?;
 /// let scheduler: SchedulerRef = orb.resolve("corbaloc:rir:/ScheduleService")?;
 /// assert_eq!(scheduler.create("Sensor::sample")?, 1);
@@ -89,14 +89,14 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
 }
 
 impl Served {
-    /// Returns the whole service, as TAO's clients expect it.
+    /// Returns the complete service, which TAO's clients expect.
     pub fn scheduler(&self) -> &SchedulerRef {
         &self.scheduler
     }
 
-    /// Returns the application section, at the key [`APPLICATION_KEY`]: clients may declare and
-    /// read operations; computing and reading priorities, which the ORB and the event channel need,
-    /// is refused with NO_PERMISSION.
+    /// Returns the application section, at the key [`APPLICATION_KEY`]. Clients may declare and
+    /// read operations there. Computing a schedule and reading priorities, which only the ORB and
+    /// the event channel need, are refused with NO_PERMISSION.
     pub fn application(&self) -> &SchedulerRef {
         &self.application
     }

@@ -2,12 +2,12 @@
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | meta | what | number: the version of this format |
+//! | meta | `format` | version of this format |
 //! | infos | handle | name, times, levels, dependencies |
-//! | limits | handle | best case, overrun, requests in a burst, distance between them; only of operations with limits |
-//! | scheduled | strategy and dispatching model | the thread priorities it was computed with, least and most |
+//! | limits | handle | best case, overrun, releases in a burst, distance between them; for operations with limits |
+//! | scheduled | strategy and dispatching model | minimum and maximum thread priority of the computation |
 //!
-//! Priorities are not stored: equal operations under the same strategy always get equal priorities.
+//! Priorities are not stored, because the same operations under the same strategy always get the same priorities.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const LIMITS: TableDefinition<'_, i32, Limits> = TableDefinition::new("limits");
 
 const FORMAT: u64 = 1;
 
-/// Row of limits: best case, overrun, requests in a burst, distance between them.
+/// Row of limits: best case, overrun, releases in a burst, distance between them.
 type Limits = (u64, Option<u64>, u32, u64);
 
 /// Row of an operation: name, times, levels, dependencies.
@@ -81,7 +81,7 @@ impl State {
         }
         (state.infos, state.scheduled) = (infos, scheduled);
         state.restore(service).map_err(|error| failed(&state.path, error))?;
-        // A schedule of another strategy is dropped, here and in the file.
+        // `restore` has ignored a schedule of another strategy; saving removes it from the file as well.
         state.save(service).map_err(|why| failed(&state.path, why))?;
         Ok(state)
     }
@@ -118,11 +118,11 @@ impl State {
             }
             Err(error) => {
                 let why = failed(&self.path, error).to_string();
-                // The file decides: the error may have followed a successful write.
+                // Read the file again, because the error may have occurred after a successful write.
                 if let Ok((_, infos, scheduled)) = self.database.read(read) {
                     (self.infos, self.scheduled) = (infos, scheduled);
                 }
-                // The contents were valid when written.
+                // Restoring cannot fail, because the contents were valid when they were written.
                 let _ = self.restore(service);
                 Err(why)
             }
@@ -135,7 +135,8 @@ impl State {
         if let Some((strategy, (least, most))) = &self.scheduled
             && *strategy == name(service)
         {
-            // A refusal here means that another version accepted it; nothing is scheduled then.
+            // `compute` refuses only if another version of OxORB accepted this schedule. The service then has no
+            // schedule.
             let _ = service.compute(*least, *most);
         }
         Ok(())
@@ -204,7 +205,7 @@ fn write(
             plans.insert(name.as_str(), *range)?;
         }
     }
-    // Durability::Immediate, the default, is an fsync.
+    // With the default, `Durability::Immediate`, a commit calls `fsync`.
     Ok(change.commit()?)
 }
 

@@ -64,7 +64,8 @@ fn units(nanos: Nanos) -> u64 {
     nanos.div_ceil(UNIT)
 }
 
-/// Converts a period to be sent, rounded down. `Period_t` is limited to 214 s.
+/// Converts a period to be sent, rounded down. Periods above 214 s are sent as 214 s, the maximum
+/// of `Period_t`.
 fn period(nanos: Nanos) -> i32 {
     match nanos {
         0 => 0,
@@ -191,7 +192,7 @@ mod tests {
     fn what_does_not_fit_is_rounded_to_the_safe_side() {
         assert_eq!((units(0), units(1), units(100), units(101)), (0, 1, 1, 2));
         assert_eq!((period(0), period(1), period(199)), (0, 1, 1));
-        // A second, and ten minutes.
+        // One second fits into `Period_t`; ten minutes do not, and become the maximum.
         assert_eq!(period(1_000_000_000), 10_000_000);
         assert_eq!(period(600_000_000_000), i32::MAX);
         assert_eq!(nanos("time", 5), Ok(500));
@@ -200,7 +201,7 @@ mod tests {
         assert!(positive("the period", -1).is_err());
     }
 
-    /// Enumerators travel as their numbers.
+    /// Enumerators are sent as numbers, so their order must be that of the IDL.
     #[test]
     fn enumerators_have_the_numbers_of_the_wire() {
         for (number, level) in Criticality::ALL.into_iter().enumerate() {

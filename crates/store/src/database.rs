@@ -1,8 +1,8 @@
 //! Database in a file that is reopened after an I/O error.
 //!
-//! After a failed access, such as on a full disk, the library refuses every access until the file
-//! is reopened. This module reopens it at the next access, and pauses changes in between, so that
-//! readers mostly find the file open.
+//! After a failed access, for example on a full disk, the redb library refuses every access until
+//! the file is reopened. This module reopens the file at the next access. It then refuses changes
+//! for a while, because a change that fails again makes the file unusable for readers as well.
 
 use std::fmt;
 use std::ops::Deref;
@@ -15,10 +15,11 @@ use redb::backends::InMemoryBackend;
 
 use crate::{close, file, guarded};
 
-/// Time for readers after each reopening, in units of the time that the reopening took.
+/// Length of the pause after each reopening, as a multiple of the time that the reopening took.
+/// Only readers have access during the pause.
 const PAUSE_FACTOR: u32 = 4;
 
-/// Database that survives I/O errors. Threads share it.
+/// Database that remains usable after I/O errors. Threads can share it.
 pub struct Database {
     /// Path; `None` for a database in memory, which has no I/O errors.
     path: Option<PathBuf>,
@@ -34,11 +35,12 @@ pub struct Database {
 struct State {
     /// Open database; `None` after a failed reopening.
     open: Option<redb::Database>,
-    /// Time from which the file may be reopened or changed again, after an error.
+    /// End of the pause after an error. Until then, changes are refused, and a failed reopening is
+    /// not repeated.
     pause_ends: Option<Instant>,
 }
 
-/// Error reported while the database pauses: the text of the last error.
+/// Error reported during a pause; contains the text of the error that caused the pause.
 #[derive(thiserror::Error)]
 #[error("{0}")]
 struct Pausing(String);
@@ -49,8 +51,8 @@ impl fmt::Debug for Pausing {
     }
 }
 
-/// Access to the open database. Reopening waits for the end of every access, so a thread must not
-/// hold two.
+/// Access to the open database. A thread must not hold two: the second may wait for a reopening by
+/// another thread, which waits for the first to end.
 pub struct Access<'a>(RwLockReadGuard<'a, State>);
 
 impl Deref for Access<'_> {
@@ -62,17 +64,18 @@ impl Deref for Access<'_> {
 }
 
 impl Database {
-    /// Opens a database in a file, which is created, for its owner only, if it does not exist.
+    /// Opens a database in a file. If the file does not exist, creates it with access for its owner
+    /// only.
     ///
     /// # Errors
-    /// Errors of the library; [`redb::Error::Corrupted`] for a file of 0 octets, which no crash
-    /// leaves behind.
+    /// Errors of the library, and [`redb::Error::Corrupted`] for a file of 0 octets, whose contents
+    /// must have been lost because no crash leaves such a file behind.
     pub fn open(path: &Path, cache: usize) -> Result<Database, redb::Error> {
         let open = guarded(|| file::open_or_create(path, cache))?;
         Ok(Database::of(Some(path.to_owned()), cache, open))
     }
 
-    /// Creates a database that ends with the process.
+    /// Creates a database in memory, which is lost when it is dropped.
     ///
     /// # Errors
     /// Errors of the library.
@@ -83,8 +86,8 @@ impl Database {
         Ok(Database::of(None, cache, made))
     }
 
-    /// Opens a database on the caller's storage, for tests that stop between two steps of a write.
-    /// The storage is not reopened after an error.
+    /// Opens a database on the caller's storage, for tests that simulate a crash between two steps
+    /// of a write. The storage is not reopened after an error.
     ///
     /// # Errors
     /// Errors of the library.
@@ -156,9 +159,9 @@ impl Database {
         done.inspect_err(|error| self.note(error))
     }
 
-    /// Records an error after which the file must be reopened, for users of
-    /// [`access`](Self::access). Errors reported during a pause are ignored: otherwise each would
-    /// cause another reopening and another pause, endlessly.
+    /// Records an error that a user of [`access`](Self::access) received, so that the file is
+    /// reopened if the error requires it. Errors reported during a pause are ignored: otherwise
+    /// each would cause another reopening and another pause, endlessly.
     pub fn note(&self, error: &redb::Error) {
         use redb::Error::{Corrupted, DatabaseClosed, Io, LockPoisoned, PreviousIo};
         if matches!(error, Io(error) if error.get_ref().is_some_and(|inner| inner.is::<Pausing>()))
@@ -179,7 +182,7 @@ impl Database {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
     }
 
-    /// Returns the error for an access during the pause after another error.
+    /// Returns the error for an access during the pause that follows an earlier error.
     fn pausing(&self, state: &State) -> redb::Error {
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = state
@@ -245,7 +248,8 @@ impl fmt::Debug for Database {
 mod tests {
     use super::*;
 
-    /// A service records every error that it sees, including those of the pause.
+    /// A service records every error that it receives, including those reported during the pause,
+    /// which must not prolong the pause.
     #[test]
     fn a_pause_ends_though_its_errors_are_noted() {
         let file = std::env::temp_dir().join(format!("oxorb-pause-{}.redb", std::process::id()));

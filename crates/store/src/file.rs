@@ -23,11 +23,11 @@ pub(crate) fn open(path: &Path, cache: usize) -> Result<redb::Database, redb::Er
     Ok(redb::Database::builder().set_cache_size(cache).open(path)?)
 }
 
-/// Refuses a file of 0 octets: the library would treat it as a new database, and its former
-/// contents would seem to be gone.
+/// Refuses a file of 0 octets. The library would treat it as a new database, and the loss of its
+/// contents would not be noticed.
 ///
 /// # Errors
-/// [`redb::Error::Corrupted`] with the remedy.
+/// [`redb::Error::Corrupted`], whose text names the remedy.
 pub fn check_not_empty(path: &Path) -> Result<(), redb::Error> {
     match fs::metadata(path) {
         Ok(facts) if facts.is_file() && facts.len() == 0 => Err(redb::Error::Corrupted(
@@ -39,12 +39,13 @@ pub fn check_not_empty(path: &Path) -> Result<(), redb::Error> {
     }
 }
 
-/// Creates an empty database under another name, and renames it when complete: a crash in between
-/// leaves no file of 0 octets. A file that another process created meanwhile stays.
+/// Creates an empty database under a temporary name, and gives it the name `path` when it is
+/// complete, so that a crash leaves no file of 0 octets at `path`. If another process has created
+/// `path` in the meantime, its file is kept if the file system has hard links.
 fn create(path: &Path, cache: usize) -> Result<(), redb::Error> {
     let fresh = beside(path);
     let made = fill(&fresh, cache).and_then(|()| Ok(publish(&fresh, path)?));
-    // Does not exist any more if it was renamed.
+    // If `publish` has renamed the file, there is nothing to remove.
     let _ = fs::remove_file(&fresh);
     made
 }
@@ -64,7 +65,8 @@ fn publish(fresh: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(fresh, path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        // Some file systems have no links.
+        // Some file systems have no hard links. Unlike a link, a rename would replace a file that another process has
+        // created.
         Err(_) => fs::rename(fresh, path)?,
     }
     #[cfg(unix)]
@@ -85,7 +87,7 @@ fn beside(path: &Path) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     name.push(format!(".new-{}-{number}", std::process::id()));
     let fresh = path.with_file_name(name);
-    // Left by a killed process with the same id.
+    // A killed process that had the same id may have left a file of this name.
     let _ = fs::remove_file(&fresh);
     fresh
 }

@@ -26,8 +26,8 @@ pub use file::check_not_empty;
 /// Default size of a database's page cache, in octets.
 pub const CACHE: usize = 64 << 20;
 
-/// Runs `work` on a database and turns a panic into an error. After a panic only the database
-/// itself is used again, which at worst reports damage again.
+/// Runs `work` on a database and turns a panic into an error. After a panic, only the database
+/// itself may be used again; at worst it reports the damage once more.
 ///
 /// # Errors
 /// Errors of `work`, and [`redb::Error::Corrupted`] for a panic.
@@ -36,8 +36,9 @@ pub fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, re
         .unwrap_or_else(|_| Err(redb::Error::Corrupted("the file is damaged".to_owned())))
 }
 
-/// Closes a database, which writes to the file, and ignores damage. Acknowledged changes are
-/// written already; the next opening reports the damage.
+/// Closes a database and ignores damage that is found while closing writes to the file. No
+/// acknowledged change is lost, because each is on disk before it is acknowledged, and the next
+/// opening reports the damage.
 pub fn close(database: impl Sized) {
     let _ = guarded(|| {
         drop(database);

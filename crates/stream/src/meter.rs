@@ -98,7 +98,7 @@ impl Meter {
             self.step(sequence, came, ahead.into());
             return Arrival::InOrder;
         }
-        // The frame precedes the first one received.
+        // If the frame precedes the first one received, the frames in between were expected as well.
         let before = first.wrapping_sub(sequence);
         if before < 1 << 31 && self.expected < 1 << 31 {
             self.expected += u64::from(before);
@@ -134,7 +134,7 @@ impl Meter {
         let lost = expected.saturating_sub(self.received.saturating_sub(received));
         match expected {
             0 => 0,
-            // Clamped to an octet.
+            // If all frames are lost, the quotient is 256, which does not fit into an octet.
             expected => (lost.saturating_mul(256) / expected).min(255) as u8,
         }
     }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn jitter_is_that_of_rfc_3550() {
-        // By the formula of 6.4.1 in floating point.
+        // The expected jitter is computed in floating point by the formula of RFC 3550, 6.4.1.
         let came = [0, 45, 78, 131, 160, 214, 239, 280, 333, 360];
         let mut meter = Meter::default();
         let (mut jitter, mut before) = (0.0_f64, None::<f64>);

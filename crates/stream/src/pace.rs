@@ -42,7 +42,7 @@ impl Pace {
     }
 }
 
-/// Time at which all frames sent so far would have left at the pace (a leaky bucket as a time).
+/// Time at which all frames sent so far would have left at the pace (a leaky bucket, represented as a time).
 #[derive(Debug, Default)]
 pub(crate) struct Paced(u64);
 

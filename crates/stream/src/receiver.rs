@@ -86,7 +86,7 @@ pub(crate) struct Heard {
 
 type Show = dyn Fn(Frame<'_>) + Send + Sync;
 
-/// Servant of a [`Receiver`]: activate it and publish its reference to senders.
+/// Servant of a [`Receiver`]. Activate it and publish its reference to senders.
 #[derive(Clone)]
 pub struct FrameSink {
     heard: Arc<Heard>,

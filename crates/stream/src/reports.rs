@@ -1,4 +1,5 @@
-//! Reports to senders, from a separate thread: an unreachable sender must not delay frames.
+//! Reports to senders, which a separate thread sends so that an unreachable sender does not delay
+//! frames.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ struct State {
 }
 
 impl Bell {
-    /// Wakes the thread because a destination for reports was given.
+    /// Wakes the thread because a sender has announced a destination for its reports.
     pub(crate) fn ring(&self) {
         self.change(|state| state.rung = true);
     }

@@ -29,10 +29,10 @@ pub struct SenderOptions {
     pub queue: usize,
     /// Whether a full queue drops its oldest frame (the default) or the new one.
     pub drop_oldest: bool,
-    /// Pace of frames; `None`, the default: each frame is sent as soon as possible.
+    /// Pace of frames; by default `None`, which sends each frame as soon as possible.
     pub pace: Option<Pace>,
-    /// Interval of reports from receivers; 1 s by default, `None`: no reports. Requires an ORB that
-    /// listens at an endpoint that the receiver can reach.
+    /// Interval of reports from receivers, 1 s by default; `None` for no reports. Requires an ORB that listens at an
+    /// endpoint that the receiver can reach.
     pub reports: Option<Duration>,
     /// Longest time to send a frame, including connecting, after which the frame is dropped. 1 s by default.
     pub patience: Duration,
@@ -128,7 +128,7 @@ impl Sender {
     /// # Errors
     /// [`StartError`].
     pub fn start(orb: &Orb, to: &SinkRef, options: SenderOptions) -> Result<Sender, StartError> {
-        // Random, as the process seeds the hasher randomly.
+        // The process seeds the hasher randomly, so the stream and the first number are random.
         let drawn = RandomState::new().hash_one(clock::now());
         let (stream, first) = ((drawn >> 32) as u32, drawn as u32);
         let shared = Arc::new(Shared {
@@ -160,8 +160,8 @@ impl Sender {
         };
         let (orb_of_thread, priority) = (orb.clone(), options.priority);
         let thread = thread::Builder::new().name("stream".into()).spawn(move || {
-            // A missing privilege is reported as an incident; a priority without a native one
-            // leaves the thread's priority unchanged.
+            // Ignore errors: the ORB reports a missing privilege as an incident, and a priority that maps to no native
+            // one leaves the thread's priority unchanged.
             if let Some(priority) = priority {
                 let _ = orb_of_thread.set_thread_priority(priority);
             }
@@ -309,7 +309,7 @@ struct Hears(Arc<Shared>);
 impl Source for Hears {
     fn arrived(&self, report: &Report) {
         let shared = &self.0;
-        // The report belongs to an earlier stream with this address.
+        // Ignore a report on an earlier stream whose source had the same address.
         if report.stream != shared.stream {
             return;
         }

@@ -23,7 +23,7 @@ struct Stream {
     reported: u64,
 }
 
-/// Streams, searched linearly by number as there are few.
+/// Streams in a list, which is searched linearly because there are few.
 #[derive(Debug)]
 pub(crate) struct Table {
     streams: Vec<Stream>,
@@ -54,7 +54,7 @@ impl Table {
             return;
         };
         stream.interval = interval.max(nanoseconds(LEAST_INTERVAL));
-        // An unchanged reference is kept, with the connection it has.
+        // Keep an unchanged reference, because it may have a connection already.
         match (&stream.reports, to) {
             (Some(known), Some(to)) if known.reference().ior() == to.reference().ior() => {}
             (_, to) => stream.reports = to,
@@ -98,7 +98,7 @@ impl Table {
             let Some(to) = &stream.reports else { continue };
             let mut due = stream.reported.saturating_add(stream.interval);
             if due <= now {
-                // An ended stream has nothing to report.
+                // Send no report on a stream that is silent, because it has probably ended.
                 if now.saturating_sub(stream.heard) < self.silence {
                     into.push((to.clone(), stream.meter.report(stream.id, now)));
                 }

@@ -1,4 +1,5 @@
-//! Whole streams, over datagrams and over TCP: arrival, reports, and no delay of others by a stalled receiver.
+//! Complete streams, over datagrams and over TCP: arrival, reports, and no delay of others by a stalled
+//! receiver.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
@@ -120,7 +121,7 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         };
         let sender = Sender::start(&orb, &sink, options).unwrap();
         let mut dropped = 0;
-        // Exceeds the kernel's buffers between the two.
+        // These frames exceed the kernel's buffers between sender and receiver.
         for number in 0..1500 {
             let sent = sender.send(Duration::from_millis(number), &[7; 8000]).unwrap();
             dropped += u64::from(sent != Sent::Queued);
@@ -131,10 +132,10 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         let statistics = sender.statistics();
         assert_eq!(statistics.dropped, dropped);
         if lossless {
-            // The network drops frames that the receiver does not read; the sender does not notice.
+            // The network drops frames that the receiver does not read, which the sender does not notice.
             assert_eq!((dropped, statistics.failed), (0, 0), "{statistics:?}");
         } else {
-            // Frames wait for earlier ones, until they are dropped here.
+            // Over TCP frames wait for earlier ones, until the full queue drops some.
             assert!(dropped > 0, "{statistics:?}");
         }
         let all = statistics.sent + statistics.failed + statistics.dropped;
@@ -157,7 +158,7 @@ fn frames_leave_at_the_pace() {
         });
     let options = SenderOptions {
         queue: 40,
-        // 1 ms for each frame.
+        // Each frame of 1,000 octets takes 1 ms.
         pace: Some(Pace::new(1_000_000.try_into().unwrap(), 0)),
         ..SenderOptions::default()
     };
@@ -167,7 +168,7 @@ fn frames_leave_at_the_pace() {
     }
     until("all have come", || came.lock().unwrap().len() == 40);
     let came = came.lock().unwrap();
-    // The first frame may have been late itself; no interval is shorter by more than that.
+    // The first frame may have arrived late, which makes the measured time shorter than 39 ms.
     let took = came[39] - came[0];
     assert!(took >= Duration::from_millis(20), "{took:?}");
     drop(sender);
@@ -264,12 +265,12 @@ fn a_group_sees_frames_larger_than_a_datagram() {
     let options = SenderOptions {
         largest: 120_000,
         reports: Some(Duration::from_millis(50)),
-        // The loopback interface buffers a picture or two.
+        // Pace the pictures, because the loopback interface buffers only one or two of them.
         pace: Some(Pace::new(10_000_000.try_into().unwrap(), 0)),
         ..SenderOptions::default()
     };
     let sender = Sender::start(&near, &group, options).unwrap();
-    // A lost packet loses its whole picture.
+    // If one packet is lost, its picture is lost, so count the complete pictures that each member receives.
     let mut whole = [0; 2];
     let mut number = 0_u8;
     until("pictures at both", || {

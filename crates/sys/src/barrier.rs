@@ -1,9 +1,9 @@
 //! Process-wide memory barriers, executed by one thread on behalf of all others.
 //!
-//! Where a frequent side and a rare side each set a flag and then read the other's flag, both need
-//! a barrier in between. [`all_threads`], called by the rare side, executes one in each running
-//! thread, so the frequent side needs none. The frequent side must still prevent reordering by the
-//! compiler ([`compiler_fence`](std::sync::atomic::compiler_fence)).
+//! If two threads each set a flag and then read the other's flag, each needs a barrier between the two accesses. If one
+//! thread does this often and the other rarely, the rare one can call [`all_threads`], which executes a barrier in each
+//! running thread, so that the frequent one needs none. The frequent one must still prevent reordering by the compiler
+//! ([`compiler_fence`](std::sync::atomic::compiler_fence)).
 
 use std::io;
 
@@ -38,8 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// The frequent side, without a barrier, and the rare side never both conclude that they are
-    /// alone.
+    /// A thread without a barrier and a thread that calls [`all_threads`] never both read the other's flag as unset.
     #[test]
     fn one_side_pays_for_both() {
         register().unwrap();

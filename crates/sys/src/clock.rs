@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
-/// Returns the time since a fixed moment, the same for all processes of this host. Never goes back,
-/// and stops while the host is suspended. Usually no system call.
+/// Returns the time since a fixed moment, which is the same for all processes of this host. The clock never goes back,
+/// and stops while the host is suspended. Reading it usually takes no system call.
 pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// Returns the monotonic time in nanoseconds, for frequent callers.
+/// Returns the monotonic time in nanoseconds. Frequent callers save the conversion to a `Duration`.
 #[inline]
 pub fn monotonic_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Returns the monotonic clock as of the kernel's last tick, up to a few milliseconds ago, in
-/// nanoseconds. Cheaper to read than [`monotonic_nanoseconds`].
+/// Returns the monotonic time of the kernel's last tick, which was up to a few milliseconds ago, in
+/// nanoseconds. Reading it is cheaper than [`monotonic_nanoseconds`].
 #[inline]
 pub fn coarse_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::MonotonicCoarse);
@@ -43,8 +43,8 @@ pub fn thread_cpu() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Returns the processor time that the calling thread has used, in nanoseconds, for frequent
-/// callers. One system call.
+/// Returns the processor time that the calling thread has used, in nanoseconds. Takes one system call; frequent callers
+/// save the conversion to a `Duration`.
 #[inline]
 pub fn thread_cpu_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
@@ -70,14 +70,15 @@ pub fn cpu_of(thread: i32) -> io::Result<u64> {
     /// clock ids.
     const OF_THREAD: libc::clockid_t = 2 | 4;
     if thread <= 0 {
-        // 0 would select the calling thread.
+        // The id 0 would select the calling thread, and a negative one would not yield the id of a thread's clock.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one `timespec`, which `time` is, and keeps nothing.
     let result = unsafe { libc::clock_gettime((!thread << 3) | OF_THREAD, &mut time) };
     match result {
-        // Neither field is negative, and `long` may have 32 bits.
+        // Both fields are widened first, because `long` may have 32 bits. The casts lose nothing, because neither field
+        // is negative.
         0 => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
         _ => Err(io::Error::last_os_error()),
     }
@@ -85,7 +86,7 @@ pub fn cpu_of(thread: i32) -> io::Result<u64> {
 
 fn read(clock: ClockId) -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    // None of these clocks starts below zero, and the nanoseconds are below 10^9.
+    // The casts lose nothing, because these clocks are never negative and the nanoseconds are below 10^9.
     Duration::new(tv_sec.cast_unsigned(), tv_nsec as u32)
 }
 

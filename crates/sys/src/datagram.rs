@@ -2,9 +2,9 @@
 //! each of which receives the datagrams of one source only.
 //!
 //! [`socket::receive`] and [`socket::send`] read and write connected sockets, with one system call
-//! each. [`listen`] takes a port for this process alone and lets sockets of this user join;
+//! each. [`listen`] reserves a port, which only sockets of the same user may join later;
 //! [`connected_at`] joins one. A joining socket is bound to all addresses until it is connected, so
-//! that the kernel meanwhile prefers the listening socket for datagrams of other sources; where the
+//! that the kernel meanwhile prefers the listening socket for datagrams of other sources. If the
 //! listening socket is bound to all addresses as well, a BPF program of the group selects it.
 
 use std::io;
@@ -21,22 +21,25 @@ use crate::steering;
 /// Largest payload of a datagram over UDP and IPv4, in octets.
 pub const MOST_OCTETS: usize = 65_507;
 
-/// Reserves a port for this process; port 0 lets the kernel choose one. `dual_stack`: whether an IPv6 socket receives
-/// from IPv4, too.
+/// Reserves a port and receives from any source; port 0 lets the kernel choose a free one. `dual_stack` determines
+/// whether an IPv6 socket also receives from IPv4 sources.
 ///
 /// # Errors
 /// [`io::ErrorKind::AddrInUse`] where another socket has the port; others as the kernel reports.
 pub fn listen(address: SocketAddr, dual_stack: bool) -> io::Result<OwnedFd> {
     let socket = open(address, dual_stack)?;
     rustix::net::bind(&socket, &address)?;
-    // From here on, sockets of this user may join.
+    // Set only after `bind`, so that `bind` fails if another socket has the port. From here on, sockets of the same
+    // user may join.
     sockopt::set_socket_reuseport(&socket, true)?;
     let own = socket::local_address(&socket)?;
-    // The first socket that joins creates the group; the group's program outlives that socket.
+    // The kernel attaches a BPF program only to a group, and creates the group when a second socket joins. The program
+    // stays attached when that socket is closed.
     let first = join(own, own.is_ipv6() && dual_stack)?;
     steering::by_mark(&socket, &[], 0)?;
     drop(first);
-    // Reports at which of several addresses a datagram arrived.
+    // Makes the kernel report the destination address of each datagram, because this host may have several. If an IPv6
+    // socket does not support the option for IPv4, the error is ignored.
     set_level(&socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1_i32).or_else(|error| match own {
         SocketAddr::V4(_) => Err(error),
         SocketAddr::V6(_) => Ok(()),
@@ -80,7 +83,8 @@ pub fn connected_at(
     let socket = connect_from(SocketAddr::new(everywhere, own.port()), dual_stack, source)?;
     let local = socket::local_address(&socket)?.ip();
     match wanted {
-        // Replies would leave from another address, which the source does not know.
+        // The kernel chose another local address than the one that the source uses, so the source would not accept the
+        // replies.
         Some(wanted) if local.to_canonical() != wanted.to_canonical() => {
             let wanted = in_family(wanted, own);
             connect_from(SocketAddr::new(wanted, own.port()), dual_stack, source)
@@ -165,8 +169,7 @@ fn only_from(socket: &OwnedFd, source: SocketAddr) -> io::Result<()> {
         len: program.len() as libc::c_ushort,
         filter: program.as_ptr().cast_mut(),
     };
-    // The kernel reads the instructions at `filter`, which live until the call returns, and keeps a
-    // copy.
+    // `filter` may dangle after the call, because the kernel copies the instructions during the call.
     set_option(socket, libc::SO_ATTACH_FILTER, program)
 }
 
@@ -206,10 +209,10 @@ fn program(source: SocketAddr) -> Vec<libc::sock_filter> {
     program
 }
 
-/// Datagram received from a socket that is not connected.
+/// Size and addresses of a datagram that an unconnected socket received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Came {
-    /// Number of its octets that were stored.
+    /// Number of octets stored in the buffer.
     pub octets: usize,
     /// Address of the sender.
     pub source: SocketAddr,
@@ -217,9 +220,9 @@ pub struct Came {
     pub at: Option<IpAddr>,
 }
 
-/// Appends the next datagram to `buffer`; octets beyond `max` are lost. `waits`: whether to wait
-/// for one. Returns `None` if the socket was shut down. One system call. Grows `buffer` (allocates)
-/// only if its spare capacity is less than `max`.
+/// Appends the next datagram to `buffer`; octets beyond `max` are lost. If `waits` is set, the call waits for a
+/// datagram. Returns `None` if the socket was shut down. Takes one system call, and allocates only if the spare
+/// capacity of `buffer` is less than `max`.
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] where no datagram is queued; others as the kernel reports, even about datagrams that
@@ -386,8 +389,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| receive_from(&listener, &mut Vec::new(), 100, true));
             while !waits.is_finished() {
-                // The socket is unconnected, so shutdown reports an error; the wait ends all the
-                // same.
+                // On an unconnected socket `shutdown` fails, but it still ends the wait.
                 let _ = socket::shutdown(&listener, socket::Shutdown::Both);
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -8,8 +8,8 @@ use rustix::thread::futex::{self, Flags};
 use rustix::time::Timespec;
 
 /// Sleeps while `word` holds `expected`, until another thread [wakes](wake) its sleepers, for
-/// `limit` at most. May return early and does not report why: the caller re-checks its own
-/// condition.
+/// `limit` at most. The call may return early and does not report why, so the caller must re-check
+/// its own condition.
 ///
 /// **Real-time cost.** One system call.
 pub fn sleep(word: &AtomicU32, expected: u32, limit: Duration) {
@@ -18,7 +18,7 @@ pub fn sleep(word: &AtomicU32, expected: u32, limit: Duration) {
     };
     match futex::wait(word, Flags::empty(), expected, Some(&limit)) {
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
-        // No such system call here: waiting degrades to polling.
+        // If the system call is not available, the thread cannot sleep. The caller's loop then polls the word.
         Err(_) => std::thread::yield_now(),
     }
 }
@@ -28,7 +28,7 @@ pub fn sleep(word: &AtomicU32, expected: u32, limit: Duration) {
 ///
 /// **Real-time cost.** One system call.
 pub fn wake(word: &AtomicU32) -> bool {
-    // Fails only where no thread can sleep.
+    // If the system call is not available, it fails. No thread sleeps then, because `sleep` fails as well.
     matches!(futex::wake(word, Flags::empty(), 1), Ok(1..))
 }
 

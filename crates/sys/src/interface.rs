@@ -24,7 +24,7 @@ pub fn host_name() -> io::Result<String> {
     Ok(name.trim_end().to_owned())
 }
 
-/// Returns all IPv4 and IPv6 addresses of all interfaces, in kernel order.
+/// Returns all IPv4 and IPv6 addresses of all interfaces, in the order in which the kernel lists them.
 pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
     let mut head = ptr::null_mut();
     // SAFETY: `getifaddrs` writes one pointer to the given place; on success it is the head of a
@@ -58,7 +58,8 @@ pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
 /// Returns the source addresses for traffic outside this host's networks: those of the interfaces
 /// of the default routes, IPv4 first. Sends nothing.
 pub fn default_route_addresses() -> Vec<IpAddr> {
-    // Addresses reserved for documentation: routed like any other, but assigned to no host.
+    // These addresses are reserved for documentation, so no host has them, but the kernel selects a route for them as
+    // for any other address.
     let targets: [(IpAddr, IpAddr); 2] = [
         (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
         (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),

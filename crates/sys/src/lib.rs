@@ -1,4 +1,4 @@
-//! System calls of OxORB: the only crate that calls the operating system beyond `std`.
+//! System calls of OxORB: the only crate that makes system calls other than through `std`.
 //!
 //! All other crates reach the kernel through this one, which uses [`rustix`] and, only where that
 //! lacks a call, `libc`. The crates above it forbid `unsafe`.
@@ -7,11 +7,13 @@
 //! |---|---|
 //! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
 //! | [`datagram`] | UDP sockets, one for each source at a port |
+//! | [`multicast`] | UDP sockets of multicast groups |
 //! | [`steering`] | groups of listening sockets, and the choice of one for each connection |
 //! | [`napi`] | threads that receive packets from network devices, and their priority |
 //! | [`unix`] | UNIX sockets: names, connect, listen, peer credentials |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
 //! | [`descriptor`] | limit on the number of open descriptors |
+//! | [`spare`] | lock-free slot for one reusable box |
 //! | [`interface`] | the addresses of this host |
 //! | [`process`] | child processes that end with their parent |
 //! | [`thread`] | named threads, and the processors they may run on |

@@ -66,7 +66,7 @@ impl Export {
     /// Size of a record, in octets.
     pub const SIZE: u32 = size_of::<Export>() as u32;
 
-    /// Creates a record; fewer facts than [`FACTS`] leave the remaining ones empty.
+    /// Creates a record. If there are fewer facts than [`FACTS`], the remaining texts are empty.
     pub const fn new(mark: [u8; 8], facts: &[&str], main: Main) -> Export {
         let mut texts = [Text::new(""); FACTS];
         let mut at = 0;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps all memory of the process, present and future, in RAM (`mlockall`).
 ///
-/// Process-wide. Every later allocation is faulted in when it is made, so the process uses more
-/// memory: thread stacks count in full. One system call, which takes the time to fault in all
+/// The lock applies to the whole process. Every later allocation is faulted in when it is made, so the process uses
+/// more memory: thread stacks count in full. The call is one system call, which takes as long as faulting in all
 /// missing pages.
 ///
 /// # Errors
@@ -24,7 +24,7 @@ pub fn lock_all() -> io::Result<()> {
 
 /// Touches the next `octets` of the calling thread's stack, so that later calls do not fault.
 ///
-/// The caller must ensure that the stack is that large.
+/// The caller must ensure that at least `octets` of the stack are left.
 pub fn prefault_stack(octets: usize) {
     const STEP: usize = 16 * 1024;
     #[inline(never)]
@@ -37,7 +37,8 @@ pub fn prefault_stack(octets: usize) {
         if left > STEP {
             touch(left - STEP);
         }
-        // Used after the call, so that the call is not a tail call that reuses this frame.
+        // Using `room` after the recursive call prevents a tail call, which would reuse this frame and touch no further
+        // stack.
         black_box(&mut room);
     }
     touch(octets);
@@ -46,9 +47,8 @@ pub fn prefault_stack(octets: usize) {
 /// Makes the allocator acquire `octets` from the system now, touch them, and retain them when they
 /// are freed.
 ///
-/// With glibc this configures the allocator, for the whole process, never to return memory to the
-/// system and to serve large requests from the heap. Other allocators retain memory by their own
-/// policy.
+/// With glibc, the call configures the allocator of the whole process never to return memory to the system, and to
+/// serve large requests from the heap. Other allocators retain memory by their own policy.
 pub fn prefault_heap(octets: usize) {
     #[cfg(target_env = "gnu")]
     KEEPS.store(true, Ordering::Relaxed);
@@ -68,8 +68,8 @@ pub fn prefault_heap(octets: usize) {
 /// Makes the allocator return unused pages to the system, unless [`prefault_heap`] configured it to
 /// retain them.
 ///
-/// Only glibc, which caches memory that a thread has freed; no effect with other allocators. Takes
-/// milliseconds where much is cached, and other threads that allocate wait meanwhile.
+/// The call has an effect only with glibc, which caches memory that a thread has freed. If much is cached, it takes
+/// milliseconds, and other threads that allocate wait meanwhile.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     if !KEEPS.load(Ordering::Relaxed) {

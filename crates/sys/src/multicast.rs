@@ -49,7 +49,8 @@ pub fn join(group: SocketAddr, on: Option<Interface>) -> io::Result<OwnedFd> {
         IpAddr::V4(ip) => {
             let request = request(ip, index);
             set_level(&socket, libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, request)?;
-            // Excludes groups that other sockets joined on other interfaces.
+            // By default, the socket would also receive datagrams from interfaces on which only other sockets joined
+            // the group.
             set_level(&socket, libc::IPPROTO_IP, IP_MULTICAST_ALL, 0_i32)?;
         }
         IpAddr::V6(ip) => sockopt::set_ipv6_add_membership(&socket, &ip, index)?,
@@ -127,7 +128,7 @@ mod tests {
         assert!(interface("no such").is_err());
         for group in ["239.255.77.1:0", "[ff01::4d01]:0"] {
             let mut group: SocketAddr = group.parse().unwrap();
-            // A host may lack IPv6.
+            // The host may have no IPv6.
             let Ok(first) = join(group, Some(lo)) else {
                 assert!(group.is_ipv6());
                 continue;

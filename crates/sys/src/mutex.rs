@@ -77,7 +77,7 @@ impl<T> Mutex<T> {
         Mutex { owner: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Returns the value; consuming the mutex guarantees exclusive access.
+    /// Returns the value, without locking: owning the mutex guarantees exclusive access.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -93,7 +93,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(self.guard())
     }
 
-    /// Locks the mutex, waiting for `max_wait` at most; zero: without waiting. Returns `None` on a
+    /// Locks the mutex, waiting for `max_wait` at most; if that is zero, it does not wait. Returns `None` on a
     /// time-out.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl<T: ?Sized> Mutex<T> {
                 Ok(()) => return Ok(true),
                 Err(rustix::io::Errno::TIMEDOUT) => return Ok(false),
                 Err(rustix::io::Errno::DEADLK) => return Err(LockError::Deadlock),
-                // The holder is just ending, or the mutex is changing hands.
+                // The holder is exiting and the kernel has not cleaned up yet, or the wait was interrupted: try again.
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
                 Err(other) => return Err(LockError::System(other.into())),
             }
@@ -175,7 +175,8 @@ impl<T: ?Sized> Mutex<T> {
         let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
         let free = self.owner.compare_exchange(thread(), 0, release, relaxed);
         if free.is_err() {
-            // There are waiters: the kernel hands the mutex to the most urgent one.
+            // The exchange fails only if the kernel has set the waiters bit. The kernel then hands the mutex to the
+            // most urgent waiter.
             let _ = futex::unlock_pi(&self.owner, Flags::PRIVATE);
         }
     }
@@ -321,7 +322,7 @@ mod tests {
         assert!(deadlocks.contains(&true), "one of them has to give way");
     }
 
-    /// A low-priority holder runs at the priority of the waiting thread as long as that one waits.
+    /// A low-priority holder runs at the priority of the waiting thread while that thread waits.
     #[test]
     fn who_holds_it_inherits_the_priority_of_who_waits() {
         let mutex = Mutex::new(());
@@ -331,8 +332,8 @@ mod tests {
             scope.spawn({
                 let mutex = &mutex;
                 move || {
-                    // Niceness is per thread on Linux, and any thread may raise its own, even if
-                    // the test runs under nice.
+                    // Makes this thread less urgent than the waiting one. On Linux, niceness is per thread, and raising
+                    // it needs no privilege.
                     rustix::process::setpriority_process(None, 19).unwrap();
                     let nice = priority_of(thread());
                     let guard = mutex.lock().unwrap();
@@ -346,12 +347,13 @@ mod tests {
             let (tell, waiting) = mpsc::channel();
             let mutex = &mutex;
             scope.spawn(move || {
-                // Only a privileged thread may lower its niceness below that of its process.
+                // If the test runs under `nice`, this fails without CAP_SYS_NICE, and the thread keeps the niceness of
+                // the test.
                 let _ = rustix::process::setpriority_process(None, 0);
                 tell.send(priority_of(thread())).unwrap();
                 drop(mutex.lock().unwrap());
             });
-            // Smaller values are more urgent.
+            // In `stat`, a smaller priority value is more urgent.
             let more_urgent = waiting.recv().unwrap() < nice;
             while !mutex.is_awaited() {
                 threads::yield_now();

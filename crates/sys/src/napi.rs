@@ -1,9 +1,9 @@
 //! Threads that receive packets from network devices, and their priority.
 //!
 //! A driver that uses NAPI processes packets in software interrupts, or in one thread per queue,
-//! called `napi/DEVICE-NUMBER`. Such threads have a priority like any other, so that neither do
-//! packets of urgent calls wait for less urgent threads, nor do urgent threads wait for bulk
-//! packets.
+//! called `napi/DEVICE-NUMBER`. With a suitable priority of these threads, packets of urgent calls
+//! do not wait for less urgent threads, and urgent threads do not wait until bulk packets are
+//! processed.
 
 use std::fmt;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::sync::{Mutex, MutexGuard};
 /// Maximum number of processes that are searched for threads of a device.
 const MOST_PROCESSES: usize = 100_000;
 
-/// Request for a scheduling class and priority of a device's NAPI threads, in effect until dropped;
-/// of several requests the most urgent applies. Dropping the last one restores the device and its
-/// threads.
+/// Request for a scheduling class and priority of a device's NAPI threads, in effect until dropped.
+/// If a device has several requests, the most urgent one applies. Dropping the last one restores
+/// the device and its threads.
 #[derive(Debug)]
 pub struct Threaded {
     device: String,
@@ -26,8 +26,8 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// Switches a device to NAPI threads, and sets the class and priority of each thread. Scans all
-    /// processes of the host; not for the path of a request.
+    /// Switches a device to NAPI threads, and sets the class and priority of each thread. The call scans all processes
+    /// of the host, so it does not belong on the path of a request.
     ///
     /// # Errors
     /// [`NotThreaded`]; the device is unchanged.
@@ -136,7 +136,7 @@ fn release(devices: &mut Vec<Device>, at: usize) {
     if devices[at].wanted.is_empty() {
         devices.remove(at).give_back();
     } else {
-        // The remaining requests were granted before, so this can only lower the priority.
+        // An error is ignored: the remaining requests were granted before, so this can only lower the priority.
         let _ = devices[at].apply();
     }
 }
@@ -148,7 +148,7 @@ impl Device {
         let threaded = threaded.trim() != "0";
         if !threaded {
             fs::write(&file, "1").map_err(|error| match error.kind() {
-                // The device has no NAPI queue.
+                // The kernel reports EOPNOTSUPP for a device without NAPI queues.
                 io::ErrorKind::Unsupported => NotThreaded::NoThreads,
                 _ => NotThreaded::NotPermitted(error),
             })?;
@@ -184,7 +184,7 @@ impl Device {
     }
 
     fn give_back(self) {
-        // Thread ids are reused: restore only ids that still belong to the device.
+        // The kernel reuses thread ids, so only those that still belong to the device are restored.
         let there = threads(&self.name);
         for (thread, schedule) in self.before.iter().filter(|(id, _)| there.contains(id)) {
             let _ = schedule::set(*thread, *schedule);

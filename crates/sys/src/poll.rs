@@ -28,13 +28,13 @@ impl Signal {
 
     /// Makes the descriptor readable. One system call.
     pub fn raise(&self) {
-        // Fails only when it has been raised 2^64 times.
+        // The write fails only if the counter is full, and the descriptor is readable then.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
     /// Makes the descriptor unreadable. One system call.
     pub fn lower(&self) {
-        // Fails only when it was not raised.
+        // The read fails only if the signal is not raised.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }
@@ -48,10 +48,10 @@ impl AsFd for Signal {
 /// Descriptor that is readable while a socket is readable or while raised, for receivers with two
 /// sources of octets.
 ///
-/// Unlike a [`Signal`] it also reports that the peer of the socket is gone. Raising it watches for
-/// the socket being writable, which an idle socket always is; it therefore suits sockets on which
-/// little is written. Each such descriptor is independent, since Linux limits the number of epolls
-/// that watch one file (`path_limits`: 10 with four levels above them).
+/// Unlike a [`Signal`] it also reports that the peer of the socket is gone. Raising it makes it report that the socket
+/// is writable, which an idle socket always is, so it suits sockets to which little is written. The descriptors share
+/// no signal, because Linux limits the number of epolls that watch one file (`path_limits`: 10 with four levels above
+/// them).
 #[derive(Debug)]
 pub struct Either(OwnedFd);
 
@@ -80,7 +80,7 @@ impl Either {
     }
 
     fn set(&self, socket: impl AsFd, events: EventFlags) {
-        // Fails only for a socket other than the one passed to `new`.
+        // The call fails only if the socket is not the one passed to `new`.
         let _ = epoll::modify(&self.0, socket, EventData::new_u64(0), events);
     }
 }
@@ -130,7 +130,7 @@ impl Poller {
         Ok(Self { epoll, waker: Waker(Arc::new(wake)) })
     }
 
-    /// Watches `source`, armed, under a token.
+    /// Watches `source` under a token, and arms it.
     ///
     /// The caller must [remove](Self::remove) it before closing it.
     ///
@@ -141,8 +141,8 @@ impl Poller {
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
-    /// Watches `source` under a token, always armed: it is reported as long as it is readable. For
-    /// a poller with a single waiting thread; saves that thread the system call that rearms.
+    /// Watches `source` under a token, always armed: it is reported as long as it is readable. If only
+    /// one thread waits at the poller, this saves the system call that rearms.
     ///
     /// # Errors
     /// As for [`add`](Self::add).
@@ -195,7 +195,7 @@ impl Poller {
     /// Returns `None` if `timeout` has passed (`None`: unlimited), the poller was woken, or a
     /// signal arrived.
     pub fn wait_one(&self, timeout: Option<Duration>) -> io::Result<Option<Token>> {
-        // A time-out too large to represent is unlimited.
+        // A time-out that `Timespec` cannot represent counts as unlimited.
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         let mut room = [MaybeUninit::<Event>::uninit()];
         let ready = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
@@ -218,8 +218,8 @@ impl Poller {
     }
 }
 
-/// A poller can be watched by another poller: it is readable while it has a report. Chains of up to
-/// five.
+/// A poller can be watched by another poller: it is readable while it has a report. Linux allows chains of up to five
+/// pollers.
 impl AsFd for Poller {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
@@ -259,7 +259,7 @@ pub fn first_readable(
 }
 
 /// Waits until one of several descriptors is readable or its peer is gone, for `limit` at most
-/// (`None`: unlimited). One system call, which a signal ends, too. Allocates.
+/// (`None`: unlimited). A signal ends the wait, too. Takes one system call, and allocates.
 ///
 /// # Errors
 /// Those of the system call.
@@ -302,12 +302,12 @@ impl Waker {
     /// At least one of several waiting threads wakes. To release all, each woken thread must wake
     /// the next. One system call; never blocks.
     pub fn wake(&self) {
-        // Fails only when the counter is full, and then a wake-up is already pending.
+        // The write fails only if the counter is full, and a wake-up is pending then.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 
     fn forget(&self) {
-        // Another thread may have consumed it first.
+        // The read fails if another thread has already consumed the wake-up.
         let _ = rustix::io::read(&*self.0, &mut [0; 8]);
     }
 }

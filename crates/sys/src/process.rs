@@ -69,7 +69,7 @@ impl Child {
     /// Forks, and uses one thread and one descriptor until the process ends.
     ///
     /// # Errors
-    /// What `Command::spawn` reports; the kernel's refusal of a thread or a descriptor.
+    /// Those of `Command::spawn`, of starting a thread, and of opening a descriptor.
     pub fn start(
         mut command: Command,
         at_end: impl FnOnce(End) + Send + 'static,
@@ -79,15 +79,15 @@ impl Child {
         let ended = Arc::new(Ended::default());
         let told = Arc::clone(&ended);
         let (sender, started) = mpsc::sync_channel(1);
-        // The kernel treats the end of the forking thread as the end of the parent, so this thread
-        // outlives the child.
+        // For PR_SET_PDEATHSIG, the parent is the thread that forked, not the process. This thread therefore runs until
+        // the child has ended.
         Builder::new("oxorb-child")
             .spawn(move || {
                 let mut child = match command.spawn() {
                     Ok(child) => child,
                     Err(error) => return drop(sender.send(Err(error))),
                 };
-                // Not reaped yet, so the id still belongs to the child.
+                // The child is not reaped yet, so its id still belongs to it.
                 let opened = pidfd(child.id());
                 let failed = opened.is_err();
                 if failed {
@@ -96,7 +96,7 @@ impl Child {
                 let _ = sender.send(opened.map(|handle| (child.id(), handle)));
                 let group = id_of(child.id()).filter(|&id| has_ended(id));
                 let mut told_end = told.end.lock();
-                // Not reaped yet, so the group still belongs to the child.
+                // The child is not reaped yet, so the id of the group still belongs to the child's group.
                 if let Some(group) = group {
                     let _ = kill_process_group(group, Signal::KILL);
                 }
@@ -145,7 +145,7 @@ impl Child {
 
     /// Kills the process and its process group (SIGKILL). Does nothing after its end.
     pub fn kill(&self) {
-        // The lock prevents reaping of the child, and so reuse of its id by another group.
+        // While this lock is held, the child is not reaped, so its id cannot come to denote another group.
         let ended = self.ended.end.lock();
         if ended.is_some() {
             return;
@@ -167,8 +167,8 @@ fn id_of(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
-/// Waits for the end of a child without reaping it; `false` if it was already reaped, as where
-/// `SIGCHLD` is ignored.
+/// Waits for the end of a child without reaping it. Returns `false` if the child was already reaped, which the kernel
+/// does if `SIGCHLD` is ignored.
 fn has_ended(id: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options)).is_ok()
@@ -185,7 +185,7 @@ fn end_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the line above.
+        // If the parent ended before the line above, the kernel sends no signal for that.
         let now = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
         match now == Some(parent) {
             true => Ok(()),

@@ -79,8 +79,7 @@ pub struct Schedule {
 /// [`io::ErrorKind::PermissionDenied`]; [`io::ErrorKind::InvalidInput`] for a priority that the class does not have.
 pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
     let param = Param { priority };
-    // The raw system call, which applies to the calling thread; some C libraries' wrappers apply to
-    // the process.
+    // The raw system call applies to the calling thread, whereas the wrappers of some C libraries apply to the process.
     // SAFETY: `param` outlives the call, which only reads it; 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class.policy(), &param) };
     check(result)
@@ -100,7 +99,7 @@ pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
 /// Those of [`set_current`], or [`io::Error`] if no thread has this id.
 pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()> {
     if thread <= 0 {
-        // 0 would select the calling thread.
+        // The id 0 would select the calling thread.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let param = Param { priority };
@@ -158,7 +157,7 @@ pub enum Scheduling {
     Class(Schedule),
     /// Reserved processor time (SCHED_DEADLINE).
     Reserved(Reservation),
-    /// Scheduling policy of the system not listed here, by its number.
+    /// Number of a scheduling policy that has no variant here.
     Unknown(u32),
 }
 
@@ -249,7 +248,7 @@ pub enum ReservationError {
     },
     /// The process may not reserve time, or its threads may not run on all processors.
     NotPermitted,
-    /// Anything else.
+    /// Another error of the system call.
     System(io::Error),
 }
 
@@ -268,8 +267,8 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: DEADLINE,
-        // The kernel refuses to let a thread with a reservation start threads, unless they start
-        // without it.
+        // With this flag, new threads of this thread start without the reservation. Otherwise, the kernel would refuse
+        // to start them.
         flags: RESET_FLAG,
         runtime: nanos(asked.runtime),
         deadline: nanos(asked.deadline),
@@ -377,7 +376,7 @@ impl std::error::Error for ReservationError {}
 
 const DEADLINE: u32 = 6;
 
-/// SCHED_FLAG_RESET_ON_FORK.
+/// `SCHED_FLAG_RESET_ON_FORK`: new threads of the thread do not inherit its reservation.
 const RESET_FLAG: u64 = 1;
 
 /// `struct sched_attr` in its first version, which all kernels accept.
@@ -470,7 +469,7 @@ mod tests {
                 period: Duration::from_millis(40),
             };
             reserve(asked).unwrap();
-            // It may start other threads, which start without a reservation.
+            // The thread may start other threads, which have no reservation.
             let other = std::thread::spawn(is_reserved).join();
             assert!(is_reserved() && !other.unwrap());
             let told = std::fs::read_to_string("/proc/thread-self/sched").unwrap();
@@ -481,7 +480,8 @@ mod tests {
             };
             assert_eq!(value("policy"), u64::from(DEADLINE));
             assert!(value("dl.runtime") <= 2_000_000, "{told}");
-            // Despite its load it gets 5 %, not a quarter.
+            // The thread never sleeps, but the kernel limits it to the reserved 5 %. The bound of a quarter leaves a
+            // margin.
             let on_processor = || {
                 let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
                 told.split(' ').next().unwrap().parse::<u64>().unwrap()
@@ -490,7 +490,7 @@ mod tests {
             while began.elapsed() < Duration::from_millis(200) {}
             let used = Duration::from_nanos(on_processor() - before);
             assert!(used * 4 < began.elapsed(), "{used:?}");
-            // It may request less.
+            // The thread may reduce its reservation.
             let less = Reservation { runtime: Duration::from_millis(1), ..asked };
             reserve(less).unwrap();
         });
@@ -502,8 +502,8 @@ mod tests {
             return;
         };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        // Together more than all processors. Not full reservations: Linux 6.18 miscounts those when
-        // they end (`oxorb_testkit::realtime`).
+        // The reservations together exceed all processors. None takes a whole processor, because Linux 6.18 miscounts
+        // such reservations when they end (see `oxorb_testkit::realtime`).
         let part = Reservation { runtime: Duration::from_millis(45), ..WHOLE };
         let threads = 2 * cpus + cpus / 4 + 1;
         let (end, ended) = std::sync::mpsc::channel::<()>();

@@ -1,7 +1,7 @@
 //! Memory shared by several processes, any of which may change it at any time.
 //!
-//! Only the processes that received its descriptor can access the memory. It has no name, and is
-//! freed with the last of them.
+//! Only the processes that received its descriptor can access the memory. It has no name in the file system, and is
+//! freed when the last of these processes has unmapped it and closed the descriptor.
 //!
 //! # Soundness
 //!
@@ -10,8 +10,8 @@
 //! the kind. [`copy_in`] and [`copy_out`] move octets by loads and stores of whole words
 //! (`Ordering::Relaxed`), or, for large copies, by one processor instruction that is opaque to the
 //! compiler. Each octet is read once, and the copy belongs to the caller. Whatever another process
-//! writes at any time, this process reads octets of some value within the memory, whose size is
-//! sealed.
+//! writes, this process reads some value of each octet; it cannot fault, because the size of the
+//! memory is sealed.
 
 use std::fs::File;
 use std::io;
@@ -42,7 +42,7 @@ const WORD: usize = size_of::<u64>();
 /// Memory that other processes may share: a header of [`HEADER`] octets, and data.
 #[derive(Debug)]
 pub struct Shared {
-    /// Start of a page of this process, or of `Heap`.
+    /// Address of the header, a multiple of the page size.
     base: NonNull<u8>,
     /// Size in octets of header and data; a multiple of [`HEADER`].
     octets: usize,
@@ -65,7 +65,7 @@ impl Shared {
     /// Creates memory for `data` octets, all of them 0, and a descriptor with which another process
     /// [maps](Self::open) it. Pages are allocated when they are first touched.
     ///
-    /// The size is sealed, even for this process: memory in use by another process cannot be taken away.
+    /// The size is sealed, even for this process, so no process can shrink memory that another one uses.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when
@@ -82,8 +82,8 @@ impl Shared {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`], with a reason, unless it is ordinary memory of exactly that
-    /// size with the size sealed: access to memory that was taken away kills a process. Otherwise
-    /// as [`create`](Self::create).
+    /// size with the size sealed: access beyond the end of memory that was shrunk kills a process.
+    /// Otherwise as [`create`](Self::create).
     pub fn open(descriptor: impl AsFd, data: usize) -> io::Result<Self> {
         let octets = size(data)?;
         refuse_unsealed(&descriptor, octets)?;
@@ -91,7 +91,7 @@ impl Shared {
     }
 
     /// Creates memory of this process only, to be shared by threads: for tests, and for
-    /// interpreters without support for shared mappings.
+    /// interpreters such as Miri, which do not support shared mappings.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -108,7 +108,8 @@ impl Shared {
 
     fn map(descriptor: impl AsFd, octets: usize) -> io::Result<Self> {
         use std::os::fd::AsRawFd as _;
-        // An address where a huge page may begin, for memory large enough.
+        // A huge page begins at a multiple of its size. Memory that is large enough is mapped at such an address, which
+        // is reserved first.
         let (place, fixed) = match octets >= HUGE_PAGE {
             true => (pages::reserve(octets)?.as_ptr().cast(), libc::MAP_FIXED),
             false => (ptr::null_mut(), 0),
@@ -177,13 +178,13 @@ impl Drop for Shared {
 
 /// Creates a memory file whose size is not sealed yet.
 fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
-    // The system would otherwise kill the process (SIGXFSZ).
+    // If the file exceeded the limit, the kernel would send SIGXFSZ, which kills the process.
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < octets as u64) {
         return Err(Errno::FBIG.into());
     }
     let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
-        // Linux before 6.3 lacks this flag.
+        // Linux before 6.3 does not know `NOEXEC_SEAL`.
         Err(Errno::INVAL) => rustix::fs::memfd_create(name, base),
         made => made,
     }?;
@@ -194,14 +195,15 @@ fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
 /// Rejects every descriptor except one of memory of exactly this size with the size sealed.
 fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
     let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
-    // Only memory has seals; checking them first avoids waiting for the file system of another
-    // file.
+    // Seals are checked first, because only memory has them: with any other file, the calls below could wait for its
+    // file system.
     match rustix::fs::fcntl_get_seals(&descriptor) {
         Ok(seals) if seals.contains(SEALS) => {}
         Ok(_) => return refused("the size of the memory is not sealed"),
         Err(_) => return refused("the descriptor is none of memory that can be sealed"),
     }
-    // Huge pages have a different type: the pool can be exhausted when they are touched.
+    // Memory of the pool of huge pages has another file-system type. It is refused, because touching it kills the
+    // process if the pool is exhausted.
     if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
         return refused("the descriptor is none of memory in ordinary pages");
     }
@@ -389,7 +391,8 @@ mod tests {
     fn octets_come_out_as_they_went_in_at_any_place() {
         let memory = Shared::private(HEADER).unwrap();
         let octets: Vec<u8> = (1..=40).collect();
-        // A subset under Miri, in which each kind of end occurs.
+        // Miri is slow, so it runs only a subset, in which copies begin and end both within words and at their
+        // boundaries.
         let step = if cfg!(miri) { 7 } else { 1 };
         for at in (0..20).step_by(step) {
             for length in (0..octets.len()).step_by(step) {
@@ -409,7 +412,7 @@ mod tests {
         }
     }
 
-    /// Copies about as many octets as the processor moves by one instruction.
+    /// Copies numbers of octets around [`long::LONG`], from which on a single instruction copies them.
     #[test]
     fn many_octets_come_out_as_they_went_in_at_any_place() {
         const MANY: usize = 2 * long::LONG + 3;
@@ -434,8 +437,8 @@ mod tests {
         }
     }
 
-    /// Copies octets to destinations at various distances within a page, for which two methods
-    /// exist.
+    /// Copies octets to destinations at various distances from the source, modulo the page size; the distance
+    /// determines which of two methods copies.
     #[test]
     fn many_octets_are_copied_at_any_distance() {
         const PAGE: usize = 4096;

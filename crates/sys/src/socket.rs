@@ -25,9 +25,9 @@ const MAX_SLICES: usize = 1024;
 /// Appends the octets that have arrived, at most `max`, and returns their number; 0 at the end of
 /// the stream.
 ///
-/// Blocks until octets arrive, or for the time set by [`set_receive_timeout`]: then the error is
-/// [`io::ErrorKind::WouldBlock`]. Octets already in `buffer` are unchanged. Grows `buffer`
-/// (allocates) only if its spare capacity is less than `max` octets.
+/// Blocks until octets arrive. If the time set by [`set_receive_timeout`] passes first, the error is
+/// [`io::ErrorKind::WouldBlock`]. Octets already in `buffer` are unchanged. Allocates only if the spare
+/// capacity of `buffer` is less than `max` octets.
 #[inline]
 pub fn receive(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
     receive_with(socket, buffer, max, RecvFlags::empty())
@@ -113,18 +113,18 @@ pub fn waiting(socket: impl AsFd) -> io::Result<Waiting> {
     }
 }
 
-/// Bounds how long [`receive`] blocks; `None`: unlimited. Resolution 1 us, at least 1 us.
+/// Limits how long [`receive`] blocks; `None` means no limit. Resolution and minimum are 1 us.
 pub fn set_receive_timeout(socket: impl AsFd, timeout: Option<Duration>) -> io::Result<()> {
     set_timeout(socket, Timeout::Recv, timeout)
 }
 
-/// Bounds how long [`send`] blocks; `None`: unlimited. Resolution 1 us, at least 1 us.
+/// Limits how long [`send`] blocks; `None` means no limit. Resolution and minimum are 1 us.
 pub fn set_send_timeout(socket: impl AsFd, timeout: Option<Duration>) -> io::Result<()> {
     set_timeout(socket, Timeout::Send, timeout)
 }
 
 fn set_timeout(socket: impl AsFd, which: Timeout, timeout: Option<Duration>) -> io::Result<()> {
-    // The kernel reads zero as unlimited, the opposite of a deadline in the past.
+    // The kernel treats zero as no limit. A caller whose deadline has passed needs the shortest time-out instead.
     let timeout = timeout.map(|time| time.max(Duration::from_micros(1)));
     Ok(sockopt::set_socket_timeout(socket, which, timeout)?)
 }
@@ -137,9 +137,9 @@ pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
 /// Sends as soon as the peer's window allows, for a TCP connection within one host: selects the
 /// Reno congestion control, which every system has and allows.
 ///
-/// Other algorithms measure a path and pace by a timer (BBR, the default of some systems). Within a
-/// host they measure only the scheduler, and a megabyte takes 270 or 700 us, depending on the
-/// estimate.
+/// Some algorithms, such as BBR, the default of some systems, estimate the bandwidth of a path and
+/// pace packets by a timer. Within one host the estimate depends only on how threads are scheduled,
+/// and a megabyte takes between 270 and 700 us, depending on the estimate.
 ///
 /// # Errors
 /// When the system does not allow it (`net.ipv4.tcp_allowed_congestion_control`).
@@ -164,7 +164,7 @@ pub(crate) fn set_dscp_of(socket: &impl AsFd, is_ipv6: bool, dscp: u8) -> io::Re
     let octet = dscp << 2; // the rest is congestion notification
     if is_ipv6 {
         sockopt::set_ipv6_tclass(socket, u32::from(octet))?;
-        // Applies to IPv4 peers of a dual-stack socket; other sockets lack the option.
+        // A dual-stack socket uses this option for IPv4 peers. If the socket does not support it, the error is ignored.
         let _ = sockopt::set_ip_tos(socket, octet);
         return Ok(());
     }
@@ -194,8 +194,8 @@ pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
 }
 
 /// Limits the send rate to `rate` octets per second (`SO_MAX_PACING_RATE`); `None`: no limit. Needs
-/// no privilege. TCP paces its packets by an internal timer; a socket without packets ignores the
-/// rate.
+/// no privilege. TCP paces its packets by an internal timer; a socket that sends no packets, such as
+/// a UNIX socket, ignores the rate.
 pub fn set_pacing_rate(socket: impl AsFd, rate: Option<u64>) -> io::Result<()> {
     let rate = rate.map_or(UNPACED, |rate| libc::c_ulong::try_from(rate).unwrap_or(UNPACED));
     set_option(&socket, libc::SO_MAX_PACING_RATE, rate)
@@ -214,7 +214,7 @@ pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
             &raw mut size,
         )
     };
-    // On 32-bit machines a long has 32 bits.
+    // The conversion is needed on 32-bit machines, where `c_ulong` has 32 bits.
     #[allow(clippy::useless_conversion)]
     match result {
         0 => Ok((rate != UNPACED).then(|| u64::from(rate))),
@@ -286,7 +286,7 @@ pub fn set_blocking(socket: impl AsFd, on: bool) -> io::Result<()> {
 }
 
 /// Sends one octet without blocking, to a peer that only checks whether there is something to read.
-/// Sends nothing if the buffer is full of unread octets.
+/// If the buffer is full of unread octets, nothing is sent, since the peer has something to read then.
 ///
 /// # Errors
 /// [`io::ErrorKind::BrokenPipe`], [`io::ErrorKind::ConnectionReset`]: the peer is gone.
@@ -369,10 +369,10 @@ impl AsFd for Connecting {
     }
 }
 
-/// Waits until one of several descriptors is writable or has failed (as a socket is once connecting
-/// succeeded or failed), or, for descriptors paired with `true`, readable. Returns its index, or
-/// `None` if `timeout` passed first. One system call, and one more for each signal that interrupts
-/// it.
+/// Waits until one of several descriptors is ready, and returns its index, or `None` if `timeout` passed first. A
+/// descriptor paired with `true` is ready when it is readable, others when they are writable, and each when it has
+/// failed. A connecting socket becomes ready when the attempt has succeeded or failed. Takes one system call, and one
+/// more for each signal that interrupts it.
 ///
 /// # Errors
 /// None known; those of `poll`.
@@ -397,9 +397,8 @@ pub fn first_ready<'f>(
     }
 }
 
-/// Waits until one of several descriptors is writable or has failed, or, for descriptors paired
-/// with `true`, readable. Returns for each whether it is ready, or `None` if `timeout` passed or a
-/// signal arrived first. One system call. Allocates.
+/// Waits until one of several descriptors is ready, as [`first_ready`] does. Returns for each whether it is ready, or
+/// `None` if `timeout` passed or a signal arrived first. Takes one system call, and allocates.
 ///
 /// # Errors
 /// None known; those of `poll`.
@@ -440,7 +439,7 @@ pub struct Listen {
     pub backlog: i32,
 }
 
-/// Reports whether the kernel does not support the address family, as one built without IPv6.
+/// Reports whether a call failed because the kernel does not support the address family, for example without IPv6.
 pub fn is_unknown_family(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
@@ -473,7 +472,8 @@ pub(crate) fn listen_with(
 /// it could be accepted.
 pub fn accept(listener: impl AsFd) -> io::Result<OwnedFd> {
     rustix::net::accept_with(listener, SocketFlags::CLOEXEC).map_err(|error| match error {
-        // On Linux, accept(2) reports pending network errors of the peer.
+        // On Linux, accept(2) passes on network errors that are already pending on the new connection. They do not
+        // concern the listening socket, so the caller tries again.
         Errno::CONNABORTED
         | Errno::PROTO
         | Errno::NOPROTOOPT
@@ -508,10 +508,10 @@ mod tests {
 
     #[test]
     fn a_broken_connection_is_an_error_and_no_signal() {
-        // Rust programs ignore the signal, but OxORB may be loaded into one that does not. A
-        // blocked signal stays pending, ignored or not; and the mask belongs to this thread,
-        // whereas a disposition would apply to all tests. SAFETY: both functions write to sets that
-        // live here.
+        // Rust programs ignore SIGPIPE, but OxORB may be loaded into a program that does not. The test blocks the
+        // signal: a blocked signal stays pending even if it is ignored, and the signal mask applies to this thread
+        // only, whereas a signal disposition would apply to all tests.
+        // SAFETY: both functions write to sets that live here.
         let pending = || unsafe {
             let mut set = std::mem::zeroed();
             assert_eq!(libc::sigpending(&raw mut set), 0);
@@ -543,7 +543,7 @@ mod tests {
         let how = Listen { reuse_address: true, dual_stack: true, backlog: 1 };
         let mut families = 0;
         for address in ["127.0.0.1:0", "[::1]:0"] {
-            // A host may lack one of the families.
+            // The host may not support one of the two address families.
             let Ok(socket) = listen(address.parse().unwrap(), how) else {
                 continue;
             };

@@ -54,8 +54,8 @@ pub fn is_free(address: SocketAddr, how: Listen) -> io::Result<bool> {
 }
 
 /// Makes the kernel select the socket of a group by the DSCP of the packet that requests a
-/// connection. `marks`: pairs of a DSCP and a socket number, of which the first match counts;
-/// `otherwise`: the number of the socket for all other packets. `socket` is any of the group.
+/// connection. `marks` are pairs of a DSCP and a socket number, of which the first match counts;
+/// `otherwise` is the number of the socket for all other packets. `socket` may be any socket of the group.
 ///
 /// Applies to IPv4 and IPv6, until the last socket of the group is closed. Needs no privilege.
 ///
@@ -85,15 +85,15 @@ fn program(marks: &[(u8, u32)], otherwise: u32) -> Vec<libc::sock_filter> {
     };
     let shift = |bits| step(BPF_ALU | BPF_RSH | BPF_K, 0, 0, bits);
     let mut program = vec![
-        // The version is the upper half of the first octet.
+        // The IP version is the upper half of the first octet.
         step(BPF_LD | BPF_B | BPF_ABS, 0, 0, NETWORK),
         shift(4),
         step(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 6),
-        // IPv4: the upper six bits of the second octet.
+        // In IPv4, the DSCP is the upper six bits of the second octet.
         step(BPF_LD | BPF_B | BPF_ABS, 0, 0, NETWORK + 1),
         shift(2),
         step(BPF_JMP | BPF_K, 0, 0, 3), // BPF_JA
-        // IPv6: the six bits after the version.
+        // In IPv6, the DSCP is the six bits after the version.
         step(BPF_LD | BPF_H | BPF_ABS, 0, 0, NETWORK),
         shift(6),
         step(BPF_ALU | BPF_AND | BPF_K, 0, 0, u32::from(MOST_DSCP)),
@@ -170,7 +170,7 @@ mod tests {
         let marks = [(46, 2), (10, 1)];
         let mut families = 0;
         for host in ["127.0.0.1:0", "[::1]:0"] {
-            // A host may lack one of the families.
+            // The host may not support one of the two address families.
             let Ok((at, sockets)) = group(host, &[None; 3]) else {
                 continue;
             };

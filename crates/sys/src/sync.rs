@@ -1,7 +1,7 @@
 //! The locks of `std` without poisoning: `lock` returns the guard itself.
 //!
-//! Panics are caught at the boundaries, around servants and callbacks, and guarded data changes in
-//! one step. Data are therefore consistent after a panic.
+//! Poisoning is not needed: panics are caught around servants and callbacks, and no code panics
+//! in the middle of a change of guarded data, so the data are consistent after a panic.
 
 use std::sync::{self, LockResult, PoisonError, TryLockError};
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl<T> Mutex<T> {
         Mutex(sync::Mutex::new(value))
     }
 
-    /// Returns the value; consuming the mutex guarantees exclusive access.
+    /// Returns the value, without locking: owning the mutex guarantees exclusive access.
     #[inline]
     pub fn into_inner(self) -> T {
         whole(self.0.into_inner())

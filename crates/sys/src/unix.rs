@@ -35,7 +35,7 @@ pub enum Name<'n> {
 impl Name<'_> {
     fn address(self) -> io::Result<SocketAddrUnix> {
         match self {
-            // Linux accepts one octet more, which other systems could not terminate with a NUL.
+            // Linux would accept a path of one more octet, but without the terminating NUL that other systems require.
             Self::Path(path) if path.as_os_str().len() > MAX_PATH => Err(Errno::NAMETOOLONG),
             Self::Path(path) => SocketAddrUnix::new(path),
             Self::Abstract(name) => SocketAddrUnix::new_abstract_name(name),
@@ -74,7 +74,7 @@ pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
 }
 
 /// Reports whether a process has a socket bound to a file; `false` for a file that an ended process
-/// left behind. Invisible to that process. Two system calls.
+/// left behind. The process that has the socket does not notice. Takes two system calls.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] when there is no file; others when this process lacks write access
@@ -82,8 +82,8 @@ pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
 pub fn is_bound(path: &Path) -> io::Result<bool> {
     let address = Name::Path(path).address()?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    // Datagrams never reach a queue of clients: the system finds the socket, and reports that its
-    // type differs.
+    // A stream socket would enter the queue of clients. For a datagram socket, the kernel only finds the bound socket
+    // and reports that its type differs.
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
     match rustix::net::connect(&socket, &address) {
         Ok(()) | Err(Errno::PROTOTYPE) => Ok(true),
@@ -98,8 +98,8 @@ pub fn listen(socket: impl AsFd, backlog: i32) -> io::Result<()> {
     Ok(rustix::net::listen(socket, backlog)?)
 }
 
-/// Credentials of the process at the other end of a connection, as of when it connected or started
-/// to listen.
+/// Credentials that the process at the other end of a connection had when it connected or started to
+/// listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// Effective user id.
@@ -110,10 +110,9 @@ pub struct Credentials {
     pub pid: u32,
 }
 
-/// Returns the credentials of the peer as the kernel vouches for them (`SO_PEERCRED`). One system
-/// call.
+/// Returns the credentials of the peer, which the kernel has recorded (`SO_PEERCRED`). One system call.
 pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
-    // The type of `rustix` cannot represent process id 0.
+    // `rustix` is not used here, because its type cannot represent process id 0.
     let mut raw = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the descriptor lives as long as the borrow; the kernel writes at most `size` octets,
@@ -149,7 +148,7 @@ pub fn own_credentials() -> Credentials {
 /// A piece fills at most half of the buffer; a write of several pieces waits for free space several
 /// times, each for as long as [`set_send_timeout`](crate::socket::set_send_timeout) allows.
 pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
-    // The kernel doubles the requested size, and reserves 64 octets of the half.
+    // The kernel doubles the requested size, and a piece may take half of the buffer less 64 octets.
     let least = octets + 64;
     if sockopt::socket_send_buffer_size(&socket)? < 2 * least {
         sockopt::set_socket_send_buffer_size(&socket, least)?;
@@ -160,8 +159,8 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
 /// Makes the system refuse descriptors that peers send over a socket from now on (EPERM at the
 /// sender), and over sockets accepted from it. A received descriptor has to be closed, which can
 /// take as long as its sender chooses (a TCP socket with a long SO_LINGER), and a plain read of the
-/// octets that it came with closes it implicitly. Linux 6.16; returns whether the system supports
-/// it. One system call.
+/// octets that it came with closes it implicitly. Returns whether the system supports this, as
+/// Linux 6.16 does. One system call.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -190,8 +189,8 @@ const SO_PASSRIGHTS: libc::c_int = match cfg!(any(target_arch = "sparc", target_
     false => 83,
 };
 
-/// Delivers out-of-band octets (MSG_OOB) in line with all others: otherwise such an octet makes a
-/// socket readable, and a read then finds nothing. One system call.
+/// Delivers out-of-band octets (MSG_OOB) in line with all others. Otherwise, an out-of-band octet makes a
+/// socket readable although a read then finds nothing. One system call.
 pub fn take_urgent_octets(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_oobinline(socket, true)?)
 }
@@ -269,8 +268,8 @@ fn receive_descriptors_with(
     let mut descriptors = descriptors.flatten();
     let found = [descriptors.next(), descriptors.next()];
     let more = descriptors.count() > 0;
-    // Some descriptors were lost: for lack of descriptors in this process, or of space in the
-    // buffer above.
+    // CTRUNC reports that descriptors were lost. If fewer than two arrived, this process could open no more; otherwise,
+    // there were more than the space above holds.
     if received.flags.contains(ReturnFlags::CTRUNC) && found[1].is_none() {
         return Err(Errno::MFILE.into());
     }
@@ -330,7 +329,7 @@ mod tests {
         assert_eq!(socket::receive(&descriptor, &mut Vec::new(), 9).unwrap(), 1);
         socket::send(&here, &[IoSlice::new(b"y")]).unwrap();
         assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((1, [None, None]))));
-        // Two are accepted, three are all closed.
+        // Two descriptors are accepted. If three arrive, all of them are closed.
         let descriptor = descriptor.as_fd();
         send_descriptors(&here, b"two", &[descriptor; 2]).unwrap();
         let (_, two) = receive_descriptors(&there, &mut buffer).unwrap();
@@ -346,7 +345,7 @@ mod tests {
         assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((0, [None, None]))));
     }
 
-    /// Linux 6.16.
+    /// Refusing descriptors requires Linux 6.16; on earlier systems this test passes without checking it.
     #[test]
     fn descriptors_that_are_refused_stay_with_the_sender() {
         let name = abstract_name("refused");
@@ -368,7 +367,7 @@ mod tests {
         }
     }
 
-    /// 253 descriptors, most of which this process never has.
+    /// Sends 253 descriptors, the maximum of one message, most of which the receiver never opens.
     #[test]
     fn a_look_at_descriptors_takes_none_of_them() {
         let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();

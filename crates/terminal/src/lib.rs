@@ -1,5 +1,5 @@
-//! Common parts of OxORB's command-line programs: the ORB's settings on the command line, output as
-//! text or JSON, and latencies. Not for real-time threads.
+//! Common parts of OxORB's command-line programs: ORB settings on the command line, output as text
+//! or JSON, and latency statistics. Not for real-time threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! ORB settings on the command line: `-ORBInitRef NAME=URL` and the like.
+//! ORB settings on the command line, such as `-ORBInitRef NAME=URL`.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 ///
 /// # Errors
 ///
-/// Sentence about the first setting that is unknown or has an invalid value.
+/// A sentence that describes the first setting that is unknown or has an invalid value.
 pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, String> {
     let (mut settings, mut rest) = (Vec::new(), Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         if arg == "--" {
-            // The following arguments are for another process.
+            // Arguments after `--` belong to another program, so leave its `-ORB` options in place.
             rest.push(arg);
             rest.extend(args);
             break;
@@ -33,7 +33,7 @@ pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStrin
         }
     }
     if !settings.is_empty() {
-        // Checked here, as a command without an ORB would not notice a mistake.
+        // Check the settings here: a command that creates no ORB would not notice an invalid one.
         let builder = Orb::builder().args(settings.iter().cloned());
         if let Some(problem) = builder.problem() {
             return Err(problem.to_string());
@@ -43,7 +43,8 @@ pub fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsStrin
     Ok(rest)
 }
 
-/// Reports whether a value follows an argument: a few options of other ORBs have none.
+/// Reports whether the argument after `argument` is its value. A few options of other ORBs have no
+/// value.
 fn takes_value(argument: &str) -> bool {
     let is_it = |option: &&oxorb::settings::PeerOption| {
         let name = argument.strip_prefix("-ORB");
@@ -53,12 +54,13 @@ fn takes_value(argument: &str) -> bool {
     all.find(is_it).is_none_or(|option| option.takes_value)
 }
 
-/// Returns the ORB settings taken, for a process with the same configuration.
+/// Returns the ORB settings that [`take_args`] took, to be passed to a child process that needs the
+/// same configuration.
 pub fn args() -> &'static [String] {
     TAKEN.get().map_or(&[], Vec::as_slice)
 }
 
-/// Applies the settings taken; they override earlier settings of `builder`.
+/// Applies the ORB settings that [`take_args`] took. They override earlier settings of `builder`.
 pub fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
 }
@@ -77,12 +79,12 @@ pub fn heed_signals(orb: &Orb) -> std::io::Result<()> {
 ///
 /// # Errors
 ///
-/// DATA_CONVERSION if the ORB's mapping has no native priority for it, NO_PERMISSION if the system
-/// refuses that one.
+/// DATA_CONVERSION if the ORB's priority mapping has no native priority for `priority`,
+/// NO_PERMISSION if the operating system refuses the native priority.
 ///
 /// # Panics
 ///
-/// `priority` is negative.
+/// Panics if `priority` is negative.
 pub fn call_at(orb: &Orb, priority: Option<i16>) -> Result<(), SystemException> {
     let Some(priority) = priority else {
         return Ok(());

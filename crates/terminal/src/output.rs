@@ -20,7 +20,8 @@ pub enum Format {
 
 /// Reason why a command ends with a status other than 0.
 pub enum Failed {
-    /// The message was printed already.
+    /// No message is needed: the command has printed one already, or the reader has closed the
+    /// pipe.
     Told,
     /// Message to print.
     Because(String),
@@ -42,7 +43,7 @@ pub type Done = Result<(), Failed>;
 
 /// Bold, on a terminal.
 pub const STRONG: Style = Style::new().bold();
-/// Style of side remarks, on a terminal.
+/// Style of secondary text, such as notes, on a terminal.
 pub const FAINT: Style = Style::new().dimmed();
 /// Style of successes, on a terminal.
 pub const GOOD: Style = AnsiColor::Green.on_default();
@@ -53,7 +54,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 pub fn error(why: &str) {
     let mut out = anstream::stderr().lock();
     let _ = write!(out, "{BAD}error{BAD:#}: ");
-    // Peers' text was reduced to one line when inserted; line breaks of the message itself stay.
+    // Keep line breaks: they are the message's own, since text from peers was reduced to one line when it was inserted.
     for line in why.split('\n') {
         let _ = writeln!(out, "{}", Printable(line));
     }
@@ -64,7 +65,7 @@ pub fn warning(what: &str) {
     anstream::eprintln!("{STRONG}warning{STRONG:#}: {}", Printable(what));
 }
 
-/// Prints to standard output, without colours unless it is a terminal.
+/// Prints to standard output, without colours unless standard output is a terminal.
 ///
 /// # Errors
 ///
@@ -74,8 +75,8 @@ pub fn print(text: impl Display) -> Done {
     settle(write!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// Sends a control sequence to the terminal on standard output. Unlike [`print()`], it is not
-/// suppressed without colours: the terminal still has a cursor.
+/// Sends a control sequence to the terminal on standard output. Unlike [`print()`], this function
+/// sends the sequence even if colours are disabled, because the terminal still has a cursor then.
 ///
 /// # Errors
 ///
@@ -102,10 +103,11 @@ pub fn print_line(value: &impl serde::Serialize) -> Done {
 ///
 /// # Errors
 ///
-/// [`Failed::Told`] if the reader has closed the pipe (`oxorb ... | head`), otherwise the reason
-/// why nothing can be written.
+/// [`Failed::Told`] if the reader has closed the pipe (`oxorb ... | head`), otherwise
+/// [`Failed::Because`] with the reason why the value cannot be written.
 pub fn print_json(value: &impl serde::Serialize) -> Done {
-    // Serialised into memory first, as the JSON serialiser's errors do not report a closed pipe.
+    // Serialise into memory first, so that a closed pipe reaches `settle` as an I/O error and not as an error of the
+    // JSON serialiser.
     let mut text = Vec::new();
     serde_json::to_writer_pretty(Escaping(&mut text), value)?;
     text.push(b'\n');
@@ -113,9 +115,9 @@ pub fn print_json(value: &impl serde::Serialize) -> Done {
     settle(out.write_all(&text).and_then(|()| out.flush()))
 }
 
-/// Writer that escapes in JSON, beyond what JSON requires, characters that affect a terminal: C1
-/// controls, changes of direction and invisible ones. Non-ASCII characters occur only within
-/// strings, so that the value is unchanged.
+/// Writer of JSON that also escapes the characters that affect a terminal: C1 controls,
+/// bidirectional formatting and invisible characters. They occur only within JSON strings, so that
+/// escaping them does not change the value.
 pub struct Escaping<W>(pub W);
 
 impl<W: Write> Write for Escaping<W> {

@@ -52,8 +52,9 @@ impl Latencies {
         }
     }
 
-    /// Returns for each bound the number of calls that took at most this many nanoseconds and more
-    /// than the previous bound, and last the number above all bounds. Bounds ascend.
+    /// Counts the calls between consecutive bounds, which are in nanoseconds and must ascend. Each
+    /// entry of the result counts the calls that took at most the bound and more than the previous
+    /// bound; the last entry counts the calls above all bounds.
     pub fn shares(&self, bounds: &[u64]) -> Vec<u64> {
         let mut shares = vec![0; bounds.len() + 1];
         for step in self.0.iter_recorded() {
@@ -64,7 +65,7 @@ impl Latencies {
     }
 }
 
-/// Display of a time in a suitable unit: six columns and the unit.
+/// Wrapper that displays a time in nanoseconds as us, ms or s, with one decimal.
 pub struct Time(pub u64);
 
 impl fmt::Display for Time {

@@ -17,14 +17,15 @@ pub trait Acceptor: Send + Sync {
     /// Waits for a peer.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotConnected`] if the acceptor is closed: stop. With a
-    /// [`Refused`](crate::Refused) inside, a peer was rejected: accept again. Any other error is a
-    /// shortage (descriptors, memory): wait a moment, then accept again.
+    /// [`io::ErrorKind::NotConnected`] if the acceptor is closed; the caller must stop. If the error
+    /// contains a [`Refused`](crate::Refused), a peer was rejected; the caller may accept again at
+    /// once. Any other error is a shortage of descriptors or memory; the caller should wait a moment
+    /// before it accepts again.
     fn accept(&self) -> io::Result<Box<dyn Link>>;
 
     /// Stops listening permanently. May be called any number of times. [`accept`](Self::accept)
-    /// still returns the peers that have connected before, so that they can be notified; with a
-    /// handshake, those that have finished it.
+    /// still returns the peers that have connected before, so that they can be notified. If the
+    /// transport has a handshake, only peers that have finished it are returned.
     fn close(&self);
 
     /// Makes the system choose the acceptor of a [group](crate::Transport::listen_in_group) by the

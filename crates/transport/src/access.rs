@@ -15,8 +15,9 @@ use crate::PeerId;
 /// An address identifies the origin of a connection, not the person or program that opened it; behind a NAT all clients
 /// have the same address. Rules by address keep a port closed to a network, but do not authenticate peers. Users and
 /// groups are those of processes on this host, as the kernel reports them (`uid:1000`, `gid:100`). `tls:alice` matches
-/// a peer whose certificate has this subject or name, `tls:*` one with any certificate; in a list in one text, a name
-/// contains no comma. A process always admits itself; a peer of unknown identity matches only `all`.
+/// a peer whose certificate has this subject or name, and `tls:*` one with any certificate. Commas separate the rules
+/// of a list, so a name in a list contains none. A process always admits itself; a peer of unknown identity matches
+/// only `all`.
 ///
 /// ```
 /// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;

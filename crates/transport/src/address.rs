@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Name of a transport, the word before the colon of its addresses: `tcp`, `unix`, `mem`.
 ///
-/// Open: each transport defines its scheme.
+/// The set of schemes is open: each transport defines its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme(&'static str);
 
@@ -66,7 +66,7 @@ impl Address {
         &self.text[..self.scheme]
     }
 
-    /// Returns the transport's own part.
+    /// Returns the part after the scheme, which only the transport interprets.
     pub fn place(&self) -> &str {
         &self.text[self.scheme + 1..]
     }
@@ -86,7 +86,7 @@ impl Address {
         }
     }
 
-    /// Returns the transport's own part without the verified part.
+    /// Returns the part after the scheme, without the verified part.
     pub fn name(&self) -> &str {
         &self.named()[self.scheme + 1..]
     }

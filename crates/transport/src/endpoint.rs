@@ -98,7 +98,7 @@ impl fmt::Display for Endpoint {
 /// Error for a text that is not an endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointError {
-    /// Whole text.
+    /// Complete text.
     pub text: String,
     /// Octet range of its faulty part.
     pub place: Range<usize>,
@@ -135,7 +135,7 @@ pub struct Part<'t> {
 }
 
 impl<'t> Part<'t> {
-    /// Returns the whole of a text as a piece.
+    /// Returns a complete text as a piece.
     pub fn new(text: &'t str) -> Self {
         Self { text, whole: text }
     }

@@ -27,8 +27,8 @@ pub struct Faults {
     pub cut_after_written: Option<u64>,
 }
 
-/// Link with [`Faults`]. Keeps every obligation of [`Link`] except that of `write` when it breaks,
-/// and the bounds of time-outs, to which delays add.
+/// Link with injected [`Faults`]. It meets the obligations of [`Link`], except that a write may stop in the middle when
+/// the connection is made to break, and that delays come on top of time-outs.
 ///
 /// ```
 /// use std::io::IoSlice;
@@ -70,7 +70,7 @@ impl<L: Link> Faulty<L> {
     ) -> usize {
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(passed.load(Ordering::Relaxed)));
         let left = usize::try_from(left).unwrap_or(usize::MAX);
-        // A limit of 0 octets at a time would never make progress.
+        // A limit of 0 counts as 1, because no octet would ever pass otherwise.
         wanted.min(at_most.unwrap_or(usize::MAX).max(1)).min(left)
     }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerId {
-    /// Network address. All clients behind one NAT have the same.
+    /// Network address. All clients behind one NAT have the same address.
     Ip(IpAddr),
     /// Process of this host, as reported by the kernel.
     User {

@@ -46,8 +46,8 @@ pub trait Link: Send + Sync {
     ///
     /// # Errors
     /// `WouldBlock` or `TimedOut` if the read time-out passed; the link stays usable. Any other
-    /// error means that the connection is lost; with [`Refused`](crate::Refused) inside, the peer
-    /// never admitted this end, and accepted nothing of what it sent.
+    /// error means that the connection is lost. If it contains a [`Refused`](crate::Refused), the
+    /// peer never admitted this end, and processed nothing of what this end sent.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
 
     /// Reads like [`read`](Self::read), but never blocks. Over a stream socket it is one system

@@ -161,7 +161,7 @@ impl Drop for MemLink {
     }
 }
 
-/// Direction of a pair: a bounded queue of octets, and the ends that still use it.
+/// One direction of a pair: a bounded queue of octets, and whether its two ends still use it.
 #[derive(Debug)]
 struct Pipe {
     octets: VecDeque<u8>,
@@ -214,8 +214,8 @@ struct Shared {
     pipe: Mutex<Pipe>,
     /// Signalled at every change of the pipe.
     changed: Condvar,
-    /// Signal that is raised while a read would not wait, created on demand. `None` inside: no
-    /// descriptor was available.
+    /// Signal that is raised while a read would not wait, created on demand. The inner `None` means
+    /// that no descriptor was available.
     readable: OnceLock<Option<Signal>>,
 }
 
@@ -242,8 +242,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Updates the signal, if there is one, to whether a read would not wait. Called under the
-    /// pipe's lock.
+    /// Updates the signal, if there is one, after a change of the pipe: raises it if a read would no
+    /// longer wait, and lowers it if a read would wait again. The caller holds the lock of the pipe.
     fn show(&self, pipe: &Pipe, was_readable: bool) {
         let Some(Some(signal)) = self.readable.get() else {
             return;
@@ -290,7 +290,7 @@ impl Shared {
     }
 }
 
-/// End of a wait; `None` is never.
+/// Time at which a wait ends; `None` means never.
 #[derive(Clone, Copy)]
 struct Deadline(Option<Instant>);
 

@@ -265,7 +265,8 @@ impl<'t> Race<'t> {
                 return None;
             }
         };
-        // Attempts without a descriptor are polled each time, in reverse order as some are removed.
+        // The attempt whose descriptor is ready and all attempts without a descriptor take their next step. The order
+        // is reversed, so that removing an attempt does not change the indices of those still to come.
         let mut with = self.running.iter().filter(|it| has_descriptor(it)).count();
         for at in (0..self.running.len()).rev() {
             if has_descriptor(&self.running[at]) {
@@ -319,7 +320,7 @@ impl<'t> Race<'t> {
     }
 }
 
-/// Lookups of names in threads, as the system's resolver has no time limit.
+/// Lookups of names, in threads because the system's resolver has no time limit.
 struct Names {
     sender: Sender<Found>,
     receiver: Receiver<Found>,
@@ -351,7 +352,7 @@ impl Names {
         around.look_up(Box::new(move || {
             let found = run();
             drop(running);
-            // The result is discarded if the caller waits no more.
+            // If the caller no longer waits, sending fails and the result is discarded.
             let _ = sender.send((index, found));
         }))?;
         self.outstanding += 1;
@@ -372,7 +373,7 @@ impl Names {
     }
 }
 
-/// Guard of one of the [`MAX_LOOKUPS`].
+/// Guard that counts one running lookup towards [`MAX_LOOKUPS`].
 struct LookUp;
 
 impl LookUp {

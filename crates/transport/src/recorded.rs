@@ -85,7 +85,7 @@ impl<L: Link> Link for Recorded<L> {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        // Copied first, as a write consumes the slices.
+        // The octets are copied before the write, because a write may change the slices.
         let mut octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let result = self.inner.write(slices);
         if let Err(failure) = &result {

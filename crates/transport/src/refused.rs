@@ -37,7 +37,7 @@ impl fmt::Debug for Refused {
     }
 }
 
-/// Error of a message larger than a transport carries in one piece. Nothing of it was sent, and the
+/// Error of a message that is larger than the transport can carry. Nothing of it was sent, and the
 /// link may be used again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
@@ -71,8 +71,8 @@ impl fmt::Debug for Oversized {
     }
 }
 
-/// Error of a message that requires a reply over a link without replies, to a group. Nothing of it
-/// was sent, and the link may be used again.
+/// Error of a message that requires a reply, on a link to a group, which carries no replies. Nothing
+/// of the message was sent, and the link may be used again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]

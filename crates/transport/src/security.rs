@@ -155,7 +155,7 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             octets.push((bits >> held) as u8);
         }
     }
-    // The unused bits of the last digit are 0 in the canonical notation.
+    // In canonical base 64, the unused bits of the last digit are 0. Other notations are refused.
     (bits & ((1 << held) - 1) == 0).then_some(octets)
 }
 

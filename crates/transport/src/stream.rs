@@ -15,20 +15,20 @@ use crate::WriteError;
 /// time-outs are the kernel's (`SO_RCVTIMEO`, `SO_SNDTIMEO`): so a read is one `recvfrom` and
 /// nothing else, and a write one `sendto` (one slice) or `sendmsg` (several).
 ///
-/// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
-/// tick or two.
+/// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up, so a time-out shorter
+/// than a tick lasts one or two ticks.
 ///
-/// `PIECE` is the maximum number of octets passed to one blocking system call of a write, each of which the kernel must
-/// bound by the time-out of the write as a whole. If it is less than [`DEFAULT_PIECE`], as much as the peer has space
-/// for is sent first by a non-blocking call: after each system call the kernel may let the peer run, which then reads
-/// little at a time.
+/// `PIECE` is the maximum number of octets passed to one blocking system call of a write. It must be so small that the
+/// kernel applies the time-out to such a call as a whole. If it is less than [`DEFAULT_PIECE`], a non-blocking call
+/// first sends as much as the peer has space for. This saves system calls, after each of which the kernel may let the
+/// peer run, which would then read little at a time.
 #[derive(Debug)]
 pub struct Stream<const PIECE: usize = DEFAULT_PIECE> {
     socket: OwnedFd,
     read_timeout: Timeout,
     write_timeout: Timeout,
-    /// Set by `close` and `close_read`: after `shutdown` the kernel would still return arriving
-    /// octets.
+    /// Set by `close` and `close_read`, so that later reads return 0: after `shutdown` the kernel
+    /// would still return arriving octets.
     deaf: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ impl<const PIECE: usize> Stream<PIECE> {
     /// large.
     #[inline]
     pub fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        // Nearly every message is a single slice.
+        // Nearly every message is a single slice, so it takes the short way: one system call, and no sum of lengths.
         if let [one] = slices
             && (1..=PIECE).contains(&one.len())
         {
@@ -113,7 +113,7 @@ impl<const PIECE: usize> Stream<PIECE> {
     /// Closes as [`Link::close`](crate::Link::close) does.
     pub fn close(&self) {
         self.deaf.store(true, Ordering::Relaxed);
-        // Fails only if the connection is closed already.
+        // The call fails only if the connection is closed already.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 

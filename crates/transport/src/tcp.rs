@@ -42,7 +42,7 @@ impl TcpLink {
         let peer = canonical(socket::peer_address(&socket)?);
         let local = canonical(socket::local_address(&socket)?);
         if peer.ip() == local.ip() || peer.ip().is_loopback() {
-            // If it is not permitted, large messages take longer.
+            // An error is ignored: if the system does not permit it, large messages only take longer.
             let _ = socket::send_unpaced(&socket);
         }
         Ok(Self { peer, local, stream: Stream::new(socket) })
@@ -103,7 +103,8 @@ impl Link for TcpLink {
         if bandwidth.is_some() {
             socket::set_pacing_rate(socket, bandwidth)?;
         }
-        // Set last, as it may be refused where everything else is permitted.
+        // Set last: busy polling may need a privilege that no other property needs, and all others are set even if the
+        // kernel refuses it.
         busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time))
     }
 

@@ -71,8 +71,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
         })
     }
 
-    /// Returns the addresses under which clients reach an open endpoint, the likeliest first.
-    /// `rules` concern transports over networks.
+    /// Returns the addresses under which clients reach an open endpoint, the likeliest first. Only
+    /// transports over networks apply the `rules`.
     ///
     /// # Errors
     /// The system does not report its addresses, or none is left to publish. Groups publish
@@ -88,8 +88,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Reports whether only this host can reach the endpoint.
     fn is_local(&self, at: &Endpoint) -> bool;
 
-    /// Returns the endpoint of the `number`th lane after `at`, from 1, such as that with the
-    /// following port; `None` if there is none.
+    /// Returns the endpoint of the `number`th lane after the one at `at`, counted from 1, such as
+    /// the endpoint with the following port; `None` if there is none.
     fn following(&self, at: &Endpoint, number: u32) -> Option<Endpoint>;
 
     /// Reports whether the endpoint was meant for remote clients and none of its published
@@ -99,7 +99,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Returns the addresses to connect to for an address: itself, unless it is a name.
+    /// Returns the addresses to connect to in order to reach `to`: `to` itself, unless it contains a name.
     ///
     /// # Errors
     /// The address is not of this transport.
@@ -137,8 +137,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Checks that the transport can connect at all: one that needs trust settings may not have
-    /// them.
+    /// Checks that the transport can connect at all. A transport that requires trust settings cannot
+    /// connect without them.
     ///
     /// # Errors
     /// Sentence about what is missing.

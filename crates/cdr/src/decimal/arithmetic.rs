@@ -44,7 +44,8 @@ impl Decimal {
         let dividend = self.unscaled.unsigned_abs();
         let (mut quotient, mut rest) = (dividend / divisor, dividend % divisor);
         let mut scale = i32::from(self.scale) - i32::from(other.scale);
-        // While the scale is too small, digits must follow even if the remainder is zero.
+        // A negative scale stands for trailing zeros, which must be stored as digits, so continue
+        // until the scale is zero even if the remainder is zero.
         while scale < 0 || rest != 0 && scale < MAX_DIGITS as i32 {
             let next = quotient * 10 + rest * 10 / divisor;
             if next > Self::MAX.unscaled as u128 {
@@ -58,7 +59,8 @@ impl Decimal {
             scale += 1;
         }
         let negative = (self.unscaled < 0) != (other.unscaled < 0);
-        // At this point a quotient has at most 31 digits, and a scale of at most 31.
+        // This drops no further digits, because the quotient has at most 31 digits and a scale of
+        // at most 31.
         Wide::from(quotient).into_decimal(negative, scale as u32)
     }
 }
@@ -116,7 +118,7 @@ impl Wide {
         self
     }
 
-    /// Subtracts a smaller number.
+    /// Subtracts a number that is not greater than this one.
     fn minus(mut self, other: &Self) -> Self {
         let mut borrow = 0;
         for (limb, other) in self.0.iter_mut().zip(other.0).rev() {
@@ -128,7 +130,8 @@ impl Wide {
 
     fn is_small(&self) -> bool {
         let [highest, high, middle, _] = self.0;
-        // 31 digits: all of the last limb and 15 of the one before
+        // A number of 31 digits fills the lowest limb, and uses 15 of the 16 digits of the next
+        // one.
         highest == 0 && high == 0 && middle < BASE / 10
     }
 

@@ -35,8 +35,8 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
-    /// Reads a `fixed<digits, scale>`. JacORB omits leading zero digits; so the sign determines the
-    /// end.
+    /// Reads a `fixed<digits, scale>`. The sign marks the end, not the declared number of digits, because JacORB omits
+    /// leading zeros.
     pub fn decimal(&mut self, digits: u16, scale: u8) -> Result<Decimal> {
         let at = self.position();
         if digits == 0 || u32::from(digits) > MAX_DIGITS || u16::from(scale) > digits {

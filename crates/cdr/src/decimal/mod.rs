@@ -160,7 +160,7 @@ impl Decimal {
         Self { unscaled, scale }
     }
 
-    /// Returns the nearest `f64`, or one adjacent to it.
+    /// Returns the nearest `f64`.
     pub fn to_f64(self) -> f64 {
         self.to_string().parse().expect("a decimal number is also a float")
     }
@@ -195,7 +195,8 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The integer parts first: the fractions then always fit.
+        // Compares the integer parts first, because only the fractions can be scaled to 31 decimal
+        // places without an overflow of `i128`.
         let (whole, fraction) = self.split(self.scale);
         let (other_whole, other_fraction) = other.split(other.scale);
         let full = |fraction: i128, scale: u8| {

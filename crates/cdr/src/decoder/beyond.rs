@@ -32,7 +32,8 @@ impl<'de> Decoder<'de> {
 
     #[inline(always)]
     fn item_beyond(&mut self, align: usize, size: usize, block: bool) -> Result<&'de [u8]> {
-        // Field by field, so that a decoder on the stack stays in registers.
+        // Passes and assigns single fields: a reference to the whole decoder would force it out of
+        // registers into memory.
         let here = Here { octets: self.octets, at: self.at, base: self.base, swap: self.swap };
         let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size, block)?;
         (self.octets, self.at) = (octets, at);

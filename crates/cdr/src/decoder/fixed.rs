@@ -9,13 +9,14 @@ use crate::{ErrorKind, Fixed, FixedReader, Layout, Result};
 
 impl<'de> Decoder<'de> {
     /// Reads a value of fixed layout, with one check for all its members.
-    // Always inlined: a value returned in memory, member by member, and then moved in larger
-    // pieces, costs more than reading it.
+    // Always inlined: a value returned in memory would be stored member by member and then loaded
+    // in larger pieces, for which the CPU stalls longer than the value takes to read.
     #[inline(always)]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
         let start = aligned(self.at, const { T::LAYOUT.first_align() });
         match start & const { T::LAYOUT.align() - 1 } {
-            // Where most values start, and after a long: every offset is a constant.
+            // Most values start at an offset of 0, or after a long at 4, modulo eight. For these
+            // two, every offset is a constant.
             0 => self.fixed_from::<T, 0>(start),
             4 => self.fixed_from::<T, 4>(start),
             _ => apart(|place| self.fixed_anywhere(place)),
@@ -57,7 +58,8 @@ impl<'de> Decoder<'de> {
         self.charge(n, size_of::<T>())?;
         let start = aligned(self.at, const { T::LAYOUT.first_align() });
         let items = match start & const { T::LAYOUT.align() - 1 } {
-            // The only offsets possible after the count of a sequence.
+            // After the count of a sequence, a multiple of four octets precedes, so no other offset
+            // is possible.
             0 => self.fixed_vec_from::<T, 0>(start, n),
             4 => self.fixed_vec_from::<T, 4>(start, n),
             _ => None,
@@ -82,7 +84,8 @@ impl<'de> Decoder<'de> {
         Some(items)
     }
 
-    /// Reads values of fixed layout that are truncated, continue in the next chunk, or are invalid.
+    /// Reads the values that [`fixed_vec`](Self::fixed_vec) cannot read at once, because they are
+    /// truncated, continue in the next chunk, or are invalid.
     #[cold]
     #[inline(never)]
     fn fixed_one_by_one<T: Fixed>(&mut self, n: usize, items: &mut Option<Vec<T>>) -> Result<()> {
@@ -171,7 +174,8 @@ impl<'de> Decoder<'de> {
             false => rest,
         };
         let (stride, phase) = layout.alike();
-        // Capacity for as many as the octets can contain; otherwise the first missing one fails.
+        // Reserves no more than the remaining octets can contain, because `n` comes from the peer.
+        // If `n` is larger, the first missing value is an error.
         items.reserve(n.min(self.remaining() / layout.min() + 1));
         self.fixed_with(layout, |reader| items.grow().take_slot(reader))?;
         let position = self.position();
@@ -189,9 +193,9 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// Reads by functions that are not inlined, through a separate slot. If they filled the slot of the
-/// result directly, the result would have to be in memory on every path, and each value would be
-/// written there and moved once more.
+/// Calls `fill`, which is not inlined, with a separate slot. If it filled the slot of the result
+/// directly, the result would have to be in memory on every path, and each value would be written
+/// there and moved once more.
 #[inline(always)]
 fn apart<T>(fill: impl FnOnce(&mut Option<T>) -> Result<()>) -> Result<T> {
     let mut place = None;

@@ -131,7 +131,8 @@ impl<'de> Decoder<'de> {
     /// let error = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).length(None, 8).unwrap_err();
     /// assert_eq!(error.kind, ErrorKind::LengthImplausible { length: 2_000_000, left: 4 });
     /// ```
-    // A count returned in a `Result` in memory would stall the caller.
+    // Always inlined, because a `Result` is returned in memory, and the caller would stall on loading the count from
+    // there.
     #[inline(always)]
     pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
         let count = self.ulong()?;
@@ -146,8 +147,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the reason to reject a length, unless the elements have no octets or continue in the
-    /// next chunk.
+    /// Returns the error for a length that did not pass the quick check; `None` if the length is acceptable, because
+    /// the elements need no octets or continue in the next chunk.
     #[cold]
     #[inline(never)]
     fn length_in_doubt(&self, count: u32, bound: Option<u32>, min_element: usize) -> Option<Error> {
@@ -275,8 +276,8 @@ impl<'de> Decoder<'de> {
             self.at = start + T::SIZE;
             return Ok(T::load(octets, self.swap));
         }
-        // Split and reassembled, so that the value read above never passes through a `Result` in
-        // memory.
+        // Matches and rebuilds the `Result` by hand, so that the compiler does not pass the value of the fast path
+        // above through a `Result` in memory.
         match self.beyond(T::ALIGN, T::SIZE) {
             Ok(octets) => Ok(T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap)),
             Err(error) => Err(error),

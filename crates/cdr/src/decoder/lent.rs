@@ -7,9 +7,9 @@ use crate::gap::Gap;
 use crate::{ErrorKind, Result};
 
 impl<'de> Decoder<'de> {
-    /// Sets the gap of a message whose octets are incomplete without it. Values read before the gap
-    /// was reached, up to its position, are valid only if the gap is taken in the end: see
-    /// [`Gap::was_taken`].
+    /// Sets the gap of a message whose octets are incomplete without it. The values read are valid
+    /// only if a sequence of octets took the gap ([`Gap::was_taken`]); otherwise the items after
+    /// the gap were read from the wrong octets.
     #[must_use]
     pub fn with_gap(mut self, gap: &'de Gap) -> Self {
         self.gap = Some(gap);
@@ -41,14 +41,16 @@ impl<'de> Decoder<'de> {
         };
         let before = self.at;
         let length = self.ulong()? as usize;
-        // Octets before the alignment origin do not count: encapsulations have no gap.
+        // `at` counts from the alignment origin, and the gap from the start of the message. The two
+        // are comparable only if `base` is 0, that is, not in an encapsulation, which never
+        // contains the gap.
         let here = self.base == 0 && self.at == gap.at() && length == gap.octets();
         let Some(lease) = here.then(|| gap.take()).flatten() else {
             self.at = before;
             return Ok(None);
         };
-        // Moves the alignment origin so that the next item has the same offset modulo eight as if
-        // the octets were present.
+        // Moves the alignment origin, so that the next item has the same offset modulo eight as if
+        // the octets of the gap were present.
         let skipped = length.wrapping_neg() & 7;
         self.octets = &self.octets[skipped..];
         self.at -= skipped;

@@ -57,7 +57,8 @@ pub struct Decoder<'de> {
     registry: Option<&'de ValueRegistry>,
     /// Part of the message stored elsewhere; `None` in most messages.
     gap: Option<&'de Gap>,
-    /// Values read so far; `None` in most messages.
+    /// Valuetypes read so far, and pieces of the message; `None` for most messages, which have
+    /// neither.
     pub(crate) values: Option<Box<Incoming<'de>>>,
 }
 

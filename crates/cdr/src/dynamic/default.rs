@@ -131,7 +131,8 @@ impl TypeRef<'_> {
             (Err(_), _) => return false,
         } as usize;
         let name = &union.cases[at].name;
-        // The labels of a member are consecutive.
+        // A member with several labels has one case for each, and these cases are consecutive, so
+        // the first one follows a case with another name.
         !name.is_empty() && (at == 0 || union.cases[at - 1].name != *name)
     }
 }

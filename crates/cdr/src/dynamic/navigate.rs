@@ -156,7 +156,8 @@ impl Dynamic {
         };
         let needs_the_rest = match value.check(&part) {
             Ok(()) => false,
-            // Only the whole value shows whether there is such a value before it.
+            // The indirection may refer to a value outside this part, so the complete value is
+            // checked below.
             Err(error) if error.reason == Reason::NoSuchValue => true,
             Err(error) => return Err(within(error)),
         };
@@ -171,8 +172,8 @@ impl Dynamic {
         Ok(before)
     }
 
-    /// Returns the type of a part, where `ty` is that of the whole; within values, their own types
-    /// apply.
+    /// Returns the type of a part of a value of type `ty`. Within a valuetype, its actual type
+    /// applies, which may inherit from the declared one.
     fn type_at(&self, ty: &TypeCode, path: &str) -> Option<TypeCode> {
         let mut at = self;
         let mut of = ty.resolved();

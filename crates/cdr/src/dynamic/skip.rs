@@ -27,7 +27,7 @@ impl TypeRef<'_> {
     }
 }
 
-/// Limits of a walk through a value, in addition to the octets.
+/// Limits of a walk through a value, which the number of octets alone does not limit.
 pub(crate) struct Walk {
     /// Number of further values allowed without any octets.
     empty: u32,
@@ -90,7 +90,7 @@ impl Walk {
         }
         if let Some(sizes) = facts.layout {
             if d.is_chunked() {
-                // A chunk may end anywhere between two items.
+                // A chunk may end between any two items, so the items must be read one by one.
                 return self.read(ty, d).map(drop).map_err(|error| error.to_cdr(d.position()));
             }
             return d.octets(sizes[d.phase() & 7] as usize).map(drop);
@@ -188,8 +188,8 @@ pub(super) fn number_size(ty: TypeRef<'_>) -> Option<usize> {
     })
 }
 
-/// Maximum length, in octets, of a repository id that an exception may omit: it is compared and
-/// written for each occurrence.
+/// Maximum length, in octets, of a repository id that an exception may omit. Without a limit, a few
+/// octets of a message would cause a comparison and a copy of a long id for each such exception.
 const LEFT_OUT: usize = 256;
 
 /// Skips the repository id before the members of an exception. omniORB omits it.

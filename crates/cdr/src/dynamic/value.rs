@@ -128,7 +128,8 @@ fn start(
         return Err(ErrorKind::ValueUnsupported.at(head.at));
     }
     let (key, outer) = d.enter_untyped(head, &ty)?;
-    // In addition, the data kept about it while the message is read.
+    // Charges twice: for the value itself, and for what the decoder records about it until the end
+    // of the message.
     let cut = truncated_from.as_ref().map_or(0, |id: &Arc<str>| id.len());
     d.charge(1, cut + 2 * size_of::<DynamicValue>())?;
     let value = DynamicValue { ty, key, fields: Vec::new(), truncated_from };

@@ -28,7 +28,8 @@ impl Dynamic {
         let everything = Dialect { giop_minor: 2, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
         let scratch = |dialect| Encoder::new(Vec::new(), ByteOrder::NATIVE, dialect);
         match self.encode(ty, &mut scratch(everything)) {
-            // Some characters are octets in one code set but not in the other.
+            // A `char` such as `é` is one octet in ISO 8859-1 but not in UTF-8, so the other code
+            // set may succeed.
             Err(error) if error.is_about_code_sets() => {
                 self.encode(ty, &mut scratch(Dialect::GIOP_1_2))
             }
@@ -195,7 +196,7 @@ pub(super) fn write_members<'t>(
     Ok(())
 }
 
-/// Compact type codes have no names.
+/// Reports whether two names are equal or one of them is missing, as in a compact type code.
 fn same_name(left: &str, right: &str) -> bool {
     left == right || left.is_empty() || right.is_empty()
 }

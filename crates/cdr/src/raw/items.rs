@@ -4,8 +4,8 @@ use crate::prelude::*;
 
 /// Reads `more` items after a first one directly into their places; returns `None` if one of them
 /// cannot be read.
-// Written by hand: `extend` with an iterator calls a loop in which no size is constant unless the
-// whole program is optimised at once, and `push` checks the capacity for each item.
+// Written by hand: without link-time optimisation, `extend` with an iterator calls a loop in which
+// no size is constant, and `push` checks the capacity for each item.
 #[inline(always)]
 pub(crate) fn read_after<T>(
     first: T,

@@ -58,7 +58,7 @@ impl Room {
         Self {
             base: buffer.as_mut_ptr(),
             at: 0,
-            // A capacity is at most `isize::MAX`.
+            // The cast is lossless, because the capacity of a vector is at most `isize::MAX`.
             limit: buffer.capacity() as isize - (MARGIN - 1),
             origin: 0,
         }
@@ -117,7 +117,8 @@ impl Room {
     #[inline]
     pub(crate) fn truncate(&mut self, used: usize) {
         assert!(used <= self.used(), "only what was written can be forgotten");
-        // Not by subtraction: the next write would then depend on the last one.
+        // Computed from `used` and not by a subtraction from `at`: otherwise the next write would have to wait for the
+        // last one.
         self.at = used.cast_signed() - self.origin;
     }
 
@@ -133,11 +134,12 @@ impl Room {
             self.grow(MARGIN);
         }
         let (size, align) = const { (T::SIZE.cast_signed(), T::ALIGN.cast_signed()) };
-        // From one position to the next in two dependent instructions.
+        // Only two dependent instructions lead from one position to the next, so that the CPU can overlap consecutive
+        // writes.
         let end = (self.at + (align - 1 + size)) & -align;
         if align > 1 {
-            // As many zeros as padding can have, and then the number over some of them: no branch,
-            // and no stale octets.
+            // Writes as many zeros as padding can have, and then the number over some of them. This needs no branch and
+            // leaves no stale octets.
             // SAFETY: `MARGIN` octets are free from here (3), which is more than `ALIGN`.
             unsafe { self.next().write_bytes(0, T::ALIGN) };
         }
@@ -181,7 +183,7 @@ impl Room {
         assert!(align.is_power_of_two());
         let (align, octets) = (length(align), length(octets));
         let most = align.checked_add(octets).expect(TOO_LONG);
-        // Only the comparison with the limit remains if `most` is a constant.
+        // If `most` is a constant of at most `MARGIN`, only the comparison with the limit remains in the code.
         let enough = if most <= MARGIN { self.at < self.limit } else { self.free() >= most };
         if !enough {
             self.grow(most);
@@ -336,8 +338,7 @@ unsafe extern "C" fn grown(
     let mut buffer = unsafe { room.buffer() };
     let needed = room.used().checked_add(octets.cast_unsigned());
     let wanted = needed.expect(TOO_LONG).max(256);
-    // Growing by a factor keeps the total cost linear; a smaller factor for large buffers wastes
-    // less.
+    // Growing by a factor keeps the total cost linear. A smaller factor for large buffers wastes less memory.
     let more = match buffer.len() < LARGE_BUFFER {
         true => buffer.len(),
         false => buffer.len() / 2,

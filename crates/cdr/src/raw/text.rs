@@ -10,8 +10,8 @@ use core::mem::MaybeUninit;
 
 /// Returns the octets as owned text, if all are ASCII and none is NUL: copied and checked in one
 /// pass.
-// A box is returned in two registers. A `String` would be returned in memory, written in pieces and
-// then moved in larger ones, for which a CPU stalls.
+// Returns a box, because it fits into two registers. A `String` would be returned in memory:
+// written in small pieces and then loaded in larger ones, for which a CPU stalls.
 #[inline(never)]
 pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
     let mut copy = Box::new_uninit_slice(octets.len());
@@ -26,9 +26,9 @@ pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
     Some(unsafe { alloc::str::from_boxed_utf8_unchecked(copy) })
 }
 
-/// Returns the octets as text if all are ASCII and none is NUL: for names, which nearly always are,
-/// in fewer instructions than [`str::from_utf8`] takes. `None` does not mean that the octets are
-/// not text.
+/// Returns the octets as text if all are ASCII and none is NUL. Takes fewer instructions than
+/// [`str::from_utf8`], for names, which are nearly always ASCII. `None` does not mean that the
+/// octets are not text.
 ///
 /// ```
 /// assert_eq!(oxorb_cdr::plain_str(b"ping"), Some("ping"));
@@ -58,8 +58,8 @@ pub(crate) fn is_plain(octets: &[u8]) -> bool {
     }
 }
 
-/// Copies octets over as many others. Returns whether all are ASCII and none is NUL; if so, each
-/// was written.
+/// Copies octets to as many places, and returns whether all are ASCII and none is NUL. Only if so,
+/// every place was written.
 #[inline]
 pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
     let places: *mut [u8] = places;
@@ -68,8 +68,8 @@ pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
     copy_plain(octets, unsafe { &mut *(places as *mut [MaybeUninit<u8>]) })
 }
 
-/// Copies octets to as many places. Returns whether all are ASCII and none is NUL; if so, each
-/// place was written.
+/// Copies octets to as many places, and returns whether all are ASCII and none is NUL. Only if so,
+/// every place was written.
 #[inline(always)]
 fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     match octets.len() {
@@ -109,7 +109,8 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
         return false;
     }
     let start = places.as_ptr().align_offset(VECTOR);
-    // Excludes the last octet: a block that ends with it is the last one.
+    // The last octet is excluded, so that a group of vectors that would end with it is not copied
+    // twice: the block at `last` contains it.
     let end = octets.len() - 1;
     let (Some(first), Some(first_place)) = (octets.first_chunk(), places.first_chunk_mut()) else {
         return false;
@@ -129,8 +130,8 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
 }
 
 /// Copies vectors, four at a time, and omits an incomplete group.
-// Unrolled: for a loop over the four the compiler generates a call of `memcpy`, and a second loop
-// to check them.
+// Unrolled by hand: for a loop over the four vectors, the compiler generates a call of `memcpy` and
+// a second loop that checks them.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -199,8 +200,7 @@ fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8
 }
 
 /// Writes all places with as few stores as the compiler can.
-// Not by `map` of arrays, which is a call for each block unless the whole program is optimised at
-// once.
+// `map` of arrays is not used, because it is a call for each block without link-time optimisation.
 #[inline(always)]
 fn write<const N: usize>(places: &mut [MaybeUninit<u8>; N], octets: [u8; N]) {
     let places: *mut [MaybeUninit<u8>; N] = places;
@@ -218,8 +218,9 @@ fn signed<const N: usize>(octets: &[u8; N]) -> [i8; N] {
     signed
 }
 
-/// Returns the first and the last `N` octets, which overlap if there are too few.
-// Not by `last_chunk`, which can leave a comparison of the address with zero in the code.
+/// Returns the first and the last `N` octets, which overlap if there are fewer than `2 * N`; `None`
+/// if there are fewer than `N`.
+// `last_chunk` is not used, because it can leave a comparison of the address with zero in the code.
 #[inline(always)]
 fn ends<const N: usize>(octets: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
     let last = octets.len().checked_sub(N)?;
@@ -238,7 +239,8 @@ fn are_above_zero<const N: usize>(least: &[i8; N]) -> bool {
     least.iter().fold(true, |all, least| all & (*least > 0))
 }
 
-/// Checks fewer than 16 octets, as two words that overlap, or smaller halves that do.
+/// Checks fewer than 16 octets: as two overlapping words of 8 octets, as two overlapping halves of
+/// 4, or one by one.
 #[inline(always)]
 fn is_plain_and_short(octets: &[u8]) -> bool {
     if let Some((first, last)) = ends(octets) {
@@ -254,12 +256,13 @@ fn is_plain_and_short(octets: &[u8]) -> bool {
 
 #[inline(always)]
 fn is_plain_word(word: u64) -> bool {
-    // Subtracting one from each octet sets its top bit if it was 0; only then does it borrow from
-    // the next one.
+    // Subtracting one sets the top bit of an octet that was 0. Only such an octet borrows from the
+    // next one, so without zeros no octet affects another.
     (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080 == 0
 }
 
-/// Copies fewer than 16 octets in the same way. Always returns `true`.
+/// Copies fewer than 16 octets in the pieces that `is_plain_and_short` checks. Always returns
+/// `true`.
 #[inline(always)]
 fn copy_short(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     copy_ends::<8>(octets, places)

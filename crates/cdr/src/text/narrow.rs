@@ -27,7 +27,8 @@ impl Encoder<'_> {
     pub fn string(&mut self, v: &str) -> Result<()> {
         let before = self.own_octets();
         let octets = v.as_bytes();
-        // Most text is ASCII: it is checked while it is copied.
+        // Checks the text while copying it, because most text is ASCII; other text is removed again
+        // and converted.
         if copied_plain(octets, self.string_body(octets.len())?) {
             return Ok(());
         }
@@ -97,7 +98,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a string: borrowed if its octets are UTF-8, else converted.
+    /// Reads a string: borrowed if it is ASCII or its code set is UTF-8, else converted.
     ///
     /// Accepts an empty string of length 0, without its NUL, as some peers send it.
     #[inline]

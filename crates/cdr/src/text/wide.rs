@@ -95,7 +95,8 @@ impl Decoder<'_> {
                 let start = self.start(1);
                 let n = self.octet()?;
                 let (one, found) = match self.octets(n.into())? {
-                    // Alone, these two octets are a character and not a byte order mark.
+                    // A byte order mark needs a character after it, so two octets alone are a
+                    // character.
                     [a, b] => {
                         let unit = u16::from_be_bytes([*a, *b]);
                         (single([unit].into_iter()), Found::Unit(unit))

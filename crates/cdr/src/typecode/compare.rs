@@ -16,8 +16,8 @@ impl TypeCode {
 
     /// Reports whether the types have the same values: aliases and names are ignored.
     ///
-    /// As specified, types with repository ids are equivalent if their ids are equal, regardless of
-    /// their contents. Otherwise as [`equal`](Self::equal).
+    /// As CORBA specifies, two types with repository ids are equivalent if and only if their ids
+    /// are equal, regardless of their contents. Other types are compared by their structure.
     ///
     /// ```
     /// use oxorb_cdr::TypeCode;
@@ -64,8 +64,8 @@ enum Rules {
 /// terminates quickly.
 struct Comparison<'a> {
     rules: Rules,
-    /// Class of each node of the left graph, followed by those of the right one: another node of
-    /// the class, or the node itself.
+    /// Union-find structure over the nodes of the left graph, followed by those of the right one:
+    /// for each node another node of its class, or the node itself.
     classes: Vec<u32>,
     left_nodes: usize,
     pending: Vec<(TypeRef<'a>, TypeRef<'a>)>,
@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// Reports whether the two nodes agree; their component types are compared later.
+    /// Reports whether two nodes agree, apart from their component types, which are compared later.
     fn agree(&mut self, mut left: TypeRef<'a>, mut right: TypeRef<'a>) -> bool {
         if self.rules == Rules::Equivalent {
             (left, right) = (left.resolved(), right.resolved());
@@ -102,8 +102,8 @@ impl<'a> Comparison<'a> {
         if left.kind() != right.kind() {
             return false;
         }
-        // Each pair is compared once; otherwise the names of a type mentioned n times would be
-        // compared n times.
+        // A pair that was compared before is assumed to be equal. Otherwise a recursive type would
+        // be compared forever, and the names of a type mentioned n times n times.
         if !self.assume(left.slot, right.slot) {
             return true;
         }
@@ -119,8 +119,9 @@ impl<'a> Comparison<'a> {
             return false;
         }
         let (Some(left_node), Some(right_node)) = (left.node(), right.node()) else {
-            // A type without a node has only its kind, id and name; and a bounded string differs
-            // from an unbounded one.
+            // At least one type has no node. A named type without a node has no members, and
+            // differs only by its kind, id and name. A string without a node is unbounded, so it
+            // differs from a string with a node, which is bounded.
             return left.id().is_some() && left.members().len() == right.members().len();
         };
         let parts = |ty: TypeRef<'a>, node: &'a Node| {

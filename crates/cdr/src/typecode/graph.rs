@@ -341,8 +341,8 @@ impl Graph {
         self.sound
     }
 
-    /// Visits component types before the types that contain them, without recursion: a chain may be
-    /// as long as the graph.
+    /// Computes the facts of each type after those of its component types. Does not recurse,
+    /// because a chain of types may be as long as the graph.
     fn find_facts(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -400,7 +400,8 @@ impl Graph {
             },
             Node::Struct { kind, members, .. } => {
                 let start = match kind {
-                    // The repository id, which omniORB omits.
+                    // The members follow the repository id, but omniORB omits the id, so it may
+                    // take no octets.
                     TcKind::Except => Facts::at_least(0),
                     _ => Facts::NOTHING,
                 };
@@ -429,7 +430,8 @@ fn may_hold_text(slot: Slot) -> bool {
     matches!(slot.kind(), Some(Char | Wchar | String | Wstring | Any | Value | AbstractInterface))
 }
 
-/// Reports whether values of this node, apart from those of other nodes, are bound to an ORB.
+/// Reports whether values of this node, apart from those of its component types, are bound to an
+/// ORB.
 fn node_is_bound(node: &Node) -> bool {
     match node {
         Node::Value { .. } => true,
@@ -455,7 +457,7 @@ pub(crate) fn kind_holds_text(kind: TcKind) -> bool {
     may_hold_text(Slot::of_kind(kind))
 }
 
-/// Returns the largest alignment in a value, apart from those of other nodes.
+/// Returns the largest alignment in a value of this node, apart from those of its component types.
 fn largest_alignment(node: &Node) -> usize {
     let own = match node {
         Node::Value { .. } => 8,
@@ -501,7 +503,7 @@ impl Facts {
         }
     }
 
-    /// Returns the type of a kind that needs no node.
+    /// Returns the facts of a kind that needs no node.
     pub(crate) fn of_kind(kind: TcKind) -> Self {
         use TcKind::*;
         match kind {
@@ -553,7 +555,7 @@ impl Facts {
         self.layout.map(|sizes| sizes[(sizes[0] & 7) as usize])
     }
 
-    /// Reports whether every value has no octets.
+    /// Reports whether the values of the type take no octets.
     pub(crate) fn is_empty(&self) -> bool {
         self.layout == Some([0; 8])
     }

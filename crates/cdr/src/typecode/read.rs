@@ -6,7 +6,7 @@ use super::graph::{Case, Facts, Graph, MAX_ALIASES, Member, Name, Node, Slot, Un
 use super::{TypeCode, ValueModifier, Visibility};
 use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
 
-/// Mark in place of a kind: the type occurred before.
+/// Number in place of a kind, after which the offset to an earlier occurrence of the type follows.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
 impl<'de> Decode<'de> for TypeCode {
@@ -18,7 +18,8 @@ impl<'de> Decode<'de> for TypeCode {
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let start = d.position();
         let number = d.ulong()?;
-        // Most types in anys: there can be no indirection to a single type without parameters.
+        // Fast path for most anys: a simple type consists of its kind alone, so it needs no
+        // `Reader`.
         if let Some(kind) = TcKind::from_number(number)
             && let Some(simple) = Self::simple(kind)
         {
@@ -74,7 +75,8 @@ impl Reader {
             return Ok(Slot::of_kind(kind));
         }
         d.charge(1, MEMORY_OF_NODE + 2 * MEMORY_OF_NAME)?;
-        // The slot is reserved now, because parameters may refer to it.
+        // Reserves the slot before the parameters are read, because they may refer back to this
+        // type.
         let slot = Slot::of_node(self.nodes.len());
         let seen = self.seen.len();
         self.seen.push((start, slot));
@@ -215,8 +217,7 @@ impl Reader {
         Ok(UnionNode::new(id, name, discriminator, default, cases))
     }
 
-    /// Returns the kind after resolving typedefs, as far as it is known already: the null kind if
-    /// it is not.
+    /// Returns the kind after resolving typedefs; the null kind if it is not known yet.
     fn resolved_kind(&self, mut slot: Slot) -> TcKind {
         for _ in 0..=MAX_ALIASES {
             let Some(at) = slot.node() else {
@@ -231,7 +232,7 @@ impl Reader {
     }
 }
 
-/// Names arrive in an unknown code set, but identifiers are ASCII; other names are decoded as
+/// Reads a name. Its code set is unknown, but identifiers are ASCII; other names are decoded as
 /// UTF-8, or else as ISO 8859-1. An invalid length of zero is decoded as an empty name.
 fn read_name(d: &mut Decoder<'_>) -> Result<Name> {
     let length = d.length(None, 1)?;

@@ -102,7 +102,8 @@ impl fmt::Display for Definition<'_> {
                         }
                         _ => f.write_str("default: ")?,
                     }
-                    // A member with several labels is declared after its last label.
+                    // As in IDL, a member with several labels is declared once, after its last
+                    // label.
                     let goes_on = members.peek().is_some_and(|next| {
                         !next.name.is_empty()
                             && next.name == member.name
@@ -156,7 +157,8 @@ impl fmt::Display for Definition<'_> {
     }
 }
 
-/// Mention of a type within another: its name, if it has one. Recursion ends here.
+/// Mention of a type within another: its name, if it has one. Recursive types end here, because a
+/// mention does not contain the definition.
 struct Mention<'a>(TypeRef<'a>);
 
 impl fmt::Display for Mention<'_> {
@@ -166,8 +168,8 @@ impl fmt::Display for Mention<'_> {
     }
 }
 
-/// Sequences and arrays have no names, so a type may contain itself through them alone, or a deep
-/// nesting of them.
+/// Writes a mention. The depth is limited, because a type without a name (a sequence or array) can
+/// contain itself, or be nested very deeply.
 fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Result {
     let bound_of = |f: &mut fmt::Formatter<'_>, bound: Option<u32>| match bound {
         Some(bound) => write!(f, "<{bound}>"),

@@ -9,8 +9,8 @@ use crate::{Encode, Encoder, ErrorKind, Result, TcKind};
 /// types could expand to very many octets.
 const IN_FULL: usize = 1000;
 
-/// Length of the type code in octets after which no type is written in full again, as with
-/// [`IN_FULL`]: names alone can make a type very long.
+/// Length of the type code in octets after which no type is written in full again, as with [`IN_FULL`], because names
+/// alone can make a type very long.
 const OCTETS_IN_FULL: usize = 1 << 16;
 
 /// Nesting depth from which no type is written in full again, as with [`IN_FULL`].

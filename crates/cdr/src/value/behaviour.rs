@@ -1,5 +1,5 @@
-//! Behaviour of values: from a handle of any base type to the trait that the actual type, or a base
-//! of it, implements.
+//! Behaviour of values: from a handle of any base type, finds the trait that the actual type or one
+//! of its bases implements.
 //!
 //! The application implements a trait that was generated alongside the state. A handle knows only
 //! at run time which state it has, so the state provides its views by the `TypeId` of `dyn Trait`.

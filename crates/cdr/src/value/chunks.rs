@@ -84,8 +84,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Null and indirections may be within a chunk (as Java ORBs and this one write them) or
-    /// between two; tags may not.
+    /// Reads null, or the tag of an indirection, within a chunk. Both may be within a chunk (as
+    /// Java ORBs and OxORB write them) or between two; tags of values may only be between chunks.
     fn tag_in_chunk(&mut self) -> Result<u32> {
         match self.ulong()? {
             tag @ (tag::NULL | tag::INDIRECTION) => Ok(tag),
@@ -113,7 +113,8 @@ impl<'de> Decoder<'de> {
         outer
     }
 
-    /// Leaves the state of a value. Remaining octets belong to a truncated type, or are an error.
+    /// Leaves the state of a value. Skips the remaining octets if the value was truncated;
+    /// otherwise they are an error.
     pub(crate) fn leave_value(&mut self, outer: bool, truncated: bool) -> Result<()> {
         if self.incoming().chunking.active {
             self.end_value(truncated)?;
@@ -160,7 +161,8 @@ impl<'de> Decoder<'de> {
                 Mark::Value(tag::NULL) if truncated => {}
                 Mark::Value(tag) if truncated => {
                     if !self.skip_header(tag, inner)? {
-                        // Without chunks its end cannot be determined.
+                        // The end of an unknown value can be found only by its chunks, and this
+                        // value has none.
                         return Err(self.error(ErrorKind::BadChunk));
                     }
                     inner += 1;

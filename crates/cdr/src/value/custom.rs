@@ -1,4 +1,4 @@
-//! Custom valuetypes, whose state the application marshals itself, or not at all.
+//! Custom valuetypes, whose state the application marshals itself.
 
 use core::marker::PhantomData;
 
@@ -9,8 +9,8 @@ use crate::{Decoder, Encoder, ErrorKind, Result};
 /// The crate that includes the generated code implements it for the struct. Without it the code
 /// compiles, but sending or receiving such a value is an error, [`ErrorKind::NoCustomMarshal`].
 ///
-/// Its values are always chunked, so a receiver that reads less than was written is synchronised
-/// again after the value.
+/// Custom values are always chunked, so a receiver that reads less than was written still finds the
+/// end of the value.
 pub trait CustomMarshal: Sized {
     /// Writes the state.
     fn marshal(&self, e: &mut Encoder<'_>) -> Result<()>;

@@ -20,7 +20,7 @@ use crate::{Decoder, Encoder, Result};
 /// A handle of a value received as part of a cycle keeps the whole cycle alive.
 pub struct Value<T: Valuetype> {
     pub(super) instance: Arc<dyn Instance>,
-    /// Graph of the values that links closing a cycle in a received graph refer to.
+    /// Received graph with cycles to which the value belongs, which the handle keeps alive.
     pub(super) graph: Option<Arc<Graph>>,
     formal: PhantomData<fn() -> T>,
 }
@@ -245,7 +245,8 @@ impl<T: Valuetype> Clone for Link<T> {
             Some((instance, graph)) => {
                 Target::Owned(instance, graph.map_or(Within::None, Within::Outside))
             }
-            // An unreachable target stays unreachable.
+            // If the target does not exist, the clone cannot own it, and is as unreachable as the
+            // original.
             None => match &self.target {
                 Target::Back(instance, graph) => Target::Back(instance.clone(), graph.clone()),
                 _ => Target::Null,

@@ -89,8 +89,8 @@ pub trait ValueState: Valuetype + Clone + Debug + Send + Sync + Sized {
     }
 }
 
-/// Marker for values of this type being valid where `Base` is declared. Generated code implements
-/// it for each base, direct or not, and for [`ValueBase`].
+/// Marker trait of types whose values are valid where `Base` is declared. Generated code implements it for each base,
+/// direct or not, and for [`ValueBase`].
 pub trait Inherits<Base: Valuetype>: Valuetype {}
 
 impl<T: Valuetype> Inherits<T> for T {}
@@ -227,7 +227,7 @@ impl ValueRegistry {
     /// assert!(registry.type_code("IDL:P:1.0").is_none(), "nobody sent one");
     /// ```
     pub fn ask_for_types(&self, whom: impl Fn(&str) -> Option<TypeCode> + Send + Sync + 'static) {
-        // The first one set is kept.
+        // `set` fails if there is a function already; the first one is kept, as documented.
         let _ = self.ask.set(Ask { whom: Box::new(whom), in_vain: AtomicU32::new(0) });
     }
 

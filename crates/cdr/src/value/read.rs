@@ -34,13 +34,15 @@ pub(crate) struct Incoming<'de> {
     pub(crate) pieces: Option<Pieces<'de>>,
     /// Number of open values.
     pub(super) depth: u16,
-    /// Start of the any that is being skipped, and whether anything in it refers to before that.
+    /// Position at which the any being skipped starts, and whether anything in it refers to an
+    /// earlier position.
     pub(super) any_start: usize,
     pub(super) leads_out: bool,
-    /// Number of octets that were re-read or re-encoded, because anys need data outside them.
+    /// Number of octets that were re-read or re-encoded, because anys depend on octets outside
+    /// them.
     pub(super) repeated: usize,
-    /// Total size in octets of the repository ids looked up so far: ids of one value may be shared
-    /// by all others.
+    /// Total size in octets of the repository ids looked up so far. It can far exceed the size of
+    /// the message, because values may share ids.
     looked_up: usize,
     /// Graph of the values being read, within the outermost one.
     graph: Arc<Graph>,
@@ -97,7 +99,7 @@ impl<T> Positions<T> {
     }
 }
 
-/// Start of a value, or its substitute.
+/// Start of a value, or of what a message contains in its place: null or an indirection.
 pub(crate) enum Start {
     Null,
     /// Indirection to the value whose tag is at this position.
@@ -128,8 +130,9 @@ struct Place {
 /// Estimated memory for the data about a value kept while its message is read, in octets.
 const KNOWN_OF_VALUE: usize = 128;
 
-/// Maximum total size in octets of the repository ids looked up, in addition to those for each
-/// octet of the message: several values may share a list of ids at the cost of only a few octets.
+/// Maximum total size in octets of the repository ids looked up, in addition to
+/// [`LOOKED_UP_PER_OCTET`] for each octet of the message. Values may share a list of ids at the
+/// cost of a few octets each.
 const LOOKED_UP: usize = 64 << 10;
 const LOOKED_UP_PER_OCTET: usize = 64;
 /// Charge for looking up an id, in addition to its octets.
@@ -147,7 +150,7 @@ impl<'de, T: Valuetype> Decode<'de> for Link<T> {
 impl<'de, T: Valuetype> Decode<'de> for Value<T> {
     const MIN_SIZE: usize = 4;
 
-    /// Null is an error.
+    /// Fails for null.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let at = d.position();
         let link = Link::<T>::decode(d)?;
@@ -206,7 +209,8 @@ impl<'de> Decoder<'de> {
         self.error_back(4, ErrorKind::BadIndirection(offset))
     }
 
-    /// Returns a value that was read before, or is being read around this position.
+    /// Returns a value that was read before, or whose state is still being read because it encloses
+    /// this position.
     fn value_again(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
         let values = self.incoming();
         let Some(found) = values.values.find(to).cloned() else {

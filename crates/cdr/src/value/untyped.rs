@@ -77,7 +77,7 @@ pub(crate) struct Untyped {
     pub(crate) ty: TypeCode,
 }
 
-/// Value, or its substitute.
+/// Start of a value, or of what a message contains in its place: null or an indirection.
 pub(crate) enum Found<'de> {
     Null,
     /// Value read before.
@@ -88,7 +88,8 @@ pub(crate) enum Found<'de> {
     Value(Head<'de>),
 }
 
-/// Start and return position of a detour.
+/// Detour to a value that was skipped before: its start, and the position at which reading
+/// continues afterwards.
 pub(crate) struct Detour<'de> {
     back: super::chunks::Back<'de>,
     started: usize,
@@ -118,12 +119,12 @@ pub(crate) struct Bounds {
     leads_out: bool,
 }
 
-/// Maximum number of types in a graph that are searched for a repository id: each value pays for
-/// the search.
+/// Maximum number of types in a graph that are searched for a repository id, because each value of
+/// a message causes a search.
 const SEARCHED: usize = 256;
 
-/// Number of octets that may be re-read or re-encoded for anys that need data outside them, in
-/// addition to twice the message.
+/// Number of octets that may be re-read or re-encoded for anys that depend on octets outside them,
+/// in addition to twice the size of the message.
 const REPEATED: usize = 64 << 10;
 
 impl<'de> Decoder<'de> {
@@ -266,7 +267,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Leaves the state of a value. `rest`: whether some of it may remain.
+    /// Leaves the state of a value. If `rest` is set, a part of the state may be unread.
     pub(crate) fn leave_untyped(&mut self, outer: bool, rest: bool) -> Result<()> {
         self.leave_value(outer, rest)?;
         self.incoming().depth -= 1;
@@ -291,7 +292,8 @@ impl<'de> Decoder<'de> {
         leads_out
     }
 
-    /// Lets `read` create new values of all it reads, as if none had been read before.
+    /// Runs `read` as if no value had been read before, so that it creates new values for all that
+    /// it reads.
     pub(crate) fn afresh<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let untyped = core::mem::take(&mut self.incoming().untyped);
         let result = read(self);

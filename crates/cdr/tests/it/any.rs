@@ -50,7 +50,8 @@ proptest! {
         let shown = format!("{any:?}");
         prop_assert!(shown.starts_with("Any<"));
 
-        // Through two intermediaries, each of which may use another order and alignment.
+        // Passes the any through two intermediaries, each of which may use another byte order and
+        // alignment.
         let mut sent = any.clone();
         for (order, lead) in std::iter::zip(orders, leads) {
             let message = written(order, lead, |e| e.encode_any(&sent));
@@ -141,7 +142,7 @@ fn values_are_got_as_what_they_are() {
             assert_eq!(received.downcast_ref::<T>(), None);
             assert_eq!(received.get(), Ok(Some(value.clone())));
             assert_eq!(received, any);
-            // A value inserted as a tree.
+            // The same value inserted as a tree can be extracted as a Rust value, too.
             let tree = Any::with_type(T::type_code(), any.dynamic().expect("a value"));
             let tree = tree.expect("a value of its type");
             assert_eq!(tree.get(), Ok(Some(value.clone())));
@@ -204,7 +205,8 @@ fn any_exception() -> Dynamic {
 
 #[test]
 fn what_is_passed_on_unread_keeps_its_octets() {
-    // A boolean of 7 is detected only by a reader of the value; and octets in the padding are kept.
+    // The boolean 7 is invalid in strict mode, but `decode` does not read the value: this error is
+    // found only when the value is extracted or re-encoded.
     let octets = [0xEE, 0, 0, 0, 0, 0, 0, 8, 7];
     let limits = Limits { strict: true, ..Limits::default() };
     let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
@@ -243,7 +245,7 @@ fn text_is_converted_when_passed_on_in_another_code_set() {
         "ISO 8859-1, the code set in use, lacks U+4E2D (character 1 of the text)"
     );
     assert_eq!(chinese.dynamic(), Ok("中".into()));
-    // A character that is a single octet only in ISO 8859-1.
+    // 'é' is a single octet in ISO 8859-1 but not in UTF-8, so `dynamic` must try both code sets.
     assert_eq!(Any::new('é').dynamic(), Ok('é'.into()));
 }
 
@@ -256,7 +258,7 @@ fn a_value_must_be_of_its_type() {
 
 #[test]
 fn nesting_ends_at_the_limit() {
-    // Anys in anys: four octets for each.
+    // Each nested any takes only the four octets of its type code.
     let nested = |depth: usize| [[0, 0, 0, 11].repeat(depth), vec![0, 0, 0, 0]].concat();
     let octets = nested(60);
     assert!(Any::decode(&mut reader(&octets, ByteOrder::Big, 0)).is_ok());

@@ -61,7 +61,7 @@ fn either_byte_order_is_read_by_either() {
     }
 }
 
-/// FormatMismatch and TypeMismatch.
+/// These errors correspond to the exceptions `FormatMismatch` and `TypeMismatch` of `IOP::Codec`.
 #[test]
 fn what_is_not_exactly_one_value_is_refused() {
     let codec = Codec::default();
@@ -82,7 +82,7 @@ fn what_is_not_exactly_one_value_is_refused() {
         assert!(codec.decode_value(&too_much, value.type_code()).is_err());
         assert!(codec.decode_value(&bare, &TypeCode::OCTET).is_err());
     }
-    // An any in an any in an any.
+    // Three nested anys exceed a limit of one level.
     let deep = Any::new(Any::new(Any::new(7_u32)));
     let flat = Codec::default().with_limits(Limits { max_depth: 1, ..Limits::default() });
     let deep = codec.encode(&deep).unwrap();

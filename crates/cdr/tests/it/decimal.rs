@@ -29,7 +29,7 @@ proptest! {
 
     #[test]
     fn order_is_that_of_numbers(a in decimal(), b in decimal()) {
-        // Exact arithmetic on the digits, as text of one width.
+        // Compares the digits as text of equal width, which needs no arithmetic and so no rounding.
         let key = |n: Decimal| {
             let text = n.to_string();
             let magnitude = text.trim_start_matches('-');
@@ -76,7 +76,7 @@ proptest! {
         }
         prop_assert_eq!(a.checked_add(b), b.checked_add(a));
         prop_assert_eq!(a.checked_mul(b), b.checked_mul(a));
-        // Dropping digits makes a product no larger in magnitude, and changes less than its last digit.
+        // If digits were dropped, the result differs from the exact one by less than one unit of its last digit.
         if let Ok(product) = a.checked_mul(b) {
             let approximate = a.to_f64() * b.to_f64();
             let tolerance = approximate.abs() * 1e-12 + 2.0 * 10f64.powi(-i32::from(product.scale()));
@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!((read.unscaled(), read.scale()), (n.unscaled(), scale));
         prop_assert_eq!(decoder.remaining(), 0);
 
-        // Without leading zeros, as JacORB sends it.
+        // JacORB omits leading zeros, so the number must be readable without them.
         let zeros = message[1..message.len() - 1].iter().take_while(|&&octet| octet == 0).count();
         let mut decoder = reader(&message, ByteOrder::Big, 1 + zeros);
         prop_assert_eq!(decoder.decimal(digits, scale), Ok(n));
@@ -139,7 +139,7 @@ fn wrong_octets_are_refused() {
     assert_eq!(read(&[0x1A], 1, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0xA1, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0x11, 0x11, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
-    // One digit more than the type has, if the type leaves space for a zero.
+    // The octets of `fixed<2, 0>` have space for three digits, of which the first must be zero.
     assert_eq!(read(&[0x12, 0x3C], 2, 0), Err(ErrorKind::BadFixed));
     assert!(matches!(read(&[0x11], 3, 0), Err(ErrorKind::Truncated { .. })));
     assert_eq!(read(&[0x1C], 32, 0), Err(ErrorKind::BadTypeCode));
@@ -214,7 +214,7 @@ fn more_than_31_digits_are_dropped() {
     assert_eq!(nines.checked_mul(nines), Err(DecimalError::Overflow));
     let fraction = number(&format!("0.{}", "9".repeat(31)));
     assert_eq!((fraction * fraction).to_string(), format!("0.{}8", "9".repeat(30)));
-    // 31 digits before the point leave none after it.
+    // With 31 digits before the decimal point, no digit after it can be stored.
     assert_eq!(nines - number("0.9"), number(&format!("{}8", "9".repeat(30))));
     let third = Decimal::from(1) / Decimal::from(3);
     assert_eq!(third.to_string(), format!("0.{}", "3".repeat(31)));

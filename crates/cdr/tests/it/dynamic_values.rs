@@ -139,11 +139,11 @@ fn types_that_nothing_names_are_asked_for() {
         let value = Dynamic::decode(&types("Bases"), &mut d).unwrap();
         assert!(value.at("[0].weight").is_some(), "not cut: {value:?}");
     }
-    // A type once found stays known.
+    // The source is called once for a type that it knows, because the type is then registered.
     let leaf = |id: &&String| id.as_str() == "IDL:values/Leaf:1.0";
     assert_eq!(asked.lock().unwrap().iter().filter(leaf).count(), 1);
 
-    // A source that never knows a type is not called forever.
+    // After many answers of `None`, the source is not called any more.
     let registry = ValueRegistry::default();
     let asked = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&asked);
@@ -243,7 +243,7 @@ fn sharing_goes_over_all_arguments_of_a_call() {
     let written = octets(|e| {
         node.encode(&types("Node"), e).unwrap();
         again.encode(&types("Node"), e).unwrap();
-        // A clone is the same value.
+        // A clone has the same key, so it is written as an indirection, too.
         node.encode(&types("Node"), e).unwrap();
     });
     let mut d = decoder(&written);
@@ -295,7 +295,8 @@ fn what_is_wrong_is_named_with_its_place() {
 
 #[test]
 fn custom_values_pass_in_an_any_but_are_not_read() {
-    // Chunked, one id, a chunk of one long, the end.
+    // The value consists of a tag (chunked, with one repository id), the id, a chunk with one long,
+    // and an end tag.
     let secret = octets(|e| {
         write_type(&types("Secret"), e);
         e.ulong(0x7FFF_FF0A);
@@ -308,7 +309,7 @@ fn custom_values_pass_in_an_any_but_are_not_read() {
     assert_eq!(octets(|e| write_any(&any, e)), secret);
     let error = any.dynamic().unwrap_err();
     assert!(matches!(error.reason, Reason::Cdr(e) if e.kind == ErrorKind::ValueUnsupported));
-    // As JacORB writes it: its end cannot be determined.
+    // JacORB writes custom values without chunks, so that their end cannot be determined.
     let unchunked = vector("custom");
     let error = skip(&types("Secret"), &mut decoder(&unchunked)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ValueUnsupported);
@@ -322,7 +323,7 @@ fn write_any(any: &Any, e: &mut Encoder<'_>) {
     Dynamic::Any(any.clone()).encode(&TypeCode::ANY, e).unwrap();
 }
 
-/// An any that shares a value and a repository id with what is before it in the message.
+/// Decodes an any that shares a value and a repository id with the octets before it.
 #[test]
 fn an_any_keeps_what_it_shares_with_the_message() {
     let message = octets(|e| {
@@ -338,14 +339,14 @@ fn an_any_keeps_what_it_shares_with_the_message() {
             e.long(to as i32 - e.position() as i32);
         };
         back(e, 0);
-        // Another node, which shares only the id.
+        // The second member is a new node, which shares only the repository id with the first one.
         e.ulong(0x7FFF_FF02);
         back(e, 4);
         e.long(2);
         back(e, 0);
         e.octet(9);
     });
-    // Whether the preceding value was read as one of a Rust type, or by its type code.
+    // The value before the any can have been read as a Rust type or by its type code.
     for typed in [true, false] {
         let mut d = decoder(&message);
         match typed {
@@ -363,7 +364,8 @@ fn an_any_keeps_what_it_shares_with_the_message() {
     }
 }
 
-/// An any within the chunks of a value, containing a value and numbers across the end of a chunk.
+/// Decodes an any within the chunks of a value. It contains a value, and numbers across the end of
+/// a chunk.
 #[test]
 fn an_any_within_chunks() {
     let members =
@@ -453,7 +455,8 @@ fn depth_is_bounded() {
     );
 }
 
-/// Each value contains two anys with the previous value: read naively, these are 2^n values.
+/// Each value contains two anys with the previous value, so that naive reading would yield 2^n
+/// values.
 #[test]
 fn what_anys_repeat_is_bounded() {
     let members =

@@ -20,7 +20,7 @@ where
     for (order, octets) in [(ByteOrder::Big, big), (ByteOrder::Little, little)] {
         let message = [&[0xAA], octets].concat();
 
-        // Previous contents of the buffer must not appear in the padding.
+        // The previous contents of the buffer must not appear in the padding.
         let mut encoder = Encoder::new(vec![0xEE; 64], order, LATIN);
         encoder.octet(0xAA);
         value.encode(&mut encoder).expect("a value of its type");
@@ -145,9 +145,10 @@ oxorb_cdr::fixed!(Hop);
 #[test]
 fn structs_of_fixed_layout() {
     let hop = |kind| Hop { kind, distance: 0x01020304, lane: 5 };
-    // Alone, it starts right after the preceding octet, at offset 1.
+    // A single struct starts right after the preceding octet, at offset 1.
     golden(hop(9), &[9, 0, 0, 1, 2, 3, 4, 0, 5], &[9, 0, 0, 4, 3, 2, 1, 5, 0]);
-    // In a sequence the first starts at offset 8, the others at 18, 26, ...: they are shorter than the first.
+    // In a sequence, the first struct starts at offset 8, and the others at 18, 26, and so on. The others are shorter,
+    // because they need less padding before the long.
     golden(
         vec![hop(7), hop(8), hop(9)],
         &[

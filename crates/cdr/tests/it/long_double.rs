@@ -20,7 +20,8 @@ proptest! {
 
     #[test]
     fn every_x87_number_survives(mantissa: u64, exponent in prop_oneof![Just(0u128), Just(1), 0u128..0x7FFF], negative: bool) {
-        // A normal number stores its leading one, a subnormal does not.
+        // The leading bit of the mantissa is one in a normal x87 number, and zero in a subnormal
+        // one.
         let mantissa = if exponent == 0 { mantissa >> 1 } else { mantissa | 1 << 63 };
         let raw = u128::from(negative) << 79 | exponent << 64 | u128::from(mantissa);
         prop_assert_eq!(LongDouble::from_x87(raw).to_x87(), raw);
@@ -51,7 +52,7 @@ fn special_values() {
     assert_eq!(LongDouble::from(f64::INFINITY).to_bits(), 0x7FFF << 112);
     assert_eq!(LongDouble::from(f64::from_bits(1)).to_bits(), (16383 - 1074) << 112, "2^-1074");
     assert!(LongDouble::from(f64::NAN).to_f64().is_nan());
-    // A NaN whose payload is only in bits that f64 lacks stays a NaN.
+    // A NaN stays a NaN even if its payload is only in bits that the narrower format lacks.
     assert!(LongDouble::from_bits(0x7FFF << 112 | 1).to_f64().is_nan());
     assert!(
         LongDouble::from_x87(LongDouble::from_bits(0x7FFF << 112 | 1).to_x87()).to_f64().is_nan()

@@ -14,7 +14,7 @@ mod model;
 mod omniorb;
 mod padding;
 mod reading;
-// Uses the standard library's slices for messages.
+// These tests use `IoSlice`, which needs the standard library.
 #[cfg(feature = "std")]
 mod round_trip;
 mod support;

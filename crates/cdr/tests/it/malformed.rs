@@ -46,7 +46,7 @@ proptest! {
         fuzz::decode_everything(&octets);
     }
 
-    /// Small numbers make lengths that fit and discriminants that exist, so that decoding gets further.
+    /// Small numbers are often plausible lengths and valid discriminants, so that decoding gets further.
     #[test]
     fn likely_octets_give_a_value_or_an_error(octets in vec(0u8..16, 0..300)) {
         fuzz::decode_everything(&octets);
@@ -158,7 +158,8 @@ fn the_first_bad_element_of_a_sequence_is_named() {
     assert_eq!(strict(&octets).sequence::<Flagged>(None), Err(BadBoolean(6).at(16)));
     octets[16] = 1;
     assert_eq!(big(&octets).sequence::<Flagged>(None).map(|items| items.len()), Ok(4));
-    // The count is plausible for elements of minimum size, but the last element is truncated.
+    // The count is plausible for elements of minimum size, but the last element is truncated. Each element takes four
+    // octets here, and the minimum is three.
     octets.pop();
     assert_eq!(
         big(&octets).sequence::<Flagged>(None),
@@ -245,7 +246,7 @@ fn elements_of_no_octets_are_limited_by_number() {
 
 #[test]
 fn nesting_is_limited() {
-    // Nested encapsulations, each of which is all that is left.
+    // Each encapsulation contains all that follow.
     let mut octets = Vec::new();
     for left in (0..100u32).rev() {
         octets.extend((left * 8 + 4).to_be_bytes());
@@ -259,7 +260,7 @@ fn nesting_is_limited() {
     }
     assert!(matches!(decoder.encapsulation(), Err(Error { kind: TooDeep { limit: 64 }, .. })));
 
-    // A tree with a single branch per node: name "", no marks, one branch.
+    // Each node of the tree has the name "", no marks, and one branch.
     let branch = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     let octets = branch.repeat(1000);
     let error = support::Tree::decode(&mut big(&octets)).expect_err("too deep");

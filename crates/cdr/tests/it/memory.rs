@@ -116,14 +116,15 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
     assert!(made.octets <= 8 * octets.len() as u64, "{made:?}");
 }
 
-/// S5: the memory for values is bounded, however few octets encode them.
+/// Checks that the memory for values is bounded, regardless of how few octets encode them (S5).
 #[test]
 fn values_take_no_more_memory_than_the_limit() {
     const LIMIT: u32 = 4 << 20;
     let limits = Limits { max_memory: LIMIT, ..Limits::default() };
     let counted =
         |n: u32, element: &[u8]| [&n.to_be_bytes()[..], &element.repeat(n as usize)].concat();
-    // Freed memory counts here, too: vectors double as they grow.
+    // The total may exceed the limit, because it includes freed memory: vectors double as they
+    // grow.
     let check = |octets: &[u8], read: &dyn Fn(&mut Decoder<'_>) -> Option<ErrorKind>| {
         let mut d = Decoder::new(octets, ByteOrder::Big, UTF_16).with_limits(limits);
         let (error, made) = allocations(|| read(&mut d));
@@ -151,7 +152,7 @@ fn values_take_no_more_memory_than_the_limit() {
     let wide = TypeCode::structure("IDL:W:1.0", "W", members);
     check(&counted(1 << 16, &[0; 10]), &dynamic(TypeCode::sequence(wide)));
 
-    // An enum of very many enumerators, each without a name.
+    // The enum has very many enumerators without names, each of which takes four octets.
     let body =
         [&[0, 0, 0, 0][..], &0u32.to_be_bytes(), &0u32.to_be_bytes(), &counted(1 << 18, &[0; 4])]
             .concat();

@@ -202,7 +202,8 @@ fn type_codes() {
     same(C, &switch("IDL:C:1.0", "C", TypeCode::CHAR, &d));
     let d = [(Label::from(-5i64), "d", TypeCode::FLOAT)];
     same(L, &switch("IDL:L:1.0", "L", TypeCode::LONGLONG, &d));
-    // Declared as private p and public s: omniidl's tables have the two visibilities swapped.
+    // The IDL declares `private p` and `public s`, but omniidl swaps the two visibilities in its
+    // tables.
     let members =
         [("p", TypeCode::LONG, Visibility::Public), ("s", TypeCode::STRING, Visibility::Private)];
     same(V, &TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, members));
@@ -218,7 +219,7 @@ fn read(hex: &str, ty: &TypeCode) -> (Any, Dynamic) {
     assert_eq!(decoder.remaining(), 0);
     assert_eq!(any.type_code(), ty);
     let value = any.dynamic().expect("a value of its type");
-    // The same after passing through an encoder of the other order.
+    // The any must stay the same when it is re-encoded in the other byte order.
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
     any.encode(&mut encoder).expect("nothing special");
     let again = encoder.finish().to_vec();

@@ -30,8 +30,8 @@ proptest! {
         let message = encoder.finish().to_vec();
         prop_assert_eq!(message.len(), length);
         prop_assert_eq!(setting.check(&values, &message), Ok(()));
-        // The same octets at every address: what can be borrowed differs, the decoded values do
-        // not.
+        // The alignment of the octets in memory determines what can be borrowed, but must not
+        // change the decoded values.
         for shift in 1..8 {
             let shifted = [vec![0; shift], message.clone()].concat();
             prop_assert_eq!(setting.check(&values, &shifted[shift..]), Ok(()));

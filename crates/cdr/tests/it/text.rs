@@ -15,7 +15,7 @@ const UCS_2: Dialect = Dialect { wchars: WcharSet::Ucs2, ..LATIN };
 const GIOP_1_1: Dialect = Dialect { giop_minor: 1, ..UTF_16 };
 const GIOP_1_0: Dialect = Dialect { giop_minor: 0, ..UTF_16 };
 
-/// Stands for all errors about code sets where another test checks the details.
+/// Error that represents all errors about code sets, whose details another test checks.
 const OUTSIDE: ErrorKind = NotInCodeSet(OutsideCodeSet {
     code_set: CodeSet::Char(CharSet::Iso8859_1),
     found: Found::Octets(0),
@@ -268,7 +268,8 @@ fn giop_1_2_writes_big_endian_without_a_mark_whatever_the_message() {
 
 #[test]
 fn giop_1_2_reads_what_any_peer_writes() {
-    // JacORB, and TAO in a big-endian message; JacORB with a mark; TAO in a little-endian message.
+    // JacORB writes the first form, and so does TAO in big-endian messages. JacORB may add a byte order mark, as in the
+    // second form. TAO writes the third form in little-endian messages.
     for octets in [&[2, 0, 0xE9][..], &[4, 0xFE, 0xFF, 0, 0xE9], &[4, 0xFF, 0xFE, 0xE9, 0]] {
         for order in [ByteOrder::Big, ByteOrder::Little] {
             assert_eq!(read_in(order, UTF_16, octets, Decoder::wchar), Ok('é'), "{octets:?}");

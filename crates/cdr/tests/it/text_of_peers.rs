@@ -88,7 +88,7 @@ fn judged(kind: Kind, text: &str, dialect: Dialect) -> Result<(), ErrorKind> {
     if fits { Ok(()) } else { Err(OUTSIDE) }
 }
 
-/// Stands for all errors about code sets.
+/// Error that represents all errors about code sets.
 const OUTSIDE: ErrorKind = ErrorKind::NotInCodeSet(OutsideCodeSet {
     code_set: CodeSet::Char(CharSet::Utf8),
     found: Found::Octets(0),
@@ -146,8 +146,8 @@ fn omniorb_and_we_say_the_same() {
                 assert_eq!(judged, Ok(()), "{v:?}");
                 let text = read(v.kind, octets, v.dialect, v.order);
                 assert_eq!(text.as_ref(), Ok(&v.text), "{v:?}");
-                // It marks its own byte order; OxORB's order needs no mark, except where text
-                // starts like a mark.
+                // omniORB marks its byte order in every wide string. OxORB writes big-endian text,
+                // which needs a mark only if it starts with a character that looks like one.
                 let free = v.kind == Wstring && !v.text.is_empty() || v.text == "\u{feff}";
                 if !free {
                     assert_eq!(ours.as_ref(), Ok(octets), "{v:?}");
@@ -172,11 +172,12 @@ fn jacorb_and_we_say_the_same_but_where_it_loses_text() {
         let text = read(v.kind, octets, v.dialect, v.order);
         let marked = v.text.starts_with('\u{feff}') && v.dialect.giop_minor == 2;
         match judged {
-            // It does not mark text that starts like a mark.
+            // JacORB writes no byte order mark before text that starts with U+FEFF, so a reader
+            // takes that character for a mark.
             Ok(()) if marked && matches!(v.kind, Wchar | Wstring) => {
                 let read_as = match v.kind {
                     Wstring => &v.text['\u{feff}'.len_utf8()..],
-                    // Alone, it is a character.
+                    // A single U+FEFF is a character, because nothing follows that it could mark.
                     _ => &v.text,
                 };
                 assert_eq!(text.as_deref(), Ok(read_as), "{v:?}");
@@ -187,9 +188,9 @@ fn jacorb_and_we_say_the_same_but_where_it_loses_text() {
                 assert_eq!(text.as_ref(), Ok(&v.text), "{v:?}");
                 assert_eq!(ours.as_ref(), Ok(octets), "{v:?}");
             }
-            // Wide characters in GIOP 1.0, surrogates in UCS-2, a Latin-1 octet as a char where
-            // UTF-8 was negotiated; of strings beyond ISO 8859-1 it sends the low octets, which are
-            // other text.
+            // These texts cannot be encoded: wide characters in GIOP 1.0, surrogates in UCS-2, and
+            // a Latin-1 character as a `char` where UTF-8 was negotiated. For strings beyond ISO
+            // 8859-1, JacORB sends the low octets of the characters, which are another text.
             Err(kind) => match text {
                 Err(error) => assert!(
                     error == kind || v.kind == Str && error == ErrorKind::BadString,
@@ -237,13 +238,14 @@ fn text_in_anys_is_converted_or_refused() {
     let orders = [ByteOrder::Big, ByteOrder::Little];
     let mut passed = 0;
     for (kind, ty, text, value) in samples() {
-        // One octet before it, so that alignment matters.
+        // The text follows an octet, so that alignment matters.
         let members = [("o", TypeCode::OCTET), ("t", ty.clone())];
         let pair = TypeCode::structure("IDL:Pair:1.0", "Pair", members);
         let mut both = Dynamic::default_for(&pair).unwrap();
         *both.at_mut("t").unwrap() = value;
         let Ok(inner) = Any::with_type(pair, both) else {
-            // No code set for char contains it.
+            // Only a `char` can be impossible to insert: no code set for `char` contains this
+            // character.
             assert_eq!(kind, Char);
             continue;
         };
@@ -289,7 +291,8 @@ fn encapsulations_have_their_own_code_sets() {
         let expected = judged(kind, text, Dialect::GIOP_1_2);
         assert_eq!(octets.as_ref().err(), expected.as_ref().err(), "{kind:?} {text:?}");
         let Ok(octets) = octets else { continue };
-        // The first octet is the byte order; followed by padding, as alignment counts from it.
+        // The first octet declares the byte order. Padding may follow, because alignment counts
+        // from this octet.
         let mut whole = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
         whole.octet(1);
         let only = text.chars().next().unwrap_or('\0');

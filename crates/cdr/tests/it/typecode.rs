@@ -96,7 +96,8 @@ fn octets_written_by_hand() {
             0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3,
         ],
     );
-    // struct T { sequence<T> s; }: the indirection counts from its offset back over both encapsulations.
+    // `struct T { sequence<T> s; }` refers back to itself from within two encapsulations. The indirection counts from
+    // its own offset field.
     let recursive =
         TypeCode::structure("T", "", [("s", TypeCode::sequence(TypeCode::recursive("T")))]);
     golden(
@@ -201,11 +202,11 @@ fn recursive_types_are_compared_without_end() {
     assert!(one.equivalent(&tree("IDL:T:1.0", "U", "t")));
     assert!(!one.equivalent(&tree("IDL:U:1.0", "T", "s")));
 
-    // Unrolled once, it is the same type.
+    // A recursive type that is unrolled once is equal to the original.
     let rolled = TypeCode::structure("IDL:T:1.0", "T", [("s", TypeCode::sequence(one.clone()))]);
     assert!(one.equal(&rolled) && rolled.equal(&one));
 
-    // Without ids, the structure decides.
+    // Types without repository ids are equivalent if their structures are equal.
     let nameless = |bound| {
         let octets = written(ByteOrder::Big, 0, |e| {
             nameless_tree(e, bound).expect("no text in it");
@@ -288,7 +289,7 @@ fn groups_of_types_contain_each_other() {
 
 #[test]
 fn types_are_shared_not_copied() {
-    // Without sharing, the last one would have 2^40 parts.
+    // Each struct contains the previous one twice, so without sharing the last one would have 2^40 parts.
     let mut ty = TypeCode::structure("IDL:S0:1.0", "S0", [("o", TypeCode::OCTET)]);
     for at in 1..=40 {
         let (id, name) = (format!("IDL:S{at}:1.0"), format!("S{at}"));
@@ -305,8 +306,7 @@ fn types_are_shared_not_copied() {
 
 #[test]
 fn small_types_that_stand_for_very_large_ones() {
-    // Each member is a struct of two of the previous member; the first is a struct of the kind
-    // `leaf`.
+    // Each member is a struct that contains the type of the previous member twice; the first one contains two `leaf`s.
     let bomb = |leaf: TcKind| {
         decode(|e| {
             e.ulong(TcKind::Struct as u32);
@@ -366,7 +366,8 @@ fn references_to_nothing_are_refused() {
         }));
         assert_eq!(refused, ErrorKind::BadIndirection(offset));
     }
-    // Into the middle of a type, to a member's name, to an indirection, and forward.
+    // The offsets lead into the middle of a type, to a member's name, to an indirection, and forward, but never to the
+    // start of an earlier type.
     for offset in [-60, -52, -28, -4, -1, 8] {
         let refused = kind(decode(|e| {
             e.ulong(TcKind::Struct as u32);
@@ -385,7 +386,7 @@ fn references_to_nothing_are_refused() {
         }));
         assert_eq!(refused, ErrorKind::BadIndirection(offset));
     }
-    // Octets before the type code must not be used.
+    // An indirection must not refer to octets before the type code.
     let octets = written(ByteOrder::Big, 0, |e| {
         e.ulong(TcKind::Long as u32);
         e.ulong(INDIRECTION);
@@ -437,13 +438,13 @@ fn types_that_contain_themselves_are_refused() {
     for kind in [TcKind::Struct, TcKind::Except, TcKind::Union, TcKind::Alias, TcKind::Array] {
         assert_eq!(outer(kind), Err(ErrorKind::BadTypeCode.at(0)), "{kind}");
     }
-    // A sequence of itself has values: empty ones, and sequences of those.
+    // A sequence of itself can have values: an empty sequence, and sequences of such values.
     let endless = outer(TcKind::Sequence).expect("a type");
     assert!(endless.to_string().contains("..."));
     assert_eq!(endless.as_ref().content(), Some(endless.as_ref()));
     let octets = [0, 0, 0, 1, 0, 0, 0, 0];
     assert_eq!(skip(&endless, &mut reader(&octets, ByteOrder::Big, 0)), Ok(()));
-    // The same type constructed here is not complete either.
+    // A type that contains itself is incomplete, too, if it is constructed instead of decoded.
     let bad = TypeCode::structure("IDL:B:1.0", "B", [("b", TypeCode::recursive("IDL:B:1.0"))]);
     assert!(!bad.is_complete() && bad.equal(&bad.clone()) && !bad.to_string().is_empty());
     assert_eq!(bad.resolved(), bad);
@@ -462,7 +463,7 @@ fn what_is_no_type_is_refused() {
     };
     assert_eq!(kind(decode(number(37))), ErrorKind::BadTypeKind(37));
     assert_eq!(kind(decode(number(u32::MAX - 1))), ErrorKind::BadTypeKind(u32::MAX - 1));
-    // A million members without octets.
+    // The struct declares a million members, but no octets follow.
     let refused = kind(decode(|e| {
         e.ulong(TcKind::Struct as u32);
         e.encapsulation(|e| {
@@ -472,7 +473,7 @@ fn what_is_no_type_is_refused() {
         })
     }));
     assert!(matches!(refused, ErrorKind::LengthImplausible { .. }));
-    // An invalid discriminator type; an invalid index of the default member.
+    // The discriminator type is invalid, or the index of the default member is.
     for (discriminator, default) in [(TcKind::Double, -1), (TcKind::Octet, 1), (TcKind::Any, 0)] {
         let refused = kind(decode(|e| {
             e.ulong(TcKind::Union as u32);
@@ -491,7 +492,7 @@ fn what_is_no_type_is_refused() {
         }));
         assert_eq!(refused, ErrorKind::BadTypeCode);
     }
-    // An unknown modifier.
+    // The valuetype has the unknown modifier 4.
     let refused = kind(decode(|e| {
         e.ulong(TcKind::Value as u32);
         e.encapsulation(|e| {
@@ -561,7 +562,7 @@ fn fixed_has_31_digits_at_most() {
 
 #[test]
 fn names_of_peers_are_taken_as_they_come() {
-    // A length of zero, and octets that are not UTF-8.
+    // The repository id has a length of zero, and the name is not UTF-8.
     let octets = written(ByteOrder::Big, 0, |e| {
         e.ulong(TcKind::Objref as u32);
         e.encapsulation(|e| {

@@ -300,7 +300,7 @@ fn what_jacorb_writes_is_truncated_to_what_is_known() {
     let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
     assert_eq!(ids, [7, 7]);
 
-    // The second element is the first one again; the last node is in the skipped part.
+    // The second element is an indirection to the first one. The last node is in the part that truncation skips.
     let octets = fs::read(vectors().join("jacorb/cycle-in-chunks.bin")).unwrap();
     let mut decoder = self::decoder(&octets, ByteOrder::Big);
     let all = decoder.sequence::<Link<OldBase>>(None).unwrap();

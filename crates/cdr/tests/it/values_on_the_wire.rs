@@ -269,7 +269,8 @@ fn codebases_and_id_lists_are_shared() {
 
 #[test]
 fn indirections_to_the_padding_before_what_they_mean() {
-    // A Java ORB counts from its position before alignment (P5).
+    // A Java ORB computes the offset from its position before alignment, so it may refer to the
+    // padding (P5).
     for early in 0..=3 {
         let mut raw = Raw::new().ulong(3).ulong(0x7FFF_FF03).text("code");
         let id = raw.here();
@@ -285,7 +286,7 @@ fn indirections_to_the_padding_before_what_they_mean() {
         let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
         assert_eq!(ids, [1, 2, 1], "{early}");
     }
-    // One octet further is the preceding text.
+    // Four octets earlier is the preceding text, not padding.
     let raw = Raw::new().ulong(2).ulong(0x7FFF_FF03).text("code").text(BASE);
     let octets = raw.ulong(1).ulong(0x7FFF_FF02).indirection(20 - 4).ulong(2).done();
     let error = Vec::<Link<Base>>::decode(&mut decoder(&octets)).unwrap_err();
@@ -295,8 +296,8 @@ fn indirections_to_the_padding_before_what_they_mean() {
 #[test]
 fn indirections_that_lead_nowhere() {
     let node = |offset| Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).offset(offset).done();
-    // 36 is the offset. -36 is the tag, -32 the repository id, -8 the number; the rest is invalid,
-    // ahead, or before the start.
+    // The offset is at octet 36, so -36 refers to the tag, -32 to the repository id, and -8 to the
+    // number. The others refer to nothing, forward, or before the start.
     assert!(Link::<Node>::decode(&mut decoder(&node(-36))).is_ok());
     for offset in [-32, -8, -4, -1, -35, -37, -40, 0, 4, i32::MIN, i32::MAX] {
         refused::<Link<Node>>(&node(offset), ErrorKind::BadIndirection(offset), 36);
@@ -321,8 +322,9 @@ fn tags_that_are_none() {
 
 #[test]
 fn chunks_that_are_wrong() {
-    // Two octets of a long; no octets; an end before that of the state; more state than the type
-    // has.
+    // In this order: a chunk with half a long, an empty chunk, an end before that of the state, a
+    // chunk that ends within a string, more state than the type has (twice), an end tag of a wrong
+    // level, and a chunk longer than the message.
     let split = mid(|raw| raw.chunk(|raw| raw.octet(0).octet(0)).end(1));
     refused::<Link<Mid>>(&split, ErrorKind::BadChunk, 32);
     let empty = mid(|raw| raw.ulong(0).ulong(7));
@@ -534,7 +536,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
     drop(copy);
     assert_eq!(ALIVE.load(Relaxed), 0);
 
-    // The cycle of an earlier value, referenced only by a later one.
+    // The cycle of an earlier value stays alive as long as a later value refers to it.
     let raw = Raw::new().ulong(0x7FFF_FF02).text(NODE).indirection(0);
     let both = raw.ulong(0x7FFF_FF02).text(NODE).indirection(0).done();
     let mut decoder = decoder(&both);
@@ -547,7 +549,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
     drop((first, later));
     assert_eq!(ALIVE.load(Relaxed), 0);
 
-    // An error within a cycle leaks nothing.
+    // An error within a cycle must not leak values.
     for cut in 0..octets.len() {
         assert!(Vec::<Link<Counted>>::decode(&mut self::decoder(&octets[..cut])).is_err());
         assert_eq!(ALIVE.load(Relaxed), 0);
@@ -636,7 +638,8 @@ fn a_chunk_does_not_end_within_a_block() {
     });
     let error = Value::<Route>::decode(&mut decoder(&marks)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);
-    // Members of fixed layout form one block here, too, though a writer might separate them.
+    // The decoder reads members of fixed layout as one block, so a chunk must not end between them
+    // either, although another writer might split them.
     let step = route(|raw| raw.chunk(|raw| raw.ulong(1).octet(1)).chunk(|raw| raw.double(0.5)));
     let error = Value::<Route>::decode(&mut decoder(&step)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use oxorb_terminal::output::{Failed, because, print_json};
 
-/// Return value alone, or `{"returns": ..., "out": {...}}` if there are inout or out parameters.
+/// Results as JSON: the return value alone, or `{"returns": ..., "out": {...}}` if there are inout or out parameters.
 pub(crate) struct ResultsJson<'r> {
     signature: &'r Signature,
     results: &'r Results,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::input;
 use crate::types::Known;
 
-/// Argument as the user gave it.
+/// Arguments of the call, as the user gave them.
 pub(super) enum Given<'g> {
     /// Words, one for each argument.
     Words(&'g [String]),
@@ -54,7 +54,8 @@ fn missing(given: &[Option<Value>], param: &Parameter, signature: &Signature) ->
     }
 }
 
-/// `args[1].route[3].name: expected a string, found a number`
+/// Returns the message for a JSON error with its place, for example
+/// `args[1].route[3].name: expected a string, found a number`.
 fn within(error: JsonError, at: usize, param: &Parameter) -> String {
     let inside = error.within(&format!("args[{at}]"));
     match inside.path.len() == format!("args[{at}]").len() {
@@ -96,9 +97,10 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
             true => json(),
             false => bare(),
         },
-        // NaN, Infinity
+        // NaN and Infinity are not JSON, so they are passed on as text.
         Shape::Simple(Kind::Float | Kind::Double) => json().or_else(|_: String| bare()),
-        // Base64 may look like JSON.
+        // Base64 may look like a JSON number or literal, so only a word that begins with a quote or bracket is read as
+        // JSON.
         Shape::Sequence { element, .. } | Shape::Array { element, .. }
             if element.resolved().kind() == Kind::Octet =>
         {
@@ -111,12 +113,12 @@ fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
             true => json(),
             false => bare(),
         },
-        // IDL's spelling.
+        // Boolean values may also be written as in IDL.
         Shape::Simple(Kind::Boolean) if matches!(word, "TRUE" | "FALSE") => {
             Ok(Value::Bool(word == "TRUE"))
         }
         _ if word.starts_with(['{', '[', '"']) => json(),
-        // Any other word that is not JSON is reported as a string where another type is expected.
+        // A word that is not JSON is taken as a string. If another type is expected, the error message then says so.
         _ => json().or_else(|_: String| bare()),
     }
 }

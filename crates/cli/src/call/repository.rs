@@ -11,8 +11,8 @@ use super::target::{Wanted, is_answer, unreachable};
 use crate::types::Source;
 use oxorb_terminal::output::{Failed, because};
 
-/// Returns the wanted operation and the repository that declares it: that of `given`, else the initial reference, else
-/// the object's own.
+/// Returns the wanted operation and the repository that declares it: the repository `given`, or else the initial
+/// reference, or else the object's own repository.
 pub(super) fn find(
     orb: &Orb,
     given: Option<&str>,
@@ -66,7 +66,8 @@ impl Search<'_> {
             Some(name) => names.push(name.to_owned()),
             None => {
                 names.push(self.object.ior().type_id.clone());
-                // The type id may name a base interface, and is empty in a corbaloc.
+                // Query the object as well: the reference's type id may be that of a base interface, and is empty in a
+                // `corbaloc:`.
                 names.extend(self.object.repository_id().ok());
             }
         }

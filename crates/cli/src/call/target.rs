@@ -81,7 +81,8 @@ pub(super) fn find(
     }
     let mut nearest = None;
     let mut look = |id: &str| {
-        // An interface that is missing from the IDL is no error: another one may do.
+        // An interface that is missing from the IDL is no error: another interface of the object may declare the
+        // operation.
         let interface = types.interface(id).ok()?;
         let signature = wanted.of(&interface);
         nearest = Some(interface);
@@ -90,7 +91,7 @@ pub(super) fn find(
     if let Some(signature) = look(&object.ior().type_id) {
         return Ok(signature);
     }
-    // The type id may name a base interface, and is empty in a corbaloc.
+    // Query the object as well: the reference's type id may be that of a base interface, and is empty in a `corbaloc:`.
     match object.repository_id() {
         Ok(id) => {
             if let Some(signature) = look(&id) {
@@ -138,7 +139,7 @@ fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
     Ok(found)
 }
 
-/// Returns the operation that every object has, which needs no IDL. `None`: no such name.
+/// Returns the operation of this name that every object has, which needs no IDL; `None` if there is none.
 pub(super) fn implicit(
     object: &Ref,
     operation: &str,
@@ -168,7 +169,7 @@ pub(super) fn is_answer(exception: &SystemException) -> bool {
     )
 }
 
-/// Returns the error of a query before the call, in the words of a failed call.
+/// Returns the error for a query that failed before the call, with the same text as for a failed call.
 pub(super) fn unreachable(exception: SystemException) -> Failed {
     answer::told(&exception.into(), &Plain)
 }

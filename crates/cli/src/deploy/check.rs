@@ -85,7 +85,7 @@ pub(super) fn run(mut args: Args) -> Done {
     if let Some(folder) = &args.artifacts {
         let artifacts = Artifacts::Below(folder.clone());
         artifacts.check().map_err(because)?;
-        // With dangling references, the process of an instance is unknown.
+        // Artifacts are checked for each process, and with dangling references, the process of an instance is unknown.
         if loaded.plan.check_references().is_ok() {
             let missing = missing_artifacts(&loaded.plan, &artifacts);
             extend(&mut report, missing.into_iter().map(|error| error.finding));
@@ -102,7 +102,7 @@ pub(super) fn run(mut args: Args) -> Done {
 /// Checks documents, including errors that otherwise only a launch of the plan would report.
 pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
     let mut report = oxorb_deploy::check::check(input);
-    // Dangling references would only be reported again in other words.
+    // The check has reported dangling references already, and a launch would only report them again in other words.
     if input.plan.check_references().is_err() {
         return report;
     }
@@ -163,7 +163,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     })?;
     let document = Document::from(assigned.resources.clone());
     let text = document.write(format).map_err(|error| files::located(file, &error))?;
-    // Read back, so that findings name places in the written file.
+    // Read the written text back, so that findings refer to places in the written file.
     let limits = oxorb_deploy::Limits::default();
     let written = Document::read(&text, format, &limits).and_then(Document::into_resources);
     loaded.resources = Some(written.map_err(|error| files::located(file, &error))?);

@@ -77,7 +77,8 @@ fn add(
                         model,
                         &ports.exports,
                         &format!("{name}_"),
-                        // Generated code does not reverse a port type within a mirror port a second time.
+                        // As in generated code, only the nested port decides: within a mirror port, it is not reversed
+                        // a second time.
                         *mirror,
                         into,
                     );
@@ -89,7 +90,8 @@ fn add(
     }
 }
 
-/// Reports whether a port is of a local interface. No plan connects it: clients have no operation for it.
+/// Reports whether a port has a local interface. No plan can connect such a port, because clients have no operation for
+/// it.
 fn is_local(model: &Model, kind: &model::PortKind) -> bool {
     let (model::PortKind::Provides(ty) | model::PortKind::Uses { ty, .. }) = kind else {
         return false;
@@ -154,7 +156,7 @@ fn basic(model: &Model, ty: &Type) -> Option<Basic> {
             model::Basic::Float => Basic::Float,
             model::Basic::Double => Basic::Double,
             model::Basic::LongDouble => Basic::LongDouble,
-            // Plans have no kind for these types of IDL 4.
+            // Deployment plans cannot express these types of IDL 4.
             model::Basic::Int8 | model::Basic::UInt8 => return None,
         },
         _ => return None,

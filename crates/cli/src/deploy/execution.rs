@@ -77,7 +77,7 @@ fn node(text: &str) -> Result<(String, String), String> {
 }
 
 impl Nodes {
-    /// Returns a lookup of managers by these arguments; those of `local` are known already.
+    /// Returns a lookup of the managers that these arguments name, and of those in `local`.
     pub(super) fn lookup(
         &self,
         orb: &Orb,
@@ -123,7 +123,8 @@ impl Serving {
         }
     }
 
-    /// Starts an execution manager whose plans end before the ORB does. `ends`: the process ends with its last plan.
+    /// Starts an execution manager, which stops its plans before the ORB shuts down. If `ends` is set, the ORB is shut
+    /// down when a plan has stopped.
     pub(super) fn start(
         &self,
         orb: &Orb,
@@ -136,7 +137,7 @@ impl Serving {
             crate::node::incident(format, event);
             if ends && matches!(event, Event::Stopped { .. }) {
                 let orb = ending.clone();
-                // The reply to the call that stopped the plan is sent first.
+                // Shut down in another thread, so that the reply to the call that stopped the plan is sent first.
                 let _ = ending.start_thread(ThreadPurpose::Shutdown, "oxorb-end", move || {
                     let _ = orb.shutdown(true);
                 });

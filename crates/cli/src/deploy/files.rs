@@ -54,8 +54,8 @@ pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> 
         .map_err(|error| located(file, &error))
 }
 
-/// Uses the real-time resources that the plan itself names, in a file next to it, unless an option names others. A plan
-/// that cannot be read names none: its next reader reports the error.
+/// Uses the real-time resources that the plan itself names, in a file next to it, unless an option names others. If the
+/// plan cannot be read, does nothing: whatever reads it next reports the error.
 pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) {
     if rt.is_some() || plan.as_os_str() == "-" {
         return;

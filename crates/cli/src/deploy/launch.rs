@@ -120,7 +120,7 @@ impl What {
         if plan.label.as_deref().unwrap_or_default().is_empty()
             && plan.uuid.as_deref().unwrap_or_default().is_empty()
         {
-            // The default label is the name of the plan's file.
+            // A plan needs a label or a UUID as its name. The default label is the name of the plan's file.
             let stem = self.plan.file_stem().unwrap_or_default();
             plan.label = Some(stem.to_string_lossy().into_owned());
         }
@@ -140,7 +140,7 @@ fn restart(plan: &mut Plan, policy: RestartPolicy) {
     plan.info_property.push(Property::of(name, value));
 }
 
-/// Launches a plan through an execution manager, or as its own.
+/// Launches a plan through an execution manager: a running one, or one in this process.
 pub(super) fn launch(mut args: LaunchArgs) -> Done {
     files::take_rt(&args.what.plan, &mut args.what.rt);
     let args = &args;
@@ -158,7 +158,8 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     }
     let orb = args.serving.orb()?;
     let artifacts = match args.local {
-        // If only this user can call the manager, the plan's own artifacts may be started, as by a shell.
+        // If only this user can call the manager, plans may start executables below the current folder, as the user
+        // could in a shell.
         true => {
             let is_own = Callers::of(&orb) == Callers::User;
             Some(args.starting.executables(is_own.then_some("."))?)
@@ -167,7 +168,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     };
     let done = run(args, &plan, &orb, artifacts);
     if done.is_err() {
-        // Ends the remaining processes.
+        // The shutdown ends the processes that were started before the error.
         orb.shutdown(true)?;
     }
     done
@@ -283,7 +284,7 @@ fn told(
             }
             match urls {
                 [] => print_json(&line),
-                // Incidents follow, one per line.
+                // If there are URLs, incidents follow later, each in a line of JSON.
                 _ => print_line(&line),
             }
         }

@@ -47,7 +47,7 @@ pub(super) fn unpack(args: &UnpackArgs) -> Done {
     let documents = checked(&archive, &args.archive)?;
     fs::create_dir(&args.folder).map_err(|error| wrong(&args.folder, &error))?;
     if let Err(failed) = place(&archive, &args.folder) {
-        // Incomplete folders are removed.
+        // Remove the incomplete folder.
         let _ = fs::remove_dir_all(&args.folder);
         return Err(failed);
     }
@@ -78,7 +78,7 @@ fn place(archive: &Archive, below: &Path) -> Done {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(|error| wrong(folder, &error))?;
         }
-        // Archives from other tools have no permissions: executables are recognized by their first octets.
+        // Archives from other tools contain no permissions, so executables are recognized by their first octets.
         let is_program = content.starts_with(b"\x7fELF") || content.starts_with(b"#!");
         write(&file, content, if is_program { 0o755 } else { 0o644 })?;
     }
@@ -88,7 +88,7 @@ fn place(archive: &Archive, below: &Path) -> Done {
 /// Files to be written to an archive.
 struct Packing {
     archive: Archive,
-    /// Remaining octets.
+    /// Number of octets that may still be added.
     left: u64,
 }
 
@@ -187,7 +187,7 @@ fn write(path: &Path, content: &[u8], mode: u32) -> Done {
     let file = options.write(true).create_new(true).mode(mode).open(path);
     let mut file = file.map_err(|error| wrong(path, &error))?;
     file.write_all(content).map_err(|error| {
-        // Incomplete files are removed.
+        // Remove the incomplete file.
         let _ = fs::remove_file(path);
         wrong(path, &error)
     })

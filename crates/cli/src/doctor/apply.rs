@@ -1,7 +1,7 @@
 //! Cures applied temporarily, and reverted afterwards.
 //!
-//! The state before the changes is written to a record first, so that another doctor can undo the changes of a killed
-//! one.
+//! The state before the changes is written to a record first, so that another run of the doctor can undo the changes of
+//! a run that was killed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ use super::finding::Verdict;
 use super::host::Host;
 use oxorb_terminal::output::{Failed, because};
 
-/// Number of passes over the host: one change may give rise to another.
+/// Number of passes over the host, because one change may make another one necessary.
 const ROUNDS: usize = 3;
 
 /// Maximum number of octets to read from a record.
@@ -117,7 +117,8 @@ fn step(host: &Host, record: &Path, kept: &mut Record, change: Change) -> io::Re
     }
 }
 
-/// Reverts the recorded changes, last first. Settings that something else changed meanwhile are left alone.
+/// Reverts the recorded changes, the last one first. Settings that something else has changed in the meantime are not
+/// touched.
 ///
 /// # Errors
 /// The record does not exist or cannot be read.
@@ -140,7 +141,7 @@ pub(super) fn undo(host: &Host, record: &Path) -> Result<Undone, Failed> {
                     remain.push(made);
                 }
             },
-            // Threads and devices may have gone.
+            // Threads and devices may no longer exist, and then there is nothing to revert.
             Err(error) if is_gone(&error) => {}
             Err(error) => {
                 undone.left.push(Left { what, why: error.to_string() });
@@ -166,7 +167,7 @@ fn is_gone(error: &io::Error) -> bool {
 /// Creates an empty record, unless one exists.
 fn begin(record: &Path) -> Result<(), Failed> {
     if let Some(folder) = record.parent() {
-        // Opening the record reports the failure.
+        // If the folder cannot be created, opening the record fails and reports the reason.
         let _ = fs::create_dir_all(folder);
     }
     let made = OpenOptions::new().write(true).create_new(true).open(record);

@@ -30,7 +30,8 @@ impl Change {
     /// Returns the present state of what the step changes.
     ///
     /// # Errors
-    /// The host does not report it: nothing may be changed then.
+    /// The host does not report the state. The step must not be made then, because it could not be
+    /// reverted.
     pub(super) fn now(&self, host: &Host) -> io::Result<String> {
         match self {
             Change::Write { path, .. } => {
@@ -126,7 +127,8 @@ fn chosen(text: &str) -> &str {
     between('[', ']').unwrap_or(text).trim()
 }
 
-/// Refuses paths that lead out of `proc` and `sys`: records of steps are files.
+/// Refuses paths outside `proc` and `sys`: a step may come from a record, and a record may contain
+/// any text.
 fn safe(path: &str) -> io::Result<&str> {
     let mut parts = Path::new(path).components();
     let begins = parts.next().is_some_and(

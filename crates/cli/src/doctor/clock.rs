@@ -1,4 +1,4 @@
-//! Clock source of the timing of calls.
+//! Clock source with which calls are timed.
 
 use super::change::Change;
 use super::finding::Finding;

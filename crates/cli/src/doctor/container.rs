@@ -48,9 +48,10 @@ fn container(host: &Host) -> Finding {
     let environment = host.text("proc/1/environ").unwrap_or_default();
     let named = environment.split('\0').find_map(|one| one.strip_prefix("container="));
     let groups = host.text("proc/1/cgroup").unwrap_or_default();
-    // Kernel threads are children of the second process.
+    // If process 2 is kthreadd, this process sees the kernel's threads, and so is in no container's PID namespace.
     let sees_kernel = host.text("proc/2/comm").is_some_and(|name| name == "kthreadd");
-    // Images may leave such files in virtual machines, too.
+    // These files prove a container only if the kernel's threads are hidden, because the image of a virtual machine may
+    // contain them, too.
     let left = |path: &str| !sees_kernel && host.has(path);
     let kind = match named {
         Some(name) if !name.is_empty() => Some(name.to_owned()),

@@ -29,10 +29,10 @@ pub(super) struct Finding {
     pub(super) left: &'static str,
 }
 
-/// Reason why `--apply` leaves settings of the kernel's command line.
+/// Reason why `--apply` does not change settings of the kernel's command line.
 pub(super) const NEEDS_START: &str = "needs another kernel, or another start of this one";
 
-/// Reason why `--apply` leaves settings that are made where the process is started.
+/// Reason why `--apply` does not change settings that are made where the process is started.
 pub(super) const NEEDS_OWNER: &str =
     "is decided by whoever starts the process: its user, its unit or its container";
 

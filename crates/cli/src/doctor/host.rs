@@ -42,7 +42,7 @@ impl Host {
         self.only.iter().find(known).map(String::as_str)
     }
 
-    /// Reports whether it is the host of this process.
+    /// Reports whether the files are those of the host that runs this process.
     pub(super) fn is_this(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -53,7 +53,7 @@ impl Host {
     }
 
     /// Returns the queueing disciplines of all network devices: from `tc` on this host, or from the file
-    /// `tc-qdisc.json` of a copy (`tc -j qdisc show`). `None`: neither is available.
+    /// `tc-qdisc.json` of a copy (`tc -j qdisc show`). Returns `None` if neither is available.
     pub(super) fn queues(&self) -> Option<Vec<Queue>> {
         let text = match self.is_this() {
             true => {
@@ -69,7 +69,7 @@ impl Host {
         serde_json::from_str(&text).ok()
     }
 
-    /// Returns the text of a file, trimmed. `None`: the file is missing or not readable.
+    /// Returns the text of a file, trimmed; `None` if the file is missing or not readable.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let mut text = String::new();
         let file = File::open(self.root.join(path)).ok()?;
@@ -95,7 +95,7 @@ impl Host {
         names
     }
 
-    /// Returns a soft limit of this process, by its name in `/proc/self/limits`. `Some(None)`: unlimited.
+    /// Returns a soft limit of this process, by its name in `/proc/self/limits`; `Some(None)` if it is unlimited.
     pub(super) fn limit(&self, name: &str) -> Option<Option<u64>> {
         let limits = self.text("proc/self/limits")?;
         let line = limits.lines().find_map(|line| line.strip_prefix(name))?;

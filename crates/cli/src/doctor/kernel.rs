@@ -37,7 +37,7 @@ fn preemption(host: &Host) -> Finding {
     }
     let line = host.text("proc/cmdline").unwrap_or_default();
     let asked = line.split_whitespace().find_map(|word| word.strip_prefix("preempt="));
-    // The present value is in brackets, if the file is readable.
+    // If the file is readable, its text shows the present value in parentheses.
     let told = host.text(DYNAMIC).unwrap_or_default();
     let holds = told.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     let chosen = holds.map(|(word, _)| word).or(asked);
@@ -72,8 +72,8 @@ fn preemption(host: &Host) -> Finding {
     }
 }
 
-/// Returns the finding on throttling. `None`: a kernel with servers limits real-time threads only by their control
-/// group, and there is no such limit.
+/// Returns the finding on throttling; `None` if the kernel has deadline servers and the control group has no limit.
+/// Such a kernel does not throttle real-time threads for the sake of other processes.
 fn throttling(host: &Host) -> Option<Finding> {
     const NAME: &str = "throttling";
     if has_servers(host) && !host.has("sys/fs/cgroup/cpu/cpu.rt_runtime_us") {
@@ -94,7 +94,7 @@ fn throttling(host: &Host) -> Option<Finding> {
     })
 }
 
-/// Returns the finding on the kernel's servers for starving ordinary processes: since Linux 6.12.
+/// Returns the finding on the kernel's servers for starving ordinary processes, which exist since Linux 6.12.
 fn starving(host: &Host) -> Option<Finding> {
     const NAME: &str = "starving processes";
     const MEANS: &str = "Where real-time threads keep a processor busy, ordinary processes get 50 ms of each second before anybody else.";

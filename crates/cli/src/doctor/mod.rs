@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args) -> Done {
 
 /// Applies the changes, does the requested work, and reverts the changes regardless of its result.
 fn while_applied(args: &Args, host: &Host, record: &std::path::Path) -> Done {
-    // From here on, a signal requests the end instead of ending the process.
+    // From here on, a signal requests the end instead of ending the process, so that the changes are always reverted.
     let ends = Ends::at_signals()?;
     let before = match args.measure.is_asked() {
         true => Some(args.measure.run(&ends, args.format)?),

@@ -63,7 +63,8 @@ fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
         if !devices.iter().any(|it| *it == device) {
             return None;
         }
-        // Fields 40 and 41 of the file; the first one after the name's bracket is the third.
+        // Field 40 of the file is the real-time priority. The first field after the name, which is in parentheses, is
+        // field 3.
         let stat = host.text(&format!("proc/{id}/stat"))?;
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_whitespace().skip(37);
@@ -184,7 +185,7 @@ fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
             format!("{device} has {kind}")
         })
         .collect();
-    // A discipline that an administrator configured is not replaced.
+    // The handle `0:` marks the default discipline. A discipline that an administrator configured is not replaced.
     let delivered =
         slow.iter().filter(|device| root(device).is_some_and(|queue| queue.handle == "0:"));
     let changes = delivered.map(|device| Change::Queue {

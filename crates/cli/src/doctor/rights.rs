@@ -115,7 +115,7 @@ fn quota(host: &Host) -> Option<Finding> {
     let limits = groups(host)?.into_iter();
     let limits = limits.filter_map(|group| host.text(&format!("sys/fs/cgroup{group}/cpu.max")));
     let limits: Vec<String> = limits.collect();
-    // The limit of any ancestor may apply.
+    // The limit of any ancestor may apply, so report the first one that is set.
     let most = limits.iter().find(|it| !it.starts_with("max"));
     match most.or(limits.first())?.split_once(' ') {
         Some(("max", _)) => Some(Finding::good(NAME, "any")),

@@ -32,7 +32,7 @@ pub(super) struct Channel {
 }
 
 impl At {
-    /// Finds the channel. The ORB that calls it listens nowhere.
+    /// Finds the channel. The ORB that calls the channel has no endpoints.
     pub(super) fn connect(&self) -> Result<Channel, Failed> {
         let timeout = Duration::from_millis(self.timeout);
         let builder = in_order(Orb::builder()).connect_timeout(timeout).round_trip_timeout(timeout);
@@ -106,7 +106,8 @@ impl Channel {
         let proxy = consumers.ok_or_else(nil)?.obtain_push_supplier();
         let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
         if let Err(why) = proxy.connect_push_consumer(Some(consumer), &qos) {
-            // The channel may have connected it without answering in time: another attempt would deliver events twice.
+            // The call may have timed out after the channel had connected the consumer. Disconnect it, because another
+            // attempt would otherwise make the channel deliver events twice.
             let _ = proxy.disconnect_push_supplier();
             return Err(self.failed(why));
         }

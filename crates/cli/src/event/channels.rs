@@ -54,7 +54,7 @@ impl Channels {
         let count = all.len();
         for (_, served) in all {
             let done = done.clone();
-            // If the thread cannot be started, the connections are closed anyway.
+            // If the thread cannot be started, peers are not notified, but their connections are closed anyway.
             let _ = std::thread::Builder::new().spawn(move || {
                 served.channel().destroy();
                 let _ = done.send(());

@@ -83,7 +83,8 @@ pub(super) struct Arrived {
 }
 
 impl Wanted {
-    /// Connects the consumer, which SIGINT and SIGTERM also end. `format`: of reports on gaps and the connection.
+    /// Connects the consumer, which SIGINT and SIGTERM also end. Gaps and changes of the connection are reported in
+    /// `format`.
     pub(super) fn connect(&self, types: &ValueTypes, format: Format) -> Result<Consumer, Failed> {
         let filter = match &self.filter {
             None => Filter::ALL,
@@ -173,7 +174,7 @@ impl Consumer {
             return Err(Over(Ok(())));
         }
         let wait = match self.stopped.load(Ordering::Acquire) {
-            // Events that arrived before are still wanted.
+            // After a signal, only events that have already arrived are returned.
             true => Duration::ZERO,
             false => left.unwrap_or(most).min(most).min(self.presence.pause()),
         };
@@ -224,13 +225,13 @@ impl Consumer {
 /// Shortest wait for an event.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// End of the events: none will come, or none are wanted; holds the error, if any.
+/// End of the events, because none will arrive or none are wanted; contains the error, if there is one.
 pub(super) struct Over(pub(super) Done);
 
 /// Messages of the ORB's threads and the signal thread to the reader.
 pub(super) enum Message {
     Event(Box<Arrived>),
-    /// Change of another state.
+    /// Change of another state, which the reader has to check.
     Look,
 }
 
@@ -239,10 +240,10 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
     let stopped = Arc::<AtomicBool>::default();
     let (end, set) = (end_of_process()?, stopped.clone());
     std::thread::spawn(move || {
-        // Nothing is ever sent: an error is the end.
+        // Nothing is ever sent on this channel: `recv` fails when the process is asked to end.
         let _ = end.recv();
         set.store(true, Ordering::Release);
-        // A full queue wakes the reader anyway.
+        // If the queue is full, the reader is awake anyway.
         let _ = wake.try_send(Message::Look);
     });
     Ok(stopped)

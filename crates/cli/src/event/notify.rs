@@ -30,7 +30,7 @@ pub(super) struct Notify {
 
 impl Notify {
     /// Starts the service. With a directory for its store, restores the contents of the store and makes the channel
-    /// persistent, unless the store has it with other properties.
+    /// persistent, unless the store contains the channel with other properties.
     pub(super) fn start(
         orb: &Orb,
         name: &str,
@@ -61,7 +61,7 @@ impl Notify {
         (self.name.clone(), self.service.clone())
     }
 
-    /// Logs events that were not delivered to their consumers, by `log`.
+    /// Sets the function that logs events that were not delivered to their consumers.
     pub(super) fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         self.service.log(log);
     }

@@ -25,9 +25,9 @@ pub(super) struct Presence {
     pub(super) consumer: PushConsumerRef,
     pub(super) takers: Takers,
     pub(super) state: State,
-    /// Time without an event after which the channel is queried; `None`: never.
+    /// Time without an event after which the channel is queried; `None` for never.
     pub(super) ping: Option<Duration>,
-    /// Time for which a lost channel is searched for; `None`: its loss is an error.
+    /// Time for which a lost channel is searched for; `None` if its loss is an error.
     pub(super) reconnect: Option<Reconnect>,
     pub(super) format: Format,
 }
@@ -43,10 +43,10 @@ pub(super) enum Reconnect {
 
 /// State of the connection.
 pub(super) enum State {
-    /// Connected; the moment is that of the last sign of life.
+    /// Connection to a channel, and the time of the channel's last sign of life.
     Connected(ProxyPushSupplierRef, Instant),
-    /// Channel that has not answered or no longer knows the consumer since this moment, with the reason. The previous
-    /// connection may still exist.
+    /// Loss of the channel: the time since which it has not answered or no longer knows the consumer, the reason, and
+    /// the previous connection, which may still exist.
     Lost(Instant, String, Option<ProxyPushSupplierRef>),
 }
 
@@ -99,8 +99,8 @@ impl Presence {
         let Some(_) = self.reconnect else {
             return Err(self.gone(why, "--reconnect 0 looks for it until it is back"));
         };
-        // Events that the channel has already written may still arrive over connections that its ORB dropped, in any
-        // order.
+        // Deactivate the consumer, because events that the channel has already written may still arrive, in any order,
+        // over connections that its ORB dropped.
         self.takers.deactivate(&self.consumer);
         match self.format {
             Format::Json => print_line(&json!({"event": "lost", "why": why})),
@@ -139,7 +139,8 @@ impl Presence {
         }
     }
 
-    /// Connects another object. The previous connection may still exist after a partition.
+    /// Connects a new consumer object. First disconnects the previous connection, which may still exist after a network
+    /// partition.
     fn connect_again(
         &mut self,
         before: Option<&ProxyPushSupplierRef>,
@@ -174,7 +175,7 @@ impl Presence {
         }
     }
 
-    /// Disconnects. The channel may have gone already.
+    /// Disconnects the consumer. Ignores errors, because the channel may no longer exist.
     pub(super) fn end(&self) {
         if let State::Connected(proxy, _) = &self.state {
             let _ = proxy.disconnect_push_supplier();

@@ -199,7 +199,7 @@ impl<'e> Pace<'e> {
         Pace { period: args.rate, next: Instant::now(), end }
     }
 
-    /// Waits until the next event is due. `false`: the process is to end.
+    /// Waits until the next event is due. Returns false if the process is asked to end.
     fn wait(&mut self) -> bool {
         let due = self.next;
         self.next += self.period.unwrap_or_default();
@@ -207,7 +207,7 @@ impl<'e> Pace<'e> {
     }
 }
 
-/// Waits until a moment. `false`: the process is to end.
+/// Waits until a moment. Returns false if the process is asked to end.
 pub(super) fn sleep_until(due: Instant, end: &Receiver<()>) -> bool {
     let left = due.saturating_duration_since(Instant::now());
     matches!(end.recv_timeout(left), Err(RecvTimeoutError::Timeout))

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> Done {
     let ended = consumer.end();
     let Recording { events, skipped, .. } = &recording;
     let (events, skipped, topics) = (*events, skipped.clone(), recording.recorder.topics());
-    // The indexes are written in any case; the first error is the one to report.
+    // Write the indexes even after an error, so that the file is complete. Below, the first error is reported.
     let finished = recording.finish();
     if finished.is_ok() {
         told(args, events, topics, missed, skipped.as_ref())?;
@@ -113,7 +113,7 @@ fn told(args: &Args, events: u64, topics: usize, missed: u64, skipped: Option<&S
     }
 }
 
-/// Events that the file cannot hold.
+/// Events that the file cannot contain.
 #[derive(Clone)]
 struct Skipped {
     events: u64,
@@ -151,7 +151,7 @@ impl Recording {
         })
     }
 
-    /// Writes an event, or counts it if the file cannot hold it.
+    /// Writes an event, or counts it if the file cannot contain it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -181,7 +181,7 @@ impl Recording {
         skipped.events += 1;
     }
 
-    /// Returns the number of a topic, or the reason why the format cannot have it.
+    /// Returns the number of a topic, or the reason why the file format cannot contain it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -212,7 +212,7 @@ mod tests {
     use super::super::channel::event_of;
     use super::*;
 
-    /// The format numbers topics with 16 bits.
+    /// MCAP numbers topics with 16 bits, so a file cannot contain events of more topics.
     #[test]
     fn events_beyond_what_the_format_holds_are_counted_and_the_file_is_whole() {
         let path = std::env::temp_dir().join(format!("oxorb-record-{}.mcap", std::process::id()));

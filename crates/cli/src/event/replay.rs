@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Done {
     let mut playback = Playback::new(BufReader::new(file)).map_err(|error| within(&error))?;
     let channel = args.at.connect()?;
     let end = end_of_process()?;
-    // Any type and source, to avoid a second pass over the file.
+    // Declare any type and source, because finding out which ones occur would take another pass over the file.
     let proxy = channel.supply(&[(0, 0)])?;
     let mut replayed = Replayed::default();
     let done = push_all(args, &mut playback, (&channel, &proxy), &end, &mut replayed);
@@ -70,11 +70,11 @@ pub(super) fn run(args: &Args) -> Done {
 #[derive(Default)]
 struct Replayed {
     events: u64,
-    /// Number of messages of topics that hold no events.
+    /// Number of messages of topics that contain no events.
     skipped: u64,
     /// Number of messages that do not match their topic.
     unreadable: u64,
-    /// Position and error of the first of them.
+    /// Position and error of the first unreadable message.
     first_unreadable: Option<String>,
 }
 
@@ -139,7 +139,7 @@ fn push_all(
     }
 }
 
-/// Shows the next event, and waits for a line. `false`: standard input has ended.
+/// Shows the next event, and waits for a line. Returns false if standard input has ended.
 fn step(
     args: &Args,
     header: &oxorb_event::rtec_event_comm::EventHeader,

@@ -73,7 +73,7 @@ impl Service<'_> {
         Ok(Some(plan))
     }
 
-    /// Makes a channel use the service. `call`: time limit of a call.
+    /// Makes a channel use the service. `call` is the time limit of a call.
     pub(super) fn apply(&self, channel: &EventChannel, call: Duration) {
         channel.schedule_with(self.scheduler.clone());
         if let Some(beyond) = self.options.beyond_rate {

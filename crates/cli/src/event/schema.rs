@@ -44,7 +44,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Returns the words for a type before a name and the dimensions after it; declares the type first.
+    /// Declares a type if it has a name. Returns the words before a declared name of this type, and the dimensions
+    /// after it.
     fn declarator(&mut self, ty: TypeRef<'_>) -> Option<(String, String)> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -73,7 +74,8 @@ impl Writer {
             Shape::String { bound: Some(bound) } => format!("string<{bound}>"),
             Shape::Sequence { element, bound } => {
                 let (of, dimensions) = self.declarator(element)?;
-                // A sequence of arrays needs a name for the array type: that of an alias, which was expanded.
+                // A sequence of arrays needs a named array type, and the type code contains the array without the alias
+                // that named it.
                 if !dimensions.is_empty() {
                     return None;
                 }
@@ -172,7 +174,8 @@ fn label(discriminator: TypeRef<'_>, value: i128) -> Option<String> {
     }
 }
 
-/// Returns the scoped name of a type: from its repository id if that is an IDL one without its prefix.
+/// Returns the scoped name of a type. If the repository id is an IDL one, the name is taken from it, without its
+/// prefix.
 fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
     let name = identifier(ty.name()?)?;
     let id = ty.id().and_then(|id| id.strip_prefix("IDL:"));
@@ -180,7 +183,7 @@ fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
     let Some(path) = path.filter(|path| path.rsplit('/').next() == Some(name)) else {
         return Some(vec![name.to_owned()]);
     };
-    // A prefix is a part with a dot.
+    // A part with a dot belongs to the prefix, because IDL names contain no dots.
     let parts = path.split('/').filter(|part| !part.contains('.'));
     parts.map(|part| identifier(part).map(str::to_owned)).collect()
 }

@@ -173,7 +173,8 @@ impl From<Filters> for Dialect {
 /// Serves until the process ends, or clients have destroyed all channels.
 pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
-    // Events in any character set reach each consumer that lists UTF-8; -ORBPreferUtf8 0 overrides this.
+    // Prefer UTF-8, so that events in any character set reach each consumer that supports it. -ORBPreferUtf8 0
+    // overrides this.
     let orb = with_args(builder.listen_late().prefer_utf8(true)).build()?;
     let channels = Arc::<Channels>::default();
     let service = args.scheduled.service(&orb)?;
@@ -204,9 +205,9 @@ pub(super) fn run(args: &Args) -> Done {
     }
     let (end, ending, all) = (end_of_process()?, orb.clone(), Arc::clone(&channels));
     std::thread::spawn(move || {
-        // Nothing is ever sent: an error is the end.
+        // Nothing is ever sent on this channel: `recv` fails when the process is asked to end.
         let _ = end.recv();
-        // Suppliers and consumers are notified of the end before the connections are closed.
+        // Notify suppliers and consumers of the end before their connections are closed.
         all.destroy();
         let _ = ending.shutdown(true);
     });

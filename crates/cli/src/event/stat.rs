@@ -129,7 +129,7 @@ impl Server {
             ))
         };
         let notifications = match self.object.notifications() {
-            // An earlier version of the server.
+            // An earlier version of the server does not have this operation.
             Err(why) if why.kind == SystemExceptionKind::BadOperation => Vec::new(),
             answer => answer.map_err(silent)?,
         };
@@ -276,7 +276,7 @@ fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> 
     states.iter().map(channel).collect()
 }
 
-/// Returns the times of a consumer: since the previous snapshot, or else since it connected.
+/// Returns the delivery times of a consumer: since the previous snapshot, or else since it connected.
 fn latency(state: &EventChannelState, one: &EventConsumer, rates: Option<&Rates<'_>>) -> Latency {
     match rates {
         Some(rates) => rates.latency(&state.name, one),

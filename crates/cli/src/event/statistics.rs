@@ -77,7 +77,7 @@ fn consumer(one: &ConsumerStatistics) -> EventConsumer {
         is_suspended: one.is_suspended,
         matched: one.matched,
         delivered: one.delivered,
-        // Other threads change the counters between the reads.
+        // Other threads may change the counters between the reads, so the difference could be negative.
         waiting: one.matched.saturating_sub(one.delivered + dropped),
         drops: dropped_by.map(|(cause, events)| drops(cause, events)).collect(),
         latency: one.latency.as_ref().map(latency).unwrap_or_default(),

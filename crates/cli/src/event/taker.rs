@@ -33,7 +33,7 @@ impl Takers {
         Self { orb, told }
     }
 
-    /// Activates the object of another connection.
+    /// Activates the object of a new connection.
     pub(super) fn activate(&self) -> Result<PushConsumerRef, Failed> {
         Ok(self.orb.root_poa().activate(self.told.clone())?)
     }
@@ -44,7 +44,7 @@ impl Takers {
     }
 }
 
-/// Never waits for the thread that writes the events.
+/// Implementation that never waits for the thread that writes the events, so that it does not delay the channel.
 impl PushConsumer for Told {
     fn push(&self, data: &[Event]) {
         let at = super::time::now_ns();

@@ -1,8 +1,8 @@
 //! Conversion between events and messages of a recording.
 //!
 //! Each pair of type and source has a topic, `/TYPE/SOURCE`. A value that viewers can read is recorded as CDR with its
-//! IDL; all other events are recorded whole, as `OxORB::RecordedEvent`. Metadata of the topic holds what the CDR lacks:
-//! type and source of the events, the member that holds the value, and the type code in hexadecimal.
+//! IDL. All other events are recorded completely, as `OxORB::RecordedEvent`. Metadata of the topic contains what the
+//! CDR lacks: type and source of the events, the member that holds the value, and the type code in hexadecimal.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const SOURCE: &str = "oxorb.source";
 const PLACE: &str = "oxorb.place";
 const TYPE_CODE: &str = "oxorb.typecode";
 
-/// Members of an event that a message may hold.
+/// Parts of an event that a message may contain: the any, the payload, or the complete event.
 const ANY: &str = "any";
 const PAYLOAD: &str = "payload";
 const WHOLE: &str = "event";
@@ -31,7 +31,7 @@ const WHOLE_NAME: &str = "OxORB::RecordedEvent";
 const WHOLE_IDL: &str = "module OxORB {\n    // any_value: type and value as an encapsulation of CDR; empty without a value.\n    \
     struct RecordedEvent {\n        long ttl;\n        sequence<octet> payload;\n        sequence<octet> any_value;\n    };\n};\n";
 
-/// Returns the topic and the CDR of an event. An event whose value viewers cannot read is recorded whole.
+/// Returns the topic and the CDR of an event. If viewers cannot read the event's value, the complete event is recorded.
 pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Vec<u8>), String> {
     let any = event.data.any_value.type_code();
     let (place, ty) = match types.of_payload() {
@@ -73,7 +73,7 @@ fn as_value(
     Some((topic, encode(&value, ty).ok()?))
 }
 
-/// Returns the event of a message; `None` if its topic holds no events.
+/// Returns the event of a message; `None` if its topic contains no events.
 pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, String> {
     let number = |key: &str| topic.metadata.get(key)?.parse::<i32>().ok();
     let (Some(kind), Some(source)) = (number(TYPE), number(SOURCE)) else {

@@ -31,7 +31,7 @@ pub(super) struct TypeArgs {
 /// Types of values, according to the options.
 pub(super) struct ValueTypes {
     source: Source,
-    /// Type of each value; `None` if each value names its own.
+    /// Type of each value; `None` if each value contains its own type.
     ty: Option<TypeCode>,
     payload: bool,
 }
@@ -52,7 +52,7 @@ impl TypeArgs {
 }
 
 impl Default for ValueTypes {
-    /// Returns a value without types: each event value names its own.
+    /// Returns an instance without types from IDL: each event value contains its own type.
     fn default() -> Self {
         ValueTypes {
             source: Source::Idl(Box::new(Types::new(Model::default()))),

@@ -153,7 +153,7 @@ impl Coding {
     fn encode(self, text: &str) -> Vec<u8> {
         match self {
             Coding::Utf8 => text.as_bytes().to_vec(),
-            // Only white space was added, so each character is one of the original.
+            // Formatting changes only white space, so each character still fits in one octet.
             Coding::Latin1 => text.chars().map(|c| c as u8).collect(),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn serve(
     }
     let urls = urls(root.reference(), INITIAL_NAME).join(" ");
     print(format_args!("serving {count} objects at {urls}\n"))?;
-    // Clients cannot change the repository.
+    // Report read-only access, because clients cannot change the repository.
     Access::of(&orb, true).print()?;
     if watch > 0 {
         let store = place.store.clone();
@@ -43,9 +43,10 @@ pub(super) fn serve(
                 if now.is_none() || now == seen {
                     continue;
                 }
-                // Set before reading: changes made during the read are detected next time.
+                // Update `seen` before reading, so that changes made during the read are detected next time.
                 seen = now;
-                // After an error, the previous contents stay in service. A closed output does not matter either.
+                // After an error, the previous contents continue to be served. Serving also continues if the message
+                // cannot be written.
                 let _ = match reload(&store, &served) {
                     Ok(count) => writeln!(anstream::stdout(), "serving {count} objects"),
                     Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),

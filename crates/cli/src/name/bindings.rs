@@ -102,7 +102,7 @@ pub(super) fn bindings(
         let entry = match entry {
             Ok(entry) => entry,
             Err(exception) if found.is_empty() => return Err(exception),
-            // The bindings read so far are kept.
+            // Keep the bindings read so far, and record that the others are missing.
             Err(exception) => {
                 budget.stop(|| format!("asking for the next ones: {exception}"));
                 break;
@@ -117,7 +117,7 @@ pub(super) fn bindings(
         };
         found.extend(name.map(|name| Found { name, is_context: entry.is_context }));
     }
-    // Servers list bindings in different orders, or none.
+    // Each server lists bindings in an order of its own, or in none.
     found.sort_by_cached_key(|found| found.name.to_string());
     Ok(found)
 }
@@ -224,11 +224,11 @@ impl Health {
                 None if exception.kind == SystemExceptionKind::Timeout => {
                     Health::Unreachable("no answer in time".to_owned())
                 }
-                // A server that sends this reply exists.
+                // No attempt to connect failed, so a server has sent the exception as a reply.
                 None if exception.kind == SystemExceptionKind::Transient => Health::Alive,
                 None => Health::Unreachable(exception.to_string()),
             },
-            // Any other exception is a reply, too.
+            // Any other exception was sent as a reply, too.
             _ => Health::Alive,
         }
     }

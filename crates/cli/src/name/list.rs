@@ -48,7 +48,7 @@ pub(super) fn run(args: Args) -> Done {
                         None => write!(text, "  {FAINT}nil{FAINT:#}"),
                     };
                 }
-                // The name was unbound meanwhile, or its server does not answer: the other names are still shown.
+                // If the name was unbound meanwhile, or its server does not answer, the other names are still shown.
                 Err(error) => {
                     row["error"] = json!(error.to_string());
                     let _ = write!(text, "  {BAD}{}{BAD:#}", Printable(&error.to_string()));

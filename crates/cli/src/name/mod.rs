@@ -100,7 +100,7 @@ impl At {
         self.connect().and_then(|found| below(found, name))
     }
 
-    /// Returns [`context`](Self::context) with an ORB whose calls each have the whole time limit.
+    /// Returns [`context`](Self::context) with an ORB that applies the time limit to each call separately.
     fn each(&self, name: Option<&Name>) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;
         self.names(orb).and_then(|found| below(found, name))

@@ -140,7 +140,7 @@ impl Checked {
     }
 }
 
-/// Contexts still to be listed, and contexts already listed.
+/// Survey of the names below a context, shared by the workers.
 struct Survey {
     root: Names,
     /// Remaining budget of names.
@@ -220,7 +220,7 @@ impl Survey {
                 (Some(object), health, Vec::new())
             }
             Ok(None) => (None, Health::Nil, Vec::new()),
-            // The binding was present a moment ago; its absence now is no reason to remove it.
+            // If the name was unbound after it was listed, there is nothing to remove.
             Err(error) => match Health::after_naming(&error) {
                 Health::Alive | Health::Gone => return (Vec::new(), None),
                 _ => (None, Health::Unknown(error.to_string()), Vec::new()),

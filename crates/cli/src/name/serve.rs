@@ -81,7 +81,8 @@ pub(super) fn run(args: Args) -> Done {
         false => Store::open(&args.store)?,
     };
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
-    // Until the names are loaded, clients must fail to connect, not receive OBJECT_NOT_EXIST.
+    // Listen only after the names are loaded: until then, clients must fail to connect and not receive
+    // OBJECT_NOT_EXIST.
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
     let rules = Rules { read_only: args.read_only, federation: args.federate.clone() };

@@ -42,7 +42,7 @@ pub(crate) struct What {
 }
 
 impl What {
-    /// Reports whether the options request more than verdicts.
+    /// Reports whether the options request an analysis that is not available for several nodes.
     fn is_about_one_processor(&self) -> bool {
         self.sensitivity || self.cores.is_some() || self.chance
     }
@@ -83,7 +83,7 @@ fn each(source: &Source, what: &What, format: Format) -> Done {
                 let told = format!("{BAD}error{BAD:#}: {}\n", oxorb::values::Printable(&why));
                 (json!({"safe": false, "error": why}), told)
             }
-            // The IDL compiler has printed the message.
+            // A failure without a message comes from the IDL compiler, which has printed the message.
             Err(Failed::Told) => (json!({"safe": false, "error": "wrong IDL"}), String::new()),
         };
         match format {
@@ -160,7 +160,7 @@ fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed>
     Ok(Found { json, text, safe })
 }
 
-/// Objections to a schedule that precede any deadline test.
+/// Objections to a schedule that are found before any deadline is tested.
 pub(super) struct Findings {
     /// Lines to print.
     pub(super) told: Vec<String>,

@@ -1,4 +1,5 @@
-//! `@rt(wcet = "2 ms", period = "20 Hz", criticality = HIGH, importance = LOW)` before operations in IDL.
+//! Operations with annotations in IDL, such as
+//! `@rt(wcet = "2 ms", period = "20 Hz", criticality = HIGH, importance = LOW)`.
 
 use std::path::PathBuf;
 
@@ -53,7 +54,7 @@ pub(super) fn read(
                     let why = "an attribute that can be set is two operations; declare _get_ and _set_ of it in TOML";
                     return Err(wrong(why.into()));
                 }
-                // Name of the request on the wire.
+                // Use the name that requests for the attribute have on the wire.
                 name = format!("{}::_get_{}", def.scoped_name, attribute.name);
             }
             loaded.add(&name, place, said)?;

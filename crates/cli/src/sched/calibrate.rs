@@ -42,8 +42,8 @@ pub(crate) struct Args {
 }
 
 impl Found {
-    /// Returns the calls in each run of the operation, given all calls in all its runs; runs cut off at the beginning
-    /// or the end of the measurement are rounded away.
+    /// Returns the number of calls in each run of the operation, given the number of calls in all its runs. Rounds the
+    /// result, because the beginning and the end of the measurement may cut off runs.
     pub(super) fn times_of(&self, calls: u64) -> u64 {
         let runs = self.measured.cpu.count.max(1);
         (calls + runs / 2) / runs
@@ -190,7 +190,7 @@ fn wait_for(server: &Server, mut application: Option<&mut Application>) -> Done 
     }
 }
 
-/// Table in a temporary file.
+/// Schedule table in a temporary file, which is removed when this value is dropped.
 struct Table(PathBuf);
 
 impl Table {
@@ -209,7 +209,7 @@ impl Drop for Table {
     }
 }
 
-/// Running application; asked to end after the measurement.
+/// Running application, which is killed when this value is dropped.
 struct Application(Child);
 
 impl Application {

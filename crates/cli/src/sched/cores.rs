@@ -42,7 +42,8 @@ pub(super) fn found(
     what: &What,
 ) -> Result<Found, Failed> {
     if findings.errors > 0 {
-        // Problems concern one processor; errors concern operations.
+        // `errors` counts errors of the operations. `problems` is ignored here, because it concerns a schedule on one
+        // processor.
         return Err(because(findings.told.join("\n")));
     }
     if what.sensitivity || what.chance {

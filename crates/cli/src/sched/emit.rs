@@ -30,7 +30,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     if let Some(found) = schedule.anomalies.iter().find(|found| is_wrong(found)) {
         return Err(because(loaded.told(found)));
     }
-    // An unproved table is worse than none, and so is one that lacks a handle.
+    // Refuse an invalid schedule, and one that leaves out an operation: programs look up every handle in the table.
     schedule.check()?;
     let infos = loaded.repository.infos().iter();
     if let Some(left_out) =
@@ -40,7 +40,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     }
     let enforceable = DispatchTable::from(&schedule).enforceable();
     enforceable.map_err(|error| because(error.to_string()))?;
-    // If steps on other nodes release jobs, only the analysis of all nodes proves deadlines.
+    // If steps on other nodes release jobs, deadlines cannot be proved here, but only by an analysis of all nodes.
     if !unproved && !loaded.is_fed {
         prove(&loaded, &schedule)?;
     }
@@ -179,7 +179,7 @@ fn cpp(schedule: &Schedule) -> String {
     out
 }
 
-/// Returns a C++ literal. UTF-8 outside ASCII is kept.
+/// Returns a text as a C++ literal. Non-ASCII characters are written as UTF-8.
 fn cpp_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -194,7 +194,7 @@ fn cpp_text(text: &str) -> String {
     out + "\""
 }
 
-/// Returns the table as JSON; with `measure`, a server that loads it measures.
+/// Returns the table as JSON. If `measure` is set, a server that loads the table also measures its operations.
 pub(super) fn document(schedule: &Schedule, measure: bool) -> Result<String, Failed> {
     let operations = schedule.assignments.iter().map(|row| {
         json!({

@@ -90,7 +90,7 @@ impl Extra {
         Ok(())
     }
 
-    /// Makes the tasks of servers delay others according to their kind.
+    /// Sets how the tasks of servers delay other tasks, which depends on the kind of the server.
     pub(super) fn charge(&self, schedule: &mut Schedule) -> Result<(), Failed> {
         for said in &self.servers {
             let (name, place) = &said.name;
@@ -105,7 +105,8 @@ impl Extra {
                     task.dispatching == Dispatching::Deadline && model == DispatchModel::Urgency
                 }
                 Kind::Deferrable => task.dispatching == Dispatching::Static,
-                // In other models, a less urgent task could start between two chunks of its capacity.
+                // In other models, a less urgent task could start between two parts of the server's capacity, and delay
+                // the second part.
                 Kind::Sporadic => {
                     task.dispatching == Dispatching::Static && model == DispatchModel::Urgency
                 }

@@ -75,7 +75,7 @@ fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, Strin
     findings
 }
 
-/// Reports whether all flows and critical tasks are proved; steps are judged by their flows.
+/// Reports whether all flows and critical tasks are proved. The steps of a flow are covered by the verdict on the flow.
 fn is_safe(analysed: &Analysed) -> bool {
     let nodes = analysed.found.resources.iter();
     let mut verdicts = nodes.zip(&analysed.found.verdicts).flat_map(|(node, found)| {

@@ -88,7 +88,7 @@ impl Source {
 }
 
 impl How {
-    /// Reads files; keeps one node alone if requested.
+    /// Reads files, and keeps only one node if requested.
     pub(super) fn load(&self, files: &[PathBuf]) -> Result<Loaded, Failed> {
         let mut loaded = load::load(files, &self.include)?;
         if let Some(protocol) = self.locking.or(loaded.asked.locking) {

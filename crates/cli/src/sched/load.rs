@@ -138,7 +138,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Returns the operations of one node alone.
+    /// Returns only the operations of one node.
     pub(super) fn only(mut self, node: &str) -> Result<Loaded, Failed> {
         let at = self.system.find(node)?;
         self.repository = self.system.only(&self.repository, at)?;

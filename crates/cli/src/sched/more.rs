@@ -14,9 +14,9 @@ use oxorb_terminal::output::Failed;
 /// Notes on tasks, by index; empty if not requested.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// Longest execution time with which all deadlines hold.
+    /// Longest execution time with which all deadlines are met.
     longest: Vec<Option<Nanos>>,
-    /// Shortest period with which all deadlines hold.
+    /// Shortest period with which all deadlines are met.
     shortest: Vec<Option<Nanos>>,
     /// Feasible growth of all execution times, in thousandths.
     scale: Option<u64>,
@@ -111,7 +111,7 @@ impl Notes {
     }
 }
 
-/// Returns the modes of mixed criticality, as lines.
+/// Returns the verdicts for the modes of mixed criticality, as lines of text.
 pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::MixedVerdict]) -> String {
     let mut out = String::from(
         "\nmixed criticality (AMC-rtb): without an overrun, then with overruns, when what has none declared is dropped\n",

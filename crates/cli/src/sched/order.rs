@@ -8,7 +8,7 @@ use oxorb_sched::{Schedule, Strategy};
 
 use oxorb_terminal::output::{Failed, because};
 
-/// Priorities in the order found.
+/// Priorities in the order that was found.
 pub(super) struct Optimal {
     ranks: HashMap<String, u64>,
     critical: Strategy,

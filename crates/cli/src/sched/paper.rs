@@ -102,7 +102,8 @@ fn only_muf(runs: &[Run]) -> bool {
 
 fn others_miss(runs: &[Run]) -> bool {
     runs[1..].iter().all(|run| {
-        // The critical operations come last, the slowest first.
+        // Indices 4 to 7 are the critical operations, in ascending order of their rates. All but the fastest one must
+        // miss deadlines.
         run.found[4..7].iter().all(|one| one.missed > 0)
     })
 }

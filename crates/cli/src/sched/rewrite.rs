@@ -68,7 +68,8 @@ fn rewritten(text: &str, found: &[Found], calls: &[CallCount]) -> Result<String,
             }
         }
         if !missing.is_empty() {
-            // Inserted after the line of the name; the rest of that line is kept.
+            // Insert the missing keys after the line of the name, so that the rest of that line, such as a comment, is
+            // kept.
             let line = text[operation.name.span().end..].find('\n');
             let end = line.map_or(text.len(), |at| operation.name.span().end + at);
             edits.push((end..end, missing));

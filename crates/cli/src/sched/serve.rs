@@ -145,7 +145,8 @@ impl Args {
             None => Scheduling::with_limits(service, self.limits()),
         };
         if !loaded.repository.is_empty() {
-            // Later declarations of clients may make the set schedulable.
+            // A set that cannot be scheduled is no error, because later declarations of clients may make it
+            // schedulable.
             let computed = scheduling.change(|service| {
                 service.merge(&loaded.repository)?;
                 Ok(self.compute(service, loaded))

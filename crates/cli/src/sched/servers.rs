@@ -46,7 +46,8 @@ pub(super) fn analyse(loaded: &Loaded, schedule: &Schedule) -> Report {
     report
 }
 
-/// Returns the verdict on a server itself, which does not wait for capacity kept from the period before.
+/// Returns the verdict on a server itself. Capacity that it kept from the previous period delays other tasks, but not
+/// the server.
 fn own_verdict(schedule: &Schedule, said: &ServerSaid) -> Option<Verdict> {
     let tasks = &schedule.tasks.tasks;
     let place = tasks.iter().position(|task| task.name == said.name.0)?;
@@ -60,7 +61,8 @@ fn own_response(schedule: &Schedule, said: &ServerSaid) -> Option<Nanos> {
     let verdict = own_verdict(schedule, said)?;
     match (verdict.outcome, said.server.kind) {
         (Outcome::Meets, Kind::ConstantBandwidth) => Some(said.server.period),
-        // The demand test proves only that it is in time.
+        // Without a response time, the demand test was used, which proves only that the capacity is available within
+        // the period.
         (Outcome::Meets, _) => Some(verdict.response.unwrap_or(said.server.period)),
         _ => None,
     }
@@ -71,7 +73,7 @@ impl Served<'_> {
         self.longest.is_some_and(|longest| longest <= request.deadline)
     }
 
-    /// Reports whether all its requests are proved.
+    /// Reports whether the deadlines of all requests are proved.
     pub(super) fn is_proved(&self) -> bool {
         self.requests.iter().all(|request| self.meets(request))
     }

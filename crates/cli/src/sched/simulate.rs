@@ -157,7 +157,7 @@ impl Run {
     }
 }
 
-/// File, title, unit, and the number to draw.
+/// Picture to draw: file, title, unit, and the number to show for each operation.
 type Picture = (&'static str, &'static str, &'static str, fn(&TaskStatistics) -> f64);
 
 /// Writes a timeline for each run, comparisons of latency, laxity and missed deadlines (as Figures 19 to 21), and the

@@ -33,7 +33,7 @@ pub(super) struct System {
 pub(super) struct Node {
     pub(super) name: Named,
     pub(super) asked: Asked,
-    /// Declared bits per second of a link; the outer `None` stands for a processor.
+    /// Declared bits per second of a link; the outer `None` marks a processor.
     pub(super) link: Option<Option<u64>>,
 }
 
@@ -316,7 +316,7 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
     for (at, node) in system.nodes.iter().enumerate() {
         let part = system.only(&loaded.repository, at)?;
         let asked = system.asked(at, loaded.asked);
-        // Options apply to processors.
+        // Options of the command apply to processors, not to links.
         let how = (node.link.is_none()).then_some(how);
         let strategy = how.and_then(|how| how.strategy).or(asked.strategy);
         let model = how.and_then(|how| how.model).or(asked.model);

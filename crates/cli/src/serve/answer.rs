@@ -16,7 +16,7 @@ use super::template::{Scope, expand};
 #[derive(Debug)]
 pub(super) struct Answer {
     when: Pattern,
-    /// Remaining number of uses; `None`: unlimited.
+    /// Remaining number of uses; `None` if unlimited.
     times: Option<u64>,
     given: AtomicU64,
     delay: Duration,

@@ -106,7 +106,7 @@ pub(crate) fn run(args: Args) -> Done {
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
     let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
-    // A program that reads that line may end this process.
+    // Handle signals before printing the line, because a program that reads the line may end this process at once.
     heed_signals(&orb)?;
     Log::line(&ready);
     orb.run();

@@ -73,7 +73,7 @@ fn fits(pattern: &Value, value: &Value) -> bool {
             pattern.len() == value.len()
                 && pattern.iter().zip(value).all(|(pattern, value)| fits(pattern, value))
         }
-        // 1 equals 1.0, and large numbers may be strings.
+        // The pattern 1 matches 1.0, and JSON may contain large numbers as strings.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Number(number), Value::String(text))
         | (Value::String(text), Value::Number(number)) => number.to_string() == *text,

@@ -280,7 +280,7 @@ impl Kind {
 fn kind_of(ty: &TypeCode) -> Option<Kind> {
     let resolved = ty.resolved();
     match resolved.shape() {
-        // Except 64-bit numbers, which may be text.
+        // 64-bit numbers are not listed here, because they may also be text.
         Shape::Simple(
             TcKind::Short | TcKind::Ushort | TcKind::Long | TcKind::Ulong | TcKind::Octet,
         ) => Some(Kind::Number),

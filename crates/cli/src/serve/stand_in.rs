@@ -197,7 +197,7 @@ impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let names = self.0.inputs().map(|param| &param.name);
         let shared = Shared::new(self.1).with_names(self.2);
-        // An argument that cannot be shown must not hide the request.
+        // If an argument cannot be shown, the request must be logged all the same.
         let values = self.1.iter().map(|value| {
             let json = serde_json::to_value(shared.json(value));
             json.unwrap_or_else(|error| json!({ "unreadable": error.to_string() }))

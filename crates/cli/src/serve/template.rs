@@ -42,7 +42,7 @@ pub(super) fn check(template: &Value, params: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Returns the reference that makes up a whole text.
+/// Returns the reference that a text consists of; `None` for any other text.
 pub(super) fn whole(text: &str) -> Option<&str> {
     let reference = text.strip_prefix('$')?;
     (!reference.starts_with(['{', '$'])).then_some(reference)

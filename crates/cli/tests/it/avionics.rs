@@ -10,7 +10,7 @@ use crate::common::text;
 
 const PLANS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/avionics-display/plans");
 
-/// Each document and its other form.
+/// Documents in TOML, each with its XML form.
 const FORMS: [(&str, &str); 4] = [
     ("navigation.toml", "navigation.cdp"),
     ("navigation.rt.toml", "navigation.rt.csr"),
@@ -31,7 +31,7 @@ fn good(args: &[&str]) -> String {
     out
 }
 
-/// `BLESS=1` rewrites the XML.
+/// The XML files equal the converted TOML files; `BLESS=1` rewrites the XML.
 #[test]
 fn the_xml_forms_are_those_that_convert_makes_and_say_the_same() {
     for (toml, xml) in FORMS {

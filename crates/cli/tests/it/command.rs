@@ -21,7 +21,7 @@ fn text(octets: &[u8]) -> String {
     String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
 }
 
-/// Runs a command that must succeed and write only missing privileges to standard error.
+/// Runs a command that must succeed. Only missing privileges may be reported on standard error.
 fn good(args: &[&str]) -> String {
     let output = oxorb(args);
     let told = text(&output.stderr);
@@ -157,7 +157,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     let output = oxorb(&["ping", &oxorb::Interface::to_ior(&object)]);
     let shown = text(&output.stdout);
     let tried: Vec<_> = shown.lines().filter(|line| line.contains("failed")).collect();
-    // The socket also combined with the port, as omniORB's clients find it.
+    // The socket occurs twice, because the IIOP profile also contains it, for omniORB's clients.
     assert_eq!(tried.len(), 3, "{shown}");
     assert!(tried[0].contains("unix:/"), "{shown}");
     assert!(tried[1].contains("127.0.0.1:"), "{shown}");
@@ -165,7 +165,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     assert!(shown.contains("host    not the server's: unix:/"), "no such object: {shown}");
     let url = object.to_corbaloc().unwrap();
     assert!(url.contains(",uiop:1.2@/"), "{url}");
-    // A foreign profile is listed and skipped.
+    // A profile of an unknown protocol is listed and skipped.
     let mut ior = oxorb::Interface::reference(&object).ior().clone();
     ior.profiles[1].tag = 0x6e6f_6e65;
     let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
@@ -215,7 +215,7 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
     assert!(shown.contains("meeting at       /"), "{shown}");
     assert!(shown.contains("rings of 65536 octets, in each direction"), "{shown}");
 
-    // One component of another host, and one of another user.
+    // Change the component so that its socket belongs to another host, and then to another user.
     let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
         use oxorb_object::components::Component;
         let mut ior = object.ior().clone();
@@ -266,7 +266,7 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
         "{said}"
     );
 
-    // A component of another host, and one of another user.
+    // Change the component so that its socket belongs to another host, and then to another user.
     let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
         let mut ior = object.ior().clone();
         let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
@@ -336,7 +336,7 @@ fn settings_of_the_orb_are_taken_and_mistakes_in_them_told() {
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(message.contains("did you mean -ORBInitRef?"), "{message}");
-    // Options that name files are read by the builder alone.
+    // Options that name files are evaluated by the ORB's builder, which reports errors for any command.
     good(&["ior", "show", ACCOUNT, "-ORBPersonality", "avionics"]);
     let output = oxorb(&["ior", "show", ACCOUNT, "-ORBConfigFile", "missing.toml"]);
     assert_eq!(output.status.code(), Some(2));
@@ -474,13 +474,13 @@ fn explain_knows_the_minor_codes() {
         let args = [&["explain", "object_not_exist"], same].concat();
         assert_eq!(good(&args), row, "{same:?}");
     }
-    // A code alone is searched for among all exceptions.
+    // Without an exception, a code is looked up among the codes of all exceptions.
     for code in [&["explain", "0x4f4d0002"][..], &["explain", "OMG", "2"]] {
         let all = good(code);
         assert!(all.contains(&row), "{all}");
         assert!(all.contains("BAD_PARAM OMG 2"), "{all}");
     }
-    // Every exception.
+    // Without arguments, every exception is listed.
     let all = good(&["explain"]);
     assert!(all.contains("OBJECT_NOT_EXIST\n"), "{all}");
     assert!(all.contains("OMG 2        (0x4f4d0002)"), "{all}");

@@ -37,7 +37,7 @@ const EVERYTHING: &[&str] = &[
     "collision-rt.toml",
     "--domain",
     "domain.toml",
-    // The instances belong to two artifacts but to one process.
+    // Both artifacts of the plan are in one process, which no node manager could start.
     "--without-managers",
 ];
 
@@ -162,14 +162,14 @@ fn a_check_finds_what_launching_refuses() {
         );
         assert!(told.contains(&wanted), "{told}");
     }
-    // Launching reports the same.
+    // `launch` reports the same errors.
     let refused = refused(&["launch", &folder.path("plan.toml"), "--local"]);
     assert!(refused.contains("has no artifact, so there is nothing to run"), "{refused}");
 
     let entry = "[implementation.execParameter]\n\"component factory\" = \"create\"\n";
     let (is_good, told) = checked(&cycle(entry), &[]);
     assert!(!is_good && told.contains("has no artifact"), "{told}");
-    // Processes that no node manager starts need none.
+    // Processes that are not started by a node manager need no artifact.
     let (is_good, told) = checked(&cycle(entry), &["--without-managers"]);
     assert!(is_good, "{told}");
     // The cycle itself is only a warning: all connections are made before anything is activated.
@@ -210,7 +210,7 @@ fn a_check_finds_what_launching_refuses() {
     );
     let (is_good, told) = resources("[svcconf]\nuri = \"svc.conf\"");
     assert!(!is_good && told.contains("which OxORB does not have"), "{told}");
-    // Two executables in one process.
+    // Two executables cannot run in one process.
     let told = self::refused(&["check", "collision.toml"]);
     assert!(told.contains("separate them by a localityConstraint DifferentProcess"), "{told}");
 }
@@ -247,7 +247,7 @@ fn a_check_finds_artifacts_that_are_not_there() {
          [[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
     let file = folder.file("plan.toml", &cycle(parts));
     let below = folder.path("");
-    // By default, files may be missing on this machine.
+    // By default, files may be missing on this machine, because the nodes may be other machines.
     good(&["check", &file]);
     let told = refused(&["check", &file, "--artifacts", &below]);
     assert!(told.contains("plan.toml:7:1: error: artifact \"x\" cannot be run: "), "{told}");
@@ -276,7 +276,7 @@ fn packages_make_plans_with_default_rates_and_with_others() {
         assert!(rest.contains(&format!("node = {node:?}\n")), "{rest}");
         assert!(rest.contains(&format!("hertz = {{ ulong = {hertz} }}\n")), "{rest}");
     }
-    // Node managers can launch the plan with the files of the package.
+    // The plan's artifacts are the unpacked files of the package, so node managers can launch it.
     let unpacked = folder.path("cockpit");
     good(&["unpack", &archive, &unpacked]);
     good(&["check", &plan, "--artifacts", &unpacked]);
@@ -385,14 +385,14 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     ] {
         assert!(unit.lines().any(|found| found == line), "no {line} in\n{unit}");
     }
-    // Paths with a space are quoted; those of this work tree may have one.
+    // Paths with a space are quoted. The path of this work tree may have one, so ignore quotes.
     let runs = unit.replace('"', "");
     assert!(
         runs.contains("ExecStart=/bin/true --plan /")
             && runs.contains("/collision-rt.toml --node cockpit --process main\n"),
         "{unit}"
     );
-    // Without priorities, no privileges are needed.
+    // Without real-time resources there are no priorities, so no privileges are needed.
     let plain: &[&str] = &["emit", "systemd", "collision.toml", "--out", &out];
     good(&[plain, COMMAND].concat());
     let unit = std::fs::read_to_string(format!(
@@ -418,7 +418,7 @@ fn is_name(name: &Value) -> bool {
         && !name.ends_with('-')
 }
 
-/// Checks the parts of the schema of `apps/v1` Deployment that our manifests use.
+/// Checks the parts of the schema of the `apps/v1` Deployment that the generated manifests use.
 fn valid(deployment: &Value) {
     let only = |value: &Value, keys: &[&str]| {
         let object = value.as_object().expect("an object");
@@ -540,7 +540,7 @@ fn policies_that_a_plan_itself_names_are_privileges() {
     let args: &[&str] =
         &["emit", "kubernetes", "ciao.cdp", "--rt", "harbour.csr", "--image", "harbour:1"];
     let list = good(&[args, RT_COMMAND].concat());
-    // The plan names its resources itself.
+    // The plan names its real-time resources itself, so --rt may be omitted.
     let named: Vec<&str> =
         args.iter().copied().filter(|it| !["--rt", "harbour.csr"].contains(it)).collect();
     assert_eq!(list, good(&[&named[..], RT_COMMAND].concat()));

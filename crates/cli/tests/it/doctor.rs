@@ -83,7 +83,7 @@ const PLAIN: [(&str, &str); 32] = [
     ("proc/1/environ", "PATH=/bin\0container=lxc\0"),
 ];
 
-/// Settings changed for lanes.
+/// Files of a host whose settings were changed for lanes.
 const TUNED: [(&str, &str); 31] = [
     ("proc/version", "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri"),
     ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
@@ -144,7 +144,7 @@ fn a_host_as_delivered_is_told_what_to_change() {
     assert_eq!(doctor(&["--root", &root, "--check"]).status.code(), Some(1));
 }
 
-/// The whole text for several hosts; `BLESS=1` rewrites the expected texts.
+/// The complete text for several hosts; `BLESS=1` rewrites the expected texts.
 #[test]
 fn the_text_for_each_host_is_as_it_was() {
     let rt: Vec<(&str, &str)> = [
@@ -248,7 +248,7 @@ fn new_kernels_throttle_only_control_groups() {
     assert_eq!(findings(&folder).get("throttling"), None);
 }
 
-/// Idle states of other processors are ignored.
+/// If some processors are isolated, idle states of the others are ignored.
 #[test]
 fn idle_states_are_those_of_isolated_processors() {
     let folder = host("doctor-idle", &TUNED);

@@ -18,8 +18,8 @@ const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const DEEP: &str = "sys/devices/system/cpu/cpu0/cpuidle/state1/disable";
 
-/// Settings with their values before a doctor's changes, and during them. A setting with several words gets the chosen
-/// one.
+/// Settings with their values before a doctor's changes, and during them. If a setting lists several words, the doctor
+/// writes the chosen one.
 const SETTINGS: [(&str, &str, &str); 5] = [
     (PAGES, "[always] madvise never", "madvise"),
     (LOCKED, "1", "0"),
@@ -74,7 +74,8 @@ fn assert_applied(folder: &Folder) {
     }
 }
 
-/// A setting of a copied host holds the bracketed word alone after the change is undone.
+/// After the change is undone, a setting that listed several words contains only the word that was in brackets: on a
+/// copied host, no kernel restores the list.
 #[track_caller]
 fn assert_undone(folder: &Folder) {
     for (path, before, _) in SETTINGS {
@@ -88,7 +89,7 @@ fn record(folder: &Folder) -> PathBuf {
     folder.0.join("run/oxorb-doctor.json")
 }
 
-/// Starts a doctor that holds its changes, and waits until they are made.
+/// Starts a doctor that keeps its changes in place, and waits until they are made.
 fn holding(folder: &Folder) -> Child {
     let mut command = doctor(folder, &["--apply"]);
     let child = command.stdout(Stdio::null()).spawn().expect("it starts");
@@ -127,7 +128,7 @@ fn changes_are_in_place_while_a_program_runs() {
     let undone = lines[1]["undone"]["undone"].as_array().expect("a list");
     assert_eq!(undone.len(), SETTINGS.len(), "{undone:?}");
 
-    // The exit status of the program does not matter.
+    // The changes are undone even if the program fails.
     let output = run(&folder, &["--apply", "--", "sh", "-c", "exit 3"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("exit status: 3"));
@@ -156,7 +157,7 @@ fn another_doctor_undoes_what_a_killed_one_has_changed() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("--undo"), "{}", text(&output.stderr));
     assert_applied(&folder);
-    // Meanwhile one setting is changed by hand.
+    // One setting is changed by hand, and must be left as it is.
     fs::write(folder.0.join(GOVERNOR), "powersave").expect("a file");
     let output = run(&folder, &["--undo", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

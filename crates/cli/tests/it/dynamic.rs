@@ -247,7 +247,7 @@ fn every_kind_of_value_goes_there_and_back() {
     assert_eq!(bank.good(&["scan", "[1, 2]", "-1", "-0.5"]), json!("AQI="));
     let owner = json!({ "name": "A", "nick": "B" });
     let any = json!({ "type": "bank::Owner", "value": owner });
-    // The type is printed in short form if the IDL has it, and is accepted in that form.
+    // If the IDL has the type, its repository id is printed in place of the type code, and is accepted as well.
     let short = json!({ "type": "IDL:oxorb.org/bank/Owner:1.0", "value": owner });
     assert_eq!(bank.good(&["echo", &any.to_string()]), short);
     assert_eq!(bank.good(&["echo", &short.to_string()]), short);
@@ -452,7 +452,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     let script = "[operations.echo]\nreturns = \"$a\"\n[operations.greet]\nreturns = \"жук\"\n";
     let bank = Bank::with_script("fault", script, &[]);
     let orb = oxorb::Orb::builder().build().unwrap();
-    // Any whose contents do not match its type: an undefined enumerator.
+    // An any whose contents do not match its type: the value is an undefined enumerator.
     struct Ninth;
     impl oxorb::values::Typed for Ninth {
         fn type_code() -> TypeCode {
@@ -476,7 +476,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     assert_eq!(answer.kind, SystemExceptionKind::Marshal, "{answer}");
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(line["raised"].is_object(), "{line}");
-    // A reference without code sets cannot carry the answer.
+    // A `corbaloc:` reference has no code sets, so the answer "жук" cannot be sent.
     let failed = bank.run(&bank.corbaloc, &["greet", "x", "savings"]);
     assert_eq!(failed.status.code(), Some(1));
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
@@ -591,7 +591,7 @@ returns = "$p"
     let answer = json!({ "$type": employee, "name": "Grace", "partner": null, "number": 7 });
     assert_eq!(ok(&["greet", grace]), answer);
 
-    // Sharing between arguments, and between results.
+    // A value can be shared between arguments, and between results.
     let any =
         r#"{"type": "bank::Person", "value": {"$id": 1, "name": "x", "partner": {"$ref": 1}}}"#;
     let shared = r#"{"$id": 1, "name": "Ada", "partner": null}"#;
@@ -657,7 +657,7 @@ fn a_signal_ends_serve_when_running_requests_are_answered() {
             },
             |d| d.longlong(),
         );
-        // The earlier request is being served.
+        // When a later request is answered, the earlier one is being served.
         assert_eq!(bank.good(&["base_name"]), "there");
         let sent = Command::new("kill").args([signal, &bank.child.id().to_string()]).status();
         assert!(sent.unwrap().success());

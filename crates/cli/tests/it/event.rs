@@ -126,7 +126,7 @@ fn values_of_any_type_arrive_as_they_were_pushed() {
     let event = next(&mut anys);
     assert_eq!((&event["ttl"], &event["value"]), (&json!(4), &json!(7)));
     assert_eq!(next(&mut anys)["value"], "x");
-    // As payload of a type given to the consumer.
+    // A value can also be the payload of an event. The consumer must be given its type then.
     let typed = ["--idl", &idl, "--as", "plant::Level", "--payload"];
     let mut payloads = server.consumer(&[&["sub"], &typed[..]].concat(), "connected");
     server.publish(&[&["--type", "19"], &typed[..], &[&level.to_string()]].concat());
@@ -182,11 +182,11 @@ fn a_rate_and_a_number_of_events_are_kept_and_latencies_told() {
 
 #[test]
 fn a_full_queue_does_what_its_policy_says_and_counts_it() {
-    // A consumer that is stopped for long is no failure here, and is not pinged.
+    // Without pings and with a long time limit of calls, the channel does not disconnect a stopped consumer.
     let full = ["--queue", "4", "--when-full", "drop-newest", "--ping", "0"];
     let server = Server::start(&[&full[..], &["--call-timeout", "60000"]].concat());
     let consumer = server.consumer(&["sub"], "connected");
-    // Stopped, so that events wait in the queue once the connection is full.
+    // Stop the consumer, so that events wait in the queue once the buffers of the connection are full.
     let stopped = format!("-STOP {}", consumer.id());
     let kill = |arguments: &str| {
         let done = Command::new("kill").args(arguments.split(' ')).status();
@@ -230,7 +230,7 @@ fn channels_tell_who_is_connected() {
     assert!(looks.contains("\"rate_hz\":"), "{looks}");
 }
 
-/// Percentiles of each consumer: over all its events, and since the previous report.
+/// Percentiles of each consumer are reported over all its events, and since the previous report.
 #[test]
 fn latencies_of_each_consumer_are_told_live() {
     let server = Server::start(&[]);
@@ -239,7 +239,7 @@ fn latencies_of_each_consumer_are_told_live() {
     server.publish(&["--type", "17", "--count", "50"]);
     (0..50).for_each(|_| drop(next(&mut shown)));
     let end = Instant::now() + LIMIT;
-    // The last event is counted when its delivery has returned.
+    // An event is counted only when its delivery has returned, so wait for the last one.
     let listed = loop {
         let listed = server.json(&["ls"]);
         if listed["channels"][0]["consumers"][0]["latency"]["events"] == 50 {
@@ -255,7 +255,7 @@ fn latencies_of_each_consumer_are_told_live() {
     assert_eq!(consumers[1]["latency"], Value::Null);
     let text = good(&["ls", "--at", server.url()]);
     assert!(text.contains("p50") && text.contains("p99") && text.contains("max"), "{text}");
-    // No event was delivered between two reports.
+    // `stat` covers the time between two reports, in which no event was delivered.
     let at = ["--at", server.url(), "--format", "json"];
     let look = good(&[&["stat", "--interval", "0.05", "--count", "1"], &at[..]].concat());
     let look: Value = serde_json::from_str(&look).unwrap();
@@ -306,7 +306,7 @@ fn the_loss_of_a_channel_is_an_error_or_mended() {
         server.publish(&["--type", "17", "2"]);
         assert_eq!(next(&mut again)["value"], 2);
     }
-    // No successor starts.
+    // Without a successor, the consumer gives up after the time of --reconnect.
     let server = Server::start(&[]);
     let at = ["--at", server.url(), "--ping", "0.1", "--reconnect", "0.3"];
     let mut sub = Process::spawn(oxorb(&[&["sub"], &at[..]].concat()));
@@ -364,7 +364,7 @@ fn a_recording_has_types_that_viewers_read_and_is_replayed() {
         "plant::Level",
         &level.to_string(),
     ]);
-    // Viewers can read neither as a value: an any in an any, and an event without a value.
+    // Viewers can read neither of these as a value: an any in an any, and an event without a value.
     server.publish(&["--type", "18", "{\"type\": \"any\", \"value\": 5}"]);
     server.publish(&["--type", "19"]);
     let mut recorder = recorder;
@@ -378,7 +378,7 @@ fn a_recording_has_types_that_viewers_read_and_is_replayed() {
         assert_eq!((&*schema.encoding, &*message.topic.encoding), ("omgidl", "cdr"));
         names.push((message.topic.name.clone(), schema.name.clone()));
         if names.len() == 1 {
-            // Header, kind, padding to 8, cm.
+            // The header and `kind` take 4 octets each. `cm` is aligned to 8 octets after the header.
             assert_eq!(message.data[..4], [0, 1, 0, 0]);
             assert_eq!(message.data[12..20], 2.5f64.to_le_bytes());
             assert!(schema.text().unwrap().contains("struct Level"));
@@ -417,7 +417,7 @@ fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
     let file = folder.path("run.mcap");
     let mut recorder = server.consumer(&["record", &file], "recording");
     server.publish(&["--type", "17", "--count", "20", "1"]);
-    // The recorder flushes twice a second.
+    // Wait until the events are in the file, because the recorder flushes only twice a second.
     let messages = || {
         let octets = std::fs::read(&file).unwrap();
         let mut playback = Playback::new(octets.as_slice()).unwrap();
@@ -458,7 +458,7 @@ fn a_message_that_cannot_be_read_is_left_out_and_told() {
         recorder.topic(&topic).unwrap()
     };
     let (whole, odd, foreign) = (topic("17", "event"), topic("18", "any"), topic("x", "any"));
-    // Little endian; ttl 3, no payload, no any.
+    // Parts of an event: the CDR header for little endian, ttl 3, and an empty payload and any.
     let event = [&[0, 1, 0, 0], &[3, 0, 0, 0][..], &[0; 8]];
     for (at, (topic, parts)) in [
         (whole, &event[..]),
@@ -523,7 +523,7 @@ fn help_is_a_manual() {
     for verb in VERBS {
         let help = good(&[verb, &["--help"]].concat());
         for part in ["Usage: oxorb event", "Examples:", "Exit status: 0 done", "  -h, --help"] {
-            // One example, or several.
+            // The heading depends on the number of examples.
             let part = if part == "Examples:" && !help.contains(part) { "Example:" } else { part };
             assert!(help.contains(part), "{verb:?} without {part}: {help}");
         }
@@ -545,7 +545,7 @@ fn shells_complete_verbs_options_and_values() {
         Command::new(env!("CARGO_BIN_EXE_oxorb")).args(["completions", "bash"]).output().unwrap();
     let folder = Folder::new("event-completions");
     let script = folder.file("oxorb.bash", std::str::from_utf8(&output.stdout).unwrap());
-    // One shell for all lines: each shell has to read the whole script.
+    // Complete all lines in one shell, because each shell would have to read the whole script.
     let complete = |lines: &[Vec<String>]| {
         let code = lines.iter().map(|words| {
             let list = words.join(" ");
@@ -633,7 +633,7 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     push("3", "2");
     let passed = next(&mut consumer);
     assert_eq!((&passed["value"], &passed["ttl"]), (&json!(2), &json!(2)));
-    // After the last consumer has left, both channels are alive: the gateway is idle and has lost nothing.
+    // After the last consumer has left, both channels still exist, so the gateway is idle and must not report a loss.
     consumer.wait_success(LIMIT);
     let told = gateway.wait_for_any(&["idle", "lost"], LIMIT);
     assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), json!({"event": "idle"}));
@@ -652,7 +652,7 @@ fn a_gateway_to_the_channel_that_it_comes_from_is_refused() {
     }
 }
 
-/// Events of north as datagrams, which another gateway receives for south.
+/// One gateway sends the events of north as datagrams, and another one receives them for south.
 #[test]
 fn gateways_by_udp_join_two_channels() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -693,7 +693,7 @@ fn gateways_by_udp_join_two_channels() {
     assert!(wrong.contains("number@address:port"), "{wrong}");
 }
 
-/// A gateway that serves the addresses for a type to another gateway.
+/// One gateway serves the addresses for an event type to another gateway.
 #[test]
 fn a_gateway_asks_an_address_server() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -706,7 +706,7 @@ fn a_gateway_asks_an_address_server() {
         (process, serde_json::from_str::<Value>(&line).unwrap())
     };
     let _hears = gateway(&["--channel", south.url(), "--receive", &at], "connected");
-    // Sends no events itself: north has none of this type.
+    // This gateway only serves addresses, because south has no events of type 99 to send.
     let table = format!("17@{at}");
     let tells = ["--channel", south.url(), "type==99", "--send", &table];
     let (_tells, said) =
@@ -729,7 +729,7 @@ fn a_gateway_asks_an_address_server() {
     assert!(wrong.contains("the address server x:y"), "{wrong}");
 }
 
-/// Groups derived from a consumer's filter, with addresses from another gateway.
+/// A gateway joins the groups for a consumer's filter, with addresses from another gateway.
 #[test]
 fn a_gateway_follows_what_consumers_ask_for() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
@@ -747,7 +747,7 @@ fn a_gateway_follows_what_consumers_ask_for() {
     let follows = ["--channel", south.url(), "--follow", url, "--period", "1"];
     let (mut follows, _) = gateway(&follows, "connected");
     let mut consumer = south.consumer(&["sub", "type==17"], "connected");
-    // Events sent before the group is joined are lost.
+    // Events sent before the gateway has joined the group are lost, so push events until one arrives.
     let reading = thread::spawn(move || next(&mut consumer));
     while !reading.is_finished() {
         north.publish(&["--type", "18", "--ttl", "2", "1"]);
@@ -775,7 +775,7 @@ fn the_services_of_the_omg_are_served_beside() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&is_a.stdout).trim(), "true");
-    // Objects of the service are listed next to the channels.
+    // The channel of the Notification Service is listed next to the event channels.
     let listed = server.json(&["ls"]);
     let told = &listed["notifications"][0];
     assert_eq!(
@@ -844,7 +844,7 @@ fn a_destroyed_channel_is_renewed_where_that_is_asked_for() {
     orb.shutdown(true).unwrap();
 }
 
-/// A preference is no constraint; TAO accepts one, which then never matches.
+/// A preference is no constraint. TAO accepts one in a filter, which then never matches.
 #[test]
 fn filters_are_read_as_tao_reads_them_where_that_is_asked_for() {
     for (args, taken) in [(&[][..], false), (&["--filters", "tao"][..], true)] {

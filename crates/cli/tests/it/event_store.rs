@@ -29,10 +29,10 @@ use serde_json::Value;
 
 use crate::common::Folder;
 
-/// Limit for expected events: no machine, however loaded, takes that long.
+/// Time limit for expected events, which no machine exceeds, however loaded.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Number that the filter of the consumer refuses.
+/// Number of the event that the consumer's filter rejects.
 const FILTERED: i32 = 7;
 
 fn command(args: &[&str]) -> Command {
@@ -188,7 +188,7 @@ impl Pushed {
                     CompletionStatus::No => self.refused.push(number),
                     _ => self.unknown.push(number),
                 }
-                // The server is down for a while.
+                // Wait a little, because the server is down until its restart.
                 thread::sleep(Duration::from_millis(5));
             }
             Err(other) => panic!("{other}"),
@@ -264,7 +264,7 @@ fn a_killed_server_goes_on_delivering_and_loses_nothing_that_it_accepted() {
         pushed.refused.len()
     );
 
-    // Delivered events are gone from the store after a graceful end.
+    // After a graceful end, the store no longer contains delivered events, so they are not delivered again.
     puller.try_pull_structured_events(1).unwrap();
     server.stop();
     let _server = Server::start(&folder, &port);

@@ -73,7 +73,7 @@ fn every_verb_takes_linear_time() {
         &["show", "--implied=ami"],
         &["diff"],
     ];
-    // Two at a time: counts do not depend on other processes.
+    // Run two verbs at a time: other processes do not affect the number of instructions.
     let next = AtomicUsize::new(0);
     let one_by_one = || {
         while let Some(verb) = verbs.get(next.fetch_add(1, Ordering::Relaxed)) {

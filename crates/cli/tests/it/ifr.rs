@@ -62,7 +62,7 @@ fn a_damaged_store_is_one_error() {
     stdout(ifr(&folder, &["load", "--store", "whole", "a.idl"]));
     let whole = std::fs::read(folder.join("whole")).unwrap();
     let mut refused = 0;
-    // Pages of 4 KiB, whose first octets describe their structure.
+    // Damage each page of 4 KiB near its beginning, where it describes its structure.
     for page in 0..(whole.len() / 4096).min(8) {
         for args in [&["load", "--store", "damaged", "a.idl"][..], &["ls", "--store", "damaged"]] {
             let mut octets = whole.clone();
@@ -83,7 +83,7 @@ fn a_damaged_store_is_one_error() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A server that polls for changes, which still has all of them after it was killed and restarted.
+/// A server polls for changes, and still has all of them after it was killed and restarted.
 #[test]
 fn what_is_loaded_while_it_is_served_is_there_soon() {
     const PATIENCE: Duration = Duration::from_secs(60);

@@ -70,7 +70,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     let plan = plan("local", "cockpit");
     let file = plan.to_str().unwrap();
     let args = ["deploy", "launch", file, "--local", "--port", "0"];
-    // Other users can call the manager, so the executables must be named.
+    // With --port, other users can call the manager, so options must name the executables that plans may start.
     let refused = bad(&args);
     assert!(refused.contains("which executables may plans start as this user?"), "{refused}");
     let refused = bad(&[&args[..], &["--artifacts", env!("CARGO_MANIFEST_DIR")]].concat());
@@ -79,7 +79,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     for part in ["error: gps: node cockpit: process main", "before it called back"] {
         assert!(failed.contains(part), "{failed}");
     }
-    // If only this user can call the manager, the working directory is the default.
+    // If only this user can call the manager, plans may by default start executables below the working directory.
     let login = Login::new("local");
     let output = login.command(&["deploy", "launch", file, "--local"]).output().unwrap();
     let refused = String::from_utf8(output.stderr).unwrap();
@@ -90,7 +90,7 @@ fn a_launch_that_fails_says_where_and_ends() {
 #[test]
 fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan() {
     let plan = plan("access", "cockpit");
-    // Executable that prints its arguments.
+    // The executable of the plan becomes /bin/echo, which prints its arguments.
     let text = fs::read_to_string(&plan).unwrap();
     fs::write(&plan, text.replace("/bin/false", "/bin/echo")).unwrap();
     let resources = plan.with_extension("rt.toml");
@@ -158,7 +158,7 @@ fn managers_say_who_else_can_call_them() {
     assert!(told.ends_with("-ORBAccess lets in: allow 127.0.0.0/8"), "{told}");
 }
 
-/// Environment with a private folder for the sockets of managers and their clients.
+/// Environment with a private folder for the sockets of managers.
 struct Login {
     folder: PathBuf,
 }
@@ -221,7 +221,7 @@ fn listening(pid: &Value) -> (Vec<PathBuf>, usize) {
     let unix = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap();
     let unix = unix.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // Flags of a socket that accepts connections.
+        // Flag of a socket that accepts connections (`__SO_ACCEPTCON`).
         (fields[3] == "00010000" && has(fields[6])).then(|| PathBuf::from(fields[7]))
     });
     let tcp = ["tcp", "tcp6"].map(|kind| {
@@ -263,7 +263,7 @@ fn managers_and_their_processes_are_reached_by_their_user_alone() {
     let told: Value = serde_json::from_str(&told).unwrap();
     let process = &told[0]["processes"][0];
     assert_eq!(instances(process, "active").len(), 6, "{told:#}");
-    // The lanes of the process listen, too.
+    // The process listens on several sockets, because its lanes have sockets of their own.
     let (sockets, over_tcp) = listening(&process["pid"]);
     assert!(sockets.len() > 1 && over_tcp == 0, "{sockets:?}, {over_tcp}");
     for socket in sockets {
@@ -320,7 +320,7 @@ fn managers_of_other_processes_are_found_and_answer() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    // A pipe whose reading end is closed already, so that the result does not depend on timing.
+    // Use a pipe whose reading end is closed already, so that the result does not depend on timing.
     let closed = || {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -354,10 +354,10 @@ fn mistakes_of_the_command_line_are_named() {
     wrong(&["node", "serve"], "--name <NODE>");
 }
 
-/// Variable with the arguments of a locality, in the process of an artifact.
+/// Environment variable with the arguments of a locality, in the process of an artifact.
 const LOCALITY: &str = "OXORB_TEST_LOCALITY";
 
-/// Process of an artifact; not a test by itself.
+/// Runs the process of an artifact; not a test itself.
 #[test]
 fn locality_process() {
     let Some(arguments) = std::env::var_os(LOCALITY) else {
@@ -476,7 +476,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert_eq!(process(&at)["pid"], first["pid"]);
     assert_eq!(instances(&process(&at), "active").len(), 3);
 
-    // The second subsystem is added, and nothing of the first is restarted.
+    // The second subsystem is added, and no part of the first one is restarted.
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
     assert!(told.contains("  + instance radar\n") && told.contains("  + connection "), "{told}");
     assert!(!told.contains("  ~ ") && !told.contains("  - "), "{told}");
@@ -503,7 +503,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert!(told.contains(wanted) && told.contains("  ~ connection pulse\n"), "{told}");
     fs::write(&file, plan).unwrap();
 
-    // After a kill, the process is restarted by the command's policy.
+    // After a kill, the process is restarted according to --restart.
     kill(&second["pid"]);
     let third = wait(&at, |it| it["state"] == "running" && it["restarts"] == 1);
     assert_ne!(third["pid"], second["pid"]);

@@ -18,7 +18,7 @@ fn serve(more: &[&str]) -> (Child, String) {
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
-    // Without a reader, the command would end.
+    // Read the remaining output, because the command would end if its standard output were closed.
     std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
     let address = line.split("corbaloc::").nth(1).expect("it says where");
     let address = address.split('/').next().unwrap().to_owned();
@@ -30,7 +30,7 @@ fn break_protocol(address: &str, times: usize) {
     for _ in 0..times {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(b"GARBAGE GARBAGE ").unwrap();
-        // A message error, then the end of the connection.
+        // The server sends a MessageError, and then closes the connection.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }

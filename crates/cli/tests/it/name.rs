@@ -211,12 +211,13 @@ fn what_is_gone_is_found_and_removed() {
     );
     assert_eq!(found["checked"], 8);
 
-    // Objects that may come back are kept on request.
+    // With --gone-only, the names of objects that may come back are kept.
     let why = server.bad(&["prune", "--yes", "--gone-only"]);
     assert_eq!(why, "error: 2 names lead to no object still\n");
     assert_eq!(server.good(&["ls", "a"]), "alive\n");
 
-    // A name server that is down: the name of its context is removed, and the names in it are left alone.
+    // If a name server is down, the name of its context is removed here. The names in that context are on the other
+    // server.
     drop(other);
     let shown = server.good(&["prune", "--yes"]);
     assert!(shown.contains("removed b/elsewhere\nremoved b/unreachable\n"), "{shown}");
@@ -257,7 +258,7 @@ fn who_is_not_there_is_named() {
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(why.contains("127.0.0.1:1: cannot connect"), "{why}");
     assert!(why.contains("`oxorb name serve` starts one"), "{why}");
-    // An initial reference replaces --at.
+    // Without --at, the initial reference determines the name server.
     let server = Server::start(&["--in-memory"]);
     server.good(&["bind", "x", NOBODY]);
     let listed = oxorb()

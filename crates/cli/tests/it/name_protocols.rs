@@ -66,7 +66,7 @@ impl Server {
     /// Returns the protocols over which `calls` sends something, and its result.
     fn over<T>(&self, calls: impl FnOnce() -> T) -> (Vec<&'static str>, T) {
         let octets = || -> Vec<usize> {
-            // Clients are programs that have ended: their last messages count as theirs.
+            // The clients are programs that have ended, so everything that they sent can be counted here.
             let heard = self.taps.iter().map(|tap| tap.heard_to_the_end());
             heard.map(|all| all.iter().map(|one| one.requests.len()).sum()).collect()
         };
@@ -177,7 +177,7 @@ fn omniorb_passes_over_what_it_does_not_speak_and_keeps_it() {
     assert!(omniorb(&["list", "folder"]).contains("root\n"));
     let theirs = omniorb(&["resolve", "folder/root"]);
 
-    // A reference that passed through omniORB still has every protocol.
+    // A reference that passed through omniORB still has the profiles of all protocols.
     let (used, ours) =
         server.over(|| server.oxorb(&["name", "resolve", "folder/root", "--at", &server.root]));
     assert_eq!(used, ["giop-lite-rt+tcp"]);

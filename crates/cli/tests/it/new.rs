@@ -19,7 +19,7 @@ fn a_project_is_an_example_with_a_name_of_its_own() {
         let read = |path: &str| fs::read_to_string(format!("{project}/{path}")).unwrap();
         let manifest = read("Cargo.toml");
         assert!(manifest.contains(&format!("name = \"my-{template}\"")), "{manifest}");
-        // Path of this checkout.
+        // The project depends on the `oxorb` of this checkout.
         assert!(manifest.contains("crates/orb\""), "{manifest}");
         assert!(read(interface).contains("interface"));
         assert!(read("build.rs").contains(interface) && read("src/bin/client.rs").contains("main"));

@@ -67,7 +67,7 @@ fn what_each_role_writes_is_good_and_its_commands_succeed() {
                         commands += 1;
                     }
                 }
-                // Compiled by tests/assembly.
+                // `tests/assembly` compiles this code.
                 "rust" => {}
                 other => panic!("{name}: {other:?} is tested by nobody"),
             }

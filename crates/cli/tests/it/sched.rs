@@ -39,7 +39,8 @@ fn a_set_is_checked_and_analysed() {
             (row["operation"].as_str().unwrap(), response / 1_000_000)
         })
         .collect();
-    // The filter goes first in the band; the sample waits for it, and the display (15 + 3 + 1 + 1) waits for both.
+    // The filter precedes the sample in their band, so the sample waits for it. The display (15 + 3 + 1 + 1) waits for
+    // both.
     let expected =
         [("nav::Sensor::sample", 10), ("nav::Filter::update", 9), ("nav::Display::show", 30)];
     assert_eq!(responses, expected);
@@ -169,7 +170,7 @@ fn attributes_that_are_read_are_operations() {
         "interface I {\n    @rt(wcet = \"1 ms\", period = \"10 ms\") readonly attribute long x;\n};\n",
     );
     let table = json(&["emit", &idl, "--language", "json"]);
-    // Name of the request on the wire.
+    // The operation has the name that requests for the attribute have on the wire.
     assert_eq!(table["operations"][0]["name"], "I::_get_x");
 }
 
@@ -180,7 +181,7 @@ fn what_is_not_safe_fails_with_the_reason() {
     let told =
         wrong("unsafe.toml", &format!("schedule = {{ strategy = \"RMS\" }}\n{set}"), "analyse");
     assert!(told.contains("miss critical   1  b: misses its deadline of 8 ms"), "{told}");
-    // Under MUF, b is not critical.
+    // Under MUF, b is not critical, so its missed deadline is no failure.
     let folder = Folder::new("sched-unsafe-muf");
     let file = folder.file("set.toml", set);
     let told = good(&["analyse", &file, "--strategy", "MUF"]);
@@ -208,7 +209,7 @@ fn cores_are_used_and_counted() {
     let more = json(&["analyse", &file, "--cores", "5", "--format", "json"]);
     assert_eq!(more["used"], 3, "{more}");
 
-    // With a balanced load, the last one does not fit.
+    // If each operation goes to the emptiest processor, the last one does not fit, and another placement is tried.
     let heavy =
         [("d", 60), ("e", 50), ("f", 40), ("g", 45)].map(|(name, wcet)| operation(name, wcet));
     let file = folder.file("heavy.toml", &heavy.concat());
@@ -326,7 +327,7 @@ nav::Map::tile 98 1 0 3000000 100000000 1
 #[test]
 fn what_is_not_proved_or_not_enforced_is_not_emitted() {
     let folder = Folder::new("sched-emit-refused");
-    // EDF uses the whole processor; fixed priorities cannot.
+    // The set uses the whole processor, which EDF can schedule and static priorities cannot.
     let set = folder.file(
         "full.toml",
         "[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\nperiod = \"4 ms\"\n\
@@ -469,7 +470,7 @@ fn names_are_escaped_in_every_language() {
 #[test]
 fn the_table_has_a_place_for_each_handle() {
     let folder = Folder::new("sched-emit-place");
-    // Its rate comes from another node, and is unknown here: no error, and no priority.
+    // The rate of `far` comes from another node and is unknown here. That is no error, but `far` gets no priority.
     let set = folder.file(
         "set.toml",
         "[[operation]]\nname = \"far\"\ntype = \"remote\"\n\

@@ -11,7 +11,7 @@ fn server(how: &str) -> (Orb, String) {
     let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
     let url = oxorb::ior::corbaloc(&ior).unwrap();
-    // Without the key, which may contain a slash.
+    // Remove the object key, which may contain a slash: the address alone suffices for --server.
     let url = url.split_once('/').unwrap().0.to_owned();
     (orb, url)
 }

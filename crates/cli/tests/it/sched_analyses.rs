@@ -87,7 +87,7 @@ fn bursts_come_at_their_distance() {
         + &operation("alarm", "2 ms", "100 ms", "burst = 3\ndistance = \"1 ms\"")
         + &operation("rest", "10 ms", "200 ms", "");
     let report = Set::new("bursts", &content).json(&[]);
-    // Released at 0, 1 and 2 ms: the third is done after 6.
+    // Requests are released at 0, 1 and 2 ms. The third is done at 6 ms, 4 ms after its release.
     assert_eq!(response(&report, "alarm"), 4 * MS);
     assert_eq!(response(&report, "rest"), 16 * MS);
     assert_eq!(report["utilization"].as_f64().unwrap(), 0.11);
@@ -119,7 +119,7 @@ fn requests_wait_in_servers() {
         let report = Set::new("servers", &server(kind)).json(args);
         report["servers"][0]["response_ns"].as_u64().unwrap()
     };
-    // The server itself completes after 4 ms: behind control once.
+    // The server itself completes after 4 ms, because it waits for `control` once.
     assert_eq!(bound("polling", &[]), (10 + 10 + 4 - 1) * MS);
     assert_eq!(bound("deferrable", &[]), (8 + 10 + 4 - 1) * MS);
     let urgency = ["--model", "urgency"];
@@ -160,7 +160,8 @@ fn several_processors() {
         + &operation("c", "4 ms", "10 ms", "");
     let set = Set::new("cores", &content);
     let cores = |args: &[&str]| set.json(&[&["--cores", "2"], args].concat());
-    // Heaviest first: c goes to the emptier processor with b, or fills up the first one.
+    // The heaviest operation is placed first. With `worst`, c goes to the emptier processor with b; with `first`, it
+    // fills up the processor of a.
     assert_eq!(cores(&["--fit", "worst"])["cores"], serde_json::json!([["a"], ["b", "c"]]));
     assert_eq!(cores(&["--fit", "first"])["cores"], serde_json::json!([["a", "c"], ["b"]]));
     assert_eq!(cores(&["--fit", "best"])["heuristic"], "best-fit decreasing");
@@ -273,7 +274,7 @@ fn models_in_aadl() {
     let report: Value =
         serde_json::from_str(&good(&["analyse", plane, "--format", "json"])).unwrap();
     assert_eq!((&report["strategy"], &report["model"]), (&"RMS".into(), &"urgency".into()));
-    // Behind control twice: 30 + 2 * 4.
+    // `flight.log` waits for `control` twice: 30 + 2 * 4.
     assert_eq!(response(&report, "flight.log"), 38 * MS);
     assert_eq!(report["operations"][0]["best_ns"], MS);
     let whole = std::fs::read_to_string(plane).unwrap();

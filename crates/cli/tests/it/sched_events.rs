@@ -47,13 +47,14 @@ fn serve(args: &[&str]) -> (Process, Value) {
     (process, serde_json::from_str(&line).unwrap())
 }
 
-/// `oxorb event serve --scheduler` registers dependencies of consumers at the service, and enforces the periods of suppliers.
+/// `oxorb event serve --scheduler` registers the dependencies of consumers at the service, and enforces the periods of
+/// suppliers.
 #[test]
 fn a_served_channel_tells_the_scheduling_service_and_enforces_its_rates() {
     let (_scheduling, said) = serve(&["sched", "serve"]);
     let at = said["corbaloc"][0].as_str().unwrap();
     let folder = Folder::new("event-scheduler");
-    // The period is too long for a second event within the rate.
+    // With so long a period, any further event is beyond the rate.
     let slow = SET.replace("10 ms", "200 s");
     good(&["load", &folder.file("set.toml", &slow), "--at", at]);
     let rates = ["--scheduler", at, "--beyond-rate", "refuse"];
@@ -148,7 +149,7 @@ safe: every critical deadline is proved
         done at most 5 ms after the release of TIMEOUT:200000\n";
     assert!(told.contains(expected), "{told}");
 
-    // In addition, a supplier of another period: each period has its own chain.
+    // If a supplier with another period is added, each period has a chain of its own.
     let mut published = publishes([(17, 1)]);
     published.publications[0].dependency_info.rt_info = operation("Sensor::sample");
     let _supplier = channel.connect_supplier(None, &published).unwrap();

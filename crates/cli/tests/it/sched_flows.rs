@@ -70,7 +70,7 @@ fn a_flow_that_may_be_late_fails_with_the_reason() {
         told.contains("open sensor to screen: may miss its deadline of 16 ms, response up to 16.999999 ms, 999.999 us too long"),
         "{told}"
     );
-    // The filter uses all the time: nothing is known of later steps, nor of other tasks on its node.
+    // The filter uses nearly all the time of its node, so later steps and other tasks on its node have no bound.
     let full = Changed::new("full", "wcet = \"3 ms\"", "wcet = \"9.9 ms\"");
     let told = full.refused("analyse");
     assert!(told.contains("one of its steps, or of a flow that it meets, has no bound"), "{told}");
@@ -151,7 +151,7 @@ fn one_node_is_emitted_and_simulated() {
     }
     let output = sched(&["analyse", FLOWS, "--node", "back"]);
     assert!(text(&output.stderr).contains("analyse all nodes, without --node"));
-    // Node `front` receives nothing from other nodes.
+    // Node `front` receives nothing from other nodes, so it can be analysed alone.
     good(&["analyse", FLOWS, "--node", "front", "--sensitivity"]);
     let output = sched(&["emit", FLOWS, "--node", "side"]);
     let told = text(&output.stderr);

@@ -103,7 +103,7 @@ fn operations_are_loaded_listed_computed_and_analysed() {
     let row: Vec<&str> = row.expect("it is listed").split_whitespace().collect();
     assert_eq!(row[..4], ["nav::Display::show", "39", "1", "1"]);
     assert!(text.contains("\n  calls nav::Map::tile x3\n"), "{text}");
-    // The verdicts equal those on the loaded file.
+    // The verdicts equal those of an analysis of the file itself.
     let here = json(&["analyse", SET, "--format", "json"]);
     let there = server.json(&["analyse", "--strategy", "RMS"]);
     assert_eq!(here, there);
@@ -118,7 +118,7 @@ fn annotations_of_idl_feed_a_service() {
     let server = Server::start(&["--strategy", "MUF"]);
     let loaded = server.json(&["load", IDL]);
     assert_eq!(loaded["created"], 2);
-    // The rate of the filter is not declared.
+    // The rate of the filter is not declared, so the filter cannot be scheduled.
     let output = server.at(&["compute"]);
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8(output.stdout).unwrap();
@@ -203,7 +203,7 @@ fn it_binds_itself_in_the_naming_service() {
     let mut server = Server::start(&["--bind", "-ORBInitRef", &init]);
     assert_eq!(server.said["bound"], "ScheduleService");
     server.good(&["load", SET]);
-    // By corbaname, and at the default place.
+    // The service is found by a `corbaname:`, and by default in the Naming Service.
     let address = names.url().trim_start_matches("corbaloc::");
     let address = address.trim_end_matches("/NameService");
     let url = format!("corbaname::{address}#ScheduleService");
@@ -213,7 +213,7 @@ fn it_binds_itself_in_the_naming_service() {
     assert_eq!(same, listed);
     let told = bad(sched(&["list", "--at", "corbaloc::127.0.0.1:1/ScheduleService"]));
     assert!(told.contains("`oxorb sched serve` starts one"), "{told}");
-    // The name ends with the server (N4).
+    // The server unbinds its name when it ends (N4).
     let pid = server.process.id().to_string();
     let killed = Command::new("kill").args(["-TERM", &pid]).status();
     assert!(killed.expect("kill is there").success());

@@ -1,4 +1,4 @@
-//! Carriers of events from sources to consumers, instead of calls by the publishing thread.
+//! Carriers of events from sources to consumers. A carrier replaces calls by the publishing thread.
 
 use std::any::Any as Anything;
 use std::sync::{Arc, OnceLock, Weak};
@@ -11,26 +11,27 @@ use super::table::{Connection, Table};
 
 /// Carrier of the events of a container's sources to their consumers: an event channel with its queues and threads.
 pub trait EventCarrier: Send + Sync + 'static {
-    /// Opens the path of one event source, before its first consumer; `source` is `instance.port`. If two threads
-    /// connect the first consumers concurrently, both may call this function: one of the two paths is dropped, unused.
+    /// Opens the path of one event source before its first consumer is connected; `source` is `instance.port`. If two
+    /// threads connect the first consumers concurrently, both may call this function. One of the two paths is then
+    /// dropped without being used.
     ///
     /// # Errors
-    /// The exception that connecting the consumer then raises.
+    /// The exception that the connecting consumer receives.
     fn open(&self, source: &str) -> Result<Box<dyn CarriedSource>, SystemException>;
 }
 
-/// Path of one event source. Dropping it closes it.
+/// Path of the events of one source. Dropping it closes the path.
 pub trait CarriedSource: Send + Sync {
-    /// Passes an event on: an any that holds the value, with the type that the port declares.
+    /// Passes an event on. `event` holds the value with the type that the port declares.
     ///
     /// # Errors
-    /// The event is lost.
+    /// An exception if the carrier cannot accept the event, which is then lost.
     fn push(&self, event: Any) -> Result<(), SystemException>;
 
-    /// Calls a function for each event from now on, until the returned value is dropped.
+    /// Calls `deliver` for each later event, until the returned value is dropped.
     ///
     /// # Errors
-    /// The consumer is not connected.
+    /// An exception if the consumer cannot be connected.
     fn connect(&self, deliver: Deliver)
     -> Result<Box<dyn Anything + Send + Sync>, SystemException>;
 }
@@ -45,7 +46,7 @@ pub(crate) type Attach<R> = Box<
         + Sync,
 >;
 
-/// Carried path of one source.
+/// Path of the events of one source through the carrier, opened for the first consumer.
 pub(crate) struct Way {
     carrier: Arc<dyn EventCarrier>,
     name: String,
@@ -57,7 +58,8 @@ impl Way {
         Arc::new(Way { carrier, name, opened: OnceLock::new() })
     }
 
-    /// Passes an event on; returns `false` if it is lost. Does nothing before the first consumer.
+    /// Passes an event on, and returns `false` if it is lost. Before the first consumer is connected, events are
+    /// discarded.
     pub(crate) fn push(&self, event: Any) -> bool {
         self.opened.get().is_none_or(|way| way.push(event).is_ok())
     }
@@ -65,7 +67,7 @@ impl Way {
     fn open(&self) -> Result<&dyn CarriedSource, SystemException> {
         if self.opened.get().is_none() {
             let way = self.carrier.open(&self.name)?;
-            // Two threads may open the path concurrently: one of the two paths is dropped, and so closed.
+            // If another thread has opened a path concurrently, `set` drops this one, which closes it.
             let _ = self.opened.set(way);
         }
         let way = self.opened.get();
@@ -93,7 +95,7 @@ impl Way {
     }
 }
 
-/// Returns the event in an any, as pushed in this process or received.
+/// Extracts the event from an any, which was pushed in this process or received from another one.
 fn event<E: EventType>(any: &Any) -> Option<Link<E>> {
     match any.downcast_ref::<Link<E>>() {
         Some(event) => Some(event.clone()),

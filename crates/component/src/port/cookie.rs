@@ -19,8 +19,7 @@ impl Token {
         oxorb_sys::random::octets().map(Token).map_err(failed)
     }
 
-    /// Returns the token in a client's cookie; `None` for null and for cookies that cannot come from
-    /// a port.
+    /// Returns the token in a client's cookie; `None` for null, and for cookies that no port has issued.
     pub(crate) fn of(cookie: &Link<Cookie>) -> Option<Token> {
         let octets = &cookie.get()?.cookie_value;
         <[u8; 16]>::try_from(&**octets).ok().map(Token)

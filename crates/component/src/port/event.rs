@@ -80,8 +80,8 @@ impl<E: EventType> Sink<E> {
 /// Counters of one event's deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// Number of consumers that accepted the event; with an [`EventCarrier`](crate::EventCarrier), those for which the
-    /// carrier accepted it.
+    /// Number of consumers that accepted the event. With an [`EventCarrier`](crate::EventCarrier): number of consumers
+    /// for which the carrier accepted the event.
     pub delivered: usize,
     /// Number of consumers that did not accept the event: the call failed, or exceeded the container's `push_timeout`;
     /// the carrier refused the event; or the event exceeded a rate that the container
@@ -100,9 +100,9 @@ pub(crate) struct Source<E: EventType> {
     pub(crate) table: Arc<Table<E::Consumer>>,
     /// Number of consecutive failures after which a consumer is disconnected.
     pub(crate) most_failures: u32,
-    /// Carrier of the events; `None`: the publishing thread pushes.
+    /// Carrier of the events; `None` if the publishing thread pushes them.
     pub(crate) way: Option<Arc<Way>>,
-    /// Enforcement of its rate, if it is limited.
+    /// Enforcement of the source's rate; `None` if the rate is not limited.
     pub(crate) gate: Option<Arc<Gate>>,
 }
 
@@ -142,7 +142,7 @@ impl<E: EventType> Source<E> {
 }
 
 impl<E: EventType> Emitter<E> {
-    /// Pushes an event to the consumer, if any. Waits for the consumer for at most the container's `push_timeout`.
+    /// Pushes an event to the consumer, if one is connected. Waits for at most the container's `push_timeout`.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }

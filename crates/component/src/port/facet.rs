@@ -13,7 +13,7 @@ pub(crate) struct Provided<R> {
     /// Repository id of the interface or event type.
     pub(crate) type_id: &'static str,
     pub(crate) reference: OnceLock<R>,
-    /// Enforcement of its rate, if it is limited.
+    /// Enforcement of the port's rate; `None` if the rate is not limited.
     pub(crate) gate: Option<Arc<Gate>>,
 }
 
@@ -24,7 +24,7 @@ impl<R: Interface> Facet<R> {
     }
 }
 
-/// A facet with any reference type.
+/// A facet independent of its reference type.
 pub(crate) trait Provides: Send + Sync {
     fn type_id(&self) -> &'static str;
     fn object(&self) -> Option<ObjectRef>;

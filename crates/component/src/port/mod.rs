@@ -22,7 +22,7 @@ pub(crate) use facet::{Provided, Provides};
 pub(crate) use rate::{BEYOND_RATE, Gate, Paced};
 pub(crate) use table::{Connections, Missing, Refusal, Table};
 
-/// Port of a component, as the generic operations see it.
+/// A port of a component, independent of its type, for the generic operations.
 #[derive(Clone)]
 pub(crate) enum Port {
     Facet(Arc<dyn Provides>),

@@ -78,7 +78,7 @@ pub(crate) const BEYOND_RATE: SystemException =
 
 /// Servant of a facet whose rate is enforced.
 ///
-/// The servant has no typed handles, so that even collocated calls of it are marshalled.
+/// It has no typed handles, so that collocated calls are marshalled too and cannot bypass the check.
 pub(crate) struct Paced {
     pub(crate) servant: Arc<dyn Servant>,
     pub(crate) gate: Arc<Gate>,

@@ -12,7 +12,7 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use super::table::{Connection, Refusal, Table};
 use crate::{AlreadyConnected, Cookie, ExceededConnectionLimit, InvalidConnection, NoConnection};
 
-/// Error of reading an unconnected receptacle. As a [`SystemException`]: BAD_INV_ORDER.
+/// Error of reading an unconnected receptacle. It can be converted to the [`SystemException`] BAD_INV_ORDER.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "receptacle `{port}` is not connected: call connect_{port} of the component, or connect it in the plan"
@@ -39,8 +39,8 @@ impl From<NotConnected> for SystemException {
 pub struct Receptacle<R>(pub(crate) Arc<Table<R>>);
 
 impl<R: Interface> Receptacle<R> {
-    /// Returns the connected object. Takes no lock and allocates nothing; while the object that was connected first
-    /// stays connected, writes no memory either.
+    /// Returns the connected object. Takes no lock and allocates nothing. Until the object that was connected first is
+    /// disconnected, the call writes no shared memory.
     ///
     /// # Errors
     /// [`NotConnected`].
@@ -52,7 +52,7 @@ impl<R: Interface> Receptacle<R> {
         }
     }
 
-    /// Returns an object that replaced an earlier one.
+    /// Returns the connected object if it is not the one that was connected first.
     fn get_later(&self) -> Result<Used<'_, R>, NotConnected> {
         let list = self.0.load();
         let port = self.0.name;
@@ -98,7 +98,7 @@ pub struct Used<'p, R>(Held<'p, R>);
 
 enum Held<'p, R> {
     First(&'p R),
-    /// A connection after the first one.
+    /// A connection that was made after the first one ended.
     Later(Guard<Arc<Vec<Connection<R>>>>),
 }
 
@@ -156,7 +156,7 @@ impl<R: Interface> MultipleReceptacle<R> {
         self.0.remove(cookie).map(Some).ok_or(InvalidConnection {}.into())
     }
 
-    /// Returns each object with its cookie, as paired by `make`. Allocates.
+    /// Returns the result of `make` for each object and its cookie. Allocates memory.
     pub fn connections<C>(&self, make: impl Fn(Option<R>, Link<Cookie>) -> C) -> Vec<C> {
         let list = self.0.load();
         let pairs = list.iter().map(|one| make(Some(one.reference.clone()), one.cookie()));

@@ -20,7 +20,8 @@ use crate::{
     NoConnection,
 };
 
-/// Table of connections, read from a snapshot without a lock; connecting and disconnecting replace the snapshot.
+/// Table of connections. Readers use a snapshot without taking a lock; connecting and disconnecting replace the
+/// snapshot.
 pub(crate) struct Table<R> {
     pub(crate) name: &'static str,
     /// Repository id of the interface or event type.
@@ -28,7 +29,7 @@ pub(crate) struct Table<R> {
     /// Whether connections have cookies.
     pub(crate) multiple: bool,
     limit: usize,
-    /// Time limit of each call, if set by the port.
+    /// Time limit of each call, if the port sets one.
     timeout: Option<Duration>,
     /// Function that creates the path of each connection, if a carrier carries the events.
     attach: OnceLock<Attach<R>>,
@@ -37,8 +38,8 @@ pub(crate) struct Table<R> {
     changing: Mutex<()>,
 }
 
-/// First object that was connected to a receptacle for one object. Usually this object is the only one, and reading it
-/// writes no memory. Kept until the component is dropped.
+/// The object that was connected first to a single receptacle. It is usually the only one, and reading it writes no
+/// memory. The reference is kept until the component is dropped.
 struct First<R> {
     object: OnceLock<R>,
     is_connected: AtomicBool,
@@ -51,11 +52,12 @@ pub(crate) struct Connection<R> {
     pub(crate) reference: R,
     /// Number of failed calls since the last successful one.
     failures: Arc<AtomicU32>,
-    /// Path of the connection, if a carrier carries the events. Dropped with the last snapshot that has the connection.
+    /// Path of the connection, if a carrier carries the events. Dropped with the last snapshot that contains the
+    /// connection.
     _way: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Reason for which an object was not connected.
+/// Reason why an object was not connected.
 pub(crate) enum Refusal {
     Already,
     Limit,
@@ -63,14 +65,14 @@ pub(crate) enum Refusal {
     System(SystemException),
 }
 
-/// Reason for which a connection was not ended.
+/// Reason why a connection was not ended.
 pub(crate) enum Missing {
     Cookie,
     Connection,
     Invalid,
 }
 
-/// A table with any reference type.
+/// A table independent of its reference type.
 pub(crate) trait Connections: Send + Sync {
     fn type_id(&self) -> &'static str;
     fn is_multiple(&self) -> bool;
@@ -101,9 +103,9 @@ impl<R: Interface> Table<R> {
         })
     }
 
-    /// Creates a separate path for each connection from now on.
+    /// Creates a separate path for each later connection.
     pub(crate) fn attach_by(&self, attach: Attach<R>) {
-        // Set once, before the first connection.
+        // Ignore the result: this function is called only once, before the first connection.
         let _ = self.attach.set(attach);
     }
 
@@ -111,7 +113,7 @@ impl<R: Interface> Table<R> {
         self.list.load()
     }
 
-    /// Returns the object of a receptacle for one object, if it was the first one connected.
+    /// Returns the object connected to a single receptacle, if it is the one that was connected first.
     pub(crate) fn first(&self) -> Option<&R> {
         match self.first.is_connected.load(Ordering::Acquire) {
             true => self.first.object.get(),
@@ -141,7 +143,7 @@ impl<R: Interface> Table<R> {
         if list.len() >= self.limit {
             return Err(self.full());
         }
-        // Sources read the whole connection; receptacles have no time limit.
+        // Only single receptacles use `first`. Event sources, whose calls have a time limit, need the whole connection.
         if !self.multiple && self.timeout.is_none() {
             let object = connection.reference.clone();
             let is_first = self.first.object.set(object).is_ok();
@@ -162,7 +164,7 @@ impl<R: Interface> Table<R> {
         }
     }
 
-    /// Ends the only connection of a port without cookies.
+    /// Ends the connection of a port that has at most one connection and no cookies.
     pub(crate) fn take(&self) -> Option<R> {
         let _changing = self.changing.lock();
         self.first.is_connected.store(false, Ordering::Release);
@@ -195,7 +197,8 @@ impl<R: Interface> Table<R> {
         let (failed, gone) = match pushed {
             Ok(()) => (false, false),
             Err(error) => (
-                // A component that is not active yet, is passive, or is called too often is alive.
+                // These exceptions show that the component exists: it is not active, or the event exceeds the rate of
+                // its port.
                 ![NOT_NOW, BEYOND_RATE]
                     .iter()
                     .any(|refusal| (error.kind, error.minor) == (refusal.kind, refusal.minor)),
@@ -209,7 +212,8 @@ impl<R: Interface> Table<R> {
     /// `gone`.
     fn note(&self, of: &Connection<R>, failed: bool, gone: bool, most: u32) {
         if !failed {
-            // Written only on a change, so that the cache line stays shared between publishing threads.
+            // Write only if the value changes, so that publishing threads on several processors can share the cache
+            // line.
             if of.failures.load(Ordering::Relaxed) != 0 {
                 of.failures.store(0, Ordering::Relaxed);
             }
@@ -239,7 +243,7 @@ impl<R: Interface> Connections for Table<R> {
 
     fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal> {
         let object = object.ok_or(Refusal::Invalid)?;
-        // Checked before the object is called: a full port costs no call.
+        // Check for space before `narrow`, which may call the object.
         if self.list.load().len() >= self.limit && !self.multiple {
             return Err(Refusal::Already);
         }
@@ -254,7 +258,7 @@ impl<R: Interface> Connections for Table<R> {
         let gone = match self.multiple {
             true if cookie.is_null() => return Err(Missing::Cookie),
             true => self.remove(cookie).ok_or(Missing::Invalid)?,
-            // The cookie is ignored.
+            // A single receptacle has one connection, so the cookie is not needed.
             false => self.take().ok_or(Missing::Connection)?,
         };
         Ok(gone.unchecked_narrow())
@@ -280,7 +284,7 @@ impl<R: Interface> Connections for Table<R> {
 }
 
 impl Refusal {
-    /// Returns the exception of an operation that raises all three.
+    /// Converts the refusal to the corresponding exception of an operation that raises all of them.
     pub(crate) fn raise<E>(self) -> E
     where
         E: From<AlreadyConnected>
@@ -298,7 +302,7 @@ impl Refusal {
 }
 
 impl Missing {
-    /// Returns the exception of an operation that raises all three.
+    /// Converts the reason to the corresponding exception of an operation that raises all of them.
     pub(crate) fn raise<E>(self) -> E
     where
         E: From<CookieRequired> + From<NoConnection> + From<InvalidConnection>,

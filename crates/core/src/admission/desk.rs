@@ -11,7 +11,7 @@ use crate::budget::{Budget, BudgetOf, Ledger};
 use crate::lock::Mutex;
 use crate::threads::Threads;
 
-/// Request for admission to an ORB: for [`Orb::admit`](crate::Orb::admit).
+/// Request for admission to an ORB, which is passed to [`Orb::admit`](crate::Orb::admit).
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::threads::Threads;
 pub struct AdmissionRequest {
     /// Operation, object, POA or client to be admitted.
     pub of: BudgetOf,
-    /// Wanted times, under the name that `of` is written as.
+    /// Requested times, whose name is the text of `of`.
     wanted: Wanted,
 }
 
@@ -75,7 +75,7 @@ fn nanoseconds(time: Duration) -> u64 {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// The ORB has no admission plan: `-ORBAdmission`, [`RealTime::admission`](crate::RealTime::admission).
+    /// The ORB has no admission plan. `-ORBAdmission` or [`RealTime::admission`](crate::RealTime::admission) sets one.
     #[error("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")]
     Off,
     /// The request is invalid.
@@ -111,7 +111,8 @@ struct Admitted {
 }
 
 impl AdmissionDesk {
-    /// `watched` is the interval at which the thread that watches budgets preempts all members; `None` if it does not.
+    /// Returns a desk without members. `watched` is the interval at which the thread that watches budgets preempts all
+    /// members; `None` if it does not preempt them.
     pub(crate) fn new(plan: AdmissionPlan, watched: Option<Duration>) -> AdmissionDesk {
         let controller = plan.controller(watched);
         AdmissionDesk { plan, state: Mutex::new(State { controller, admitted: Vec::new() }) }
@@ -183,7 +184,7 @@ impl AdmissionDesk {
         (state.controller.members(), state.controller.utilization())
     }
 
-    /// Sets the budgets of all members as granted; returns false if there are too many budgets.
+    /// Sets the budgets of all members to what was granted; returns false if there are too many budgets.
     fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
         let members = state.controller.members();
         let known = ledger.rules();
@@ -214,7 +215,7 @@ impl AdmissionDesk {
 impl Admitted {
     fn give_back(self, ledger: &std::sync::Arc<Ledger>, threads: &Threads) {
         match self.before {
-            // Never fails: the owner has a budget now.
+            // This never fails: `set` refuses only new owners, and this owner already has a budget.
             Some(before) => drop(ledger.set(self.of, before, threads)),
             None => drop(ledger.remove(&self.of)),
         }

@@ -19,7 +19,7 @@ impl Admission {
     pub const NAME: &'static str = "OxorbAdmission";
 }
 
-/// Smallest size of an encoded request: a string, three times, a priority and a flag.
+/// Smallest size of an encoded request, which consists of a string, three durations, a priority and a flag.
 const LEAST: usize = 4 + 3 * 8 + 2 + 1;
 
 /// Maximum number of requests in one call.

@@ -1,4 +1,4 @@
-//! Plan by which an ORB admits.
+//! Plan by which an ORB admits operations, objects, POAs and clients.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -35,9 +35,9 @@ pub struct AdmissionPlan {
     pub guaranteed: Utilization,
     /// Period of shares. Default 100 ms.
     pub period: Duration,
-    /// Longest processor time of one check by the thread that watches budgets. With real-time priorities it preempts
-    /// all members once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us; it grows
-    /// with the number of serving threads.
+    /// Longest processor time of one check by the thread that watches budgets. If that thread has a real-time priority,
+    /// it preempts all members once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). The default
+    /// is 50 us. A check takes longer if there are more serving threads.
     pub look: Duration,
 }
 
@@ -67,7 +67,8 @@ impl AdmissionPlan {
         match watched.filter(|_| !self.look.is_zero()) {
             None => controller,
             Some(quantum) => {
-                // The watching thread sleeps for a quantum after each look.
+                // The watching thread sleeps for one quantum after each check, so its period is the sum of the two
+                // times.
                 let (look, period) = (nanoseconds(self.look), nanoseconds(self.look + quantum));
                 controller.behind(Task::periodic("oxorb-budgets", look, period))
             }
@@ -145,7 +146,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(response(None), 2_000_000);
-        // Two looks of 50 us.
+        // The watching thread preempts the member twice, for 50 us each time.
         assert_eq!(response(Some(Duration::from_millis(1))), 2_100_000);
     }
 

@@ -1,4 +1,4 @@
-//! Accounts of budgets: the rest of each, and its use.
+//! Accounts of budgets, which record how much of each budget is left and how much was used.
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -28,7 +28,7 @@ pub(crate) struct Account {
     /// Processor time per period, and the period, in nanoseconds; 0 for no limit.
     pub(super) share: (AtomicU64, AtomicU64),
     pub(super) counts: Counts,
-    /// Time of the last report that the budget is spent, in nanoseconds of the monotonic clock.
+    /// Time of the last report that the budget is exhausted, in nanoseconds of the monotonic clock.
     told: AtomicU64,
 }
 
@@ -102,7 +102,7 @@ impl Account {
     pub(super) fn set(&self, budget: Budget, now: u64) {
         let mut limits = 0;
         if let Some(rate) = budget.rate {
-            // Rounded up: the rate is never exceeded.
+            // The interval is rounded up, so that the rate is never exceeded.
             let interval = 1_000_000_000u64.div_ceil(rate.per_second.max(1).into());
             let before = self.interval.swap(interval, Relaxed);
             self.requests.rescale(now, interval, before);
@@ -157,7 +157,7 @@ impl Account {
         self.requests.take(now, self.interval.load(Relaxed))
     }
 
-    /// Returns the request that was taken, but not run.
+    /// Gives back a request that was taken but not run.
     pub(super) fn put_request_back(&self, now: u64) {
         self.requests.put_back(now, self.interval.load(Relaxed));
     }
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(account.spent(0), None);
         account.charge(0, 1);
         assert_eq!(account.spent(0), Some(Spent::Time));
-        // One fifth of the time that passes.
+        // Processor time is refilled at one fifth of the elapsed time, so the two charges of 20 ms take 200 ms in all.
         account.charge(0, 20_000_000);
         assert_eq!(account.spent(99_999_999), Some(Spent::Time));
         assert_eq!(account.spent(100_000_001), None);
@@ -289,7 +289,8 @@ mod tests {
         let account = of(Budget::default().time(ms(20), ms(100)));
         account.charge(0, 40_000_000);
         assert_eq!(account.spent(99_999_999), Some(Spent::Time));
-        // 40 ms are 80 of 100 then, and 200 of 100 again.
+        // With 50 ms per 100 ms, the 40 ms that were used are a debt of 80 ms, below the depth of 100 ms. With 20 ms
+        // per 100 ms, they are a debt of 200 ms again.
         account.set(Budget::default().time(ms(50), ms(100)), 0);
         assert_eq!(account.spent(0), None);
         account.set(Budget::default().time(ms(20), ms(100)), 0);

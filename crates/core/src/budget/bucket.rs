@@ -41,7 +41,7 @@ impl Bucket {
         }
     }
 
-    /// Takes `cost` even beyond the depth, for what was already used.
+    /// Takes `cost`, even beyond the depth, because it was already used.
     #[inline]
     pub(crate) fn charge(&self, now: u64, cost: u64) {
         let mut full_at = self.full_at.load(Relaxed);
@@ -54,8 +54,8 @@ impl Bucket {
         }
     }
 
-    /// Returns what was [taken](Self::take) just before and not used. Does nothing if the bucket has refilled beyond it
-    /// meanwhile, because it would hold more than its depth.
+    /// Gives back a cost that was [taken](Self::take) just before and not used. Does nothing if the bucket has refilled
+    /// so far meanwhile that it would then hold more than its depth.
     pub(crate) fn put_back(&self, now: u64, cost: u64) {
         let _ = self.full_at.fetch_update(Relaxed, Relaxed, |full_at| {
             full_at.checked_sub(cost).filter(|&before| before >= now)
@@ -96,7 +96,7 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    /// A bucket of ten units of a cost of 100.
+    /// Returns a bucket that holds ten units, each of cost 100.
     fn of_ten() -> Bucket {
         let bucket = Bucket::default();
         bucket.set_depth(1_000);
@@ -114,7 +114,7 @@ mod tests {
         assert!(!bucket.take(now + 99, 100));
         assert!(bucket.take(now + 100, 100));
         assert!(!bucket.take(now + 100, 100));
-        // After any time without taking it holds no more than its depth.
+        // However long nothing is taken, the bucket holds no more than its depth.
         let later = now + 1_000_000;
         assert_eq!((0..20).filter(|_| bucket.take(later, 100)).count(), 10);
     }
@@ -136,7 +136,7 @@ mod tests {
         assert!(bucket.take(0, 100) && bucket.take(0, 100));
         bucket.put_back(0, 100);
         assert_eq!(bucket.debt(0), 100);
-        // Nearly all of it has been refilled meanwhile.
+        // Half of the unit has been refilled by now, so giving back the whole unit would overfill the bucket.
         bucket.put_back(50, 100);
         assert_eq!(bucket.debt(50), 50);
         bucket.put_back(5_000, 100);

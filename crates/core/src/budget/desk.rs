@@ -105,7 +105,7 @@ pub(crate) struct Charged<'c> {
 }
 
 impl Desk {
-    /// Begins a request: takes from its accounts.
+    /// Begins a request, and takes one request from each of its accounts.
     ///
     /// # Errors
     /// TRANSIENT, COMPLETED_NO, with a minor code that names the exhausted limit.
@@ -225,7 +225,7 @@ impl Desk {
         Some(bundle)
     }
 
-    /// Shows the watcher the request that the thread runs from now on; returns false if the thread already runs a
+    /// Shows the watcher the request that the thread runs from now on. Returns false if the thread already runs a
     /// request that contains this one.
     #[inline]
     fn watch(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
@@ -235,7 +235,8 @@ impl Desk {
             return self.enlist(ledger, accounts);
         };
         let before = self.charged.get();
-        // Without a request before, the cost of reading this one is not known.
+        // If no earlier request was charged, the processor time for reading this request is unknown, and is not
+        // charged.
         let (since, cpu) = match before {
             0 => {
                 let cpu = thread_cpu_nanoseconds();
@@ -319,15 +320,16 @@ impl Desk {
         if asked.own
             && let Some(lowered) = lowered
         {
-            // Further requests of this client are read at the same urgency: a change of class for each would make the
-            // kernel requeue the thread each time, before other waiting threads.
+            // This thread serves only this client, so it keeps the lower priority for the client's next requests. If it
+            // changed its class for each request, the kernel would requeue it each time, ahead of other waiting
+            // threads.
             self.stay(lowered);
             return Ok(None);
         }
         Ok(lowered)
     }
 
-    /// Charges the cost of reading a request that is refused, if processor time is limited.
+    /// Charges the processor time for reading a request that is refused, if processor time is limited.
     fn charge_reading(&self, accounts: &Accounts<'_>, now: u64) {
         if limits(accounts) & TIME == 0 {
             return;
@@ -357,7 +359,7 @@ impl Desk {
                 self.stay(lowered);
                 true
             }
-            // The thread has reserved processor time already.
+            // The thread is already lowered or has a reservation, so nothing more is changed.
             Ok(None) => true,
             Err(error) => {
                 lowest::tell(&ledger.watch, || {
@@ -419,7 +421,7 @@ impl Charged<'_> {
         if told {
             return;
         }
-        // The request ended before the watcher looked.
+        // The request ended before the watcher noticed the overrun, so this thread reports it.
         for account in self.accounts().into_iter().flatten() {
             if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
                 let log = account.is_to_tell(clock::monotonic_nanoseconds());
@@ -454,8 +456,8 @@ fn limits(accounts: &Accounts<'_>) -> u8 {
     limits.fold(0, |all, one| all | one)
 }
 
-/// Takes a request from each account. Returns the exhausted accounts: of time in the lower four bits, of requests in
-/// the upper.
+/// Takes a request from each account. Returns one bit for each exhausted account: in the lower four bits if its
+/// processor time is exhausted, in the upper four bits if its rate is.
 #[inline]
 fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
     let mut spent = 0;

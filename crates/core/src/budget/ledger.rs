@@ -28,8 +28,7 @@ pub(crate) struct Ledger {
     rules: Mutex<Vec<Rule>>,
     /// Version of the rules, unique among all ledgers of the process.
     epoch: AtomicU64,
-    /// Accounts of clients by their identity: of clients with connections, and of clients with
-    /// debt.
+    /// Accounts of the clients that have connections or debt, by their identity.
     clients: Mutex<HashMap<PeerId, Arc<Account>>>,
     next_account: AtomicU32,
     /// Whether a rule demotes, so that requests may belong to another lane.
@@ -44,7 +43,7 @@ pub(crate) struct Ledger {
     pub(super) ended: AtomicBool,
 }
 
-/// Rule: a budget and its owner.
+/// Rule, which consists of a budget and its owner.
 struct Rule {
     of: BudgetOf,
     budget: Budget,
@@ -130,7 +129,8 @@ impl Ledger {
     pub(crate) fn remove(&self, of: &BudgetOf) -> bool {
         let mut rules = self.rules.lock();
         let before = rules.len();
-        // Threads that have cached the account find it without limits.
+        // A thread may use a cached account until it notices the change of rules, so the limits of the account are
+        // removed.
         for rule in rules.iter().filter(|rule| rule.of == *of) {
             if let Some(account) = &rule.account {
                 account.set(Budget::default(), clock::monotonic_nanoseconds());
@@ -157,10 +157,10 @@ impl Ledger {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Returns the account of a client. Takes locks; once for each connection.
+    /// Returns the account of a client. Takes locks, so it is called once for each connection.
     pub(crate) fn client(&self, peer: PeerId) -> Arc<Account> {
         let peer = match peer {
-            // Whatever address the subject calls from.
+            // A subject has a single account, whatever addresses it calls from.
             PeerId::Subject(_) => peer.client(),
             other => other,
         };
@@ -208,7 +208,8 @@ impl Ledger {
                     BudgetOf::Poa(path) if path == object.poa => &mut bundle.poa,
                     _ => continue,
                 };
-                // If one interface is derived from the other, the rule that was set first applies.
+                // A rule may name the operation in the object's interface, and another rule the same operation in a
+                // base interface. The rule that was set first applies.
                 if place.is_none() {
                     place.clone_from(&rule.account);
                 }
@@ -218,7 +219,7 @@ impl Ledger {
         found
     }
 
-    /// Lists the slot of a thread until the slot is dropped.
+    /// Registers the slot of a thread for the watcher, until the slot is dropped.
     pub(super) fn list(&self, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock();
         slots.retain(|slot| slot.strong_count() > 0);
@@ -289,8 +290,7 @@ fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> b
     same || named == key
 }
 
-/// Drops accounts of clients without connections: first those without debt, then the one with the
-/// least.
+/// Drops accounts of clients without connections: first those without debt, then the one with the least debt.
 fn make_room(clients: &mut HashMap<PeerId, Arc<Account>>) {
     let now = clock::monotonic_nanoseconds();
     clients.retain(|_, account| Arc::strong_count(account) > 1 || !account.is_clear(now));

@@ -12,7 +12,7 @@ use crate::incident::Watch;
 pub(super) struct Lowest(OnceLock<bool>);
 
 impl Lowest {
-    /// Determines whether threads may return from SCHED_IDLE. Starts a thread, once.
+    /// Determines whether threads may return from SCHED_IDLE. The first call starts a thread to find out.
     pub(super) fn find(&self, watch: &Watch) {
         self.0.get_or_init(|| {
             let may = schedule::may_leave_idle();

@@ -1,5 +1,5 @@
-//! Budgets between threads: no more is granted than available, nothing is lost, each nanosecond is charged once, and no
-//! thread stays demoted.
+//! Models of budgets that several threads use: no more is granted than available, nothing is lost, each nanosecond is
+//! charged once, and no thread stays demoted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ fn threads_take_what_there_is_and_no_more() {
     });
 }
 
-/// Checks requests that one budget admits and another refuses: they are returned.
+/// Checks that a request is given back if one budget admits it and another refuses it.
 #[test]
 fn what_is_put_back_is_neither_lost_nor_given_twice() {
     explore(|| {
@@ -96,8 +96,8 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
         let account = Account::new(0, &BudgetOf::EachClient, Budget::default());
         let account = Arc::new(account);
         let slot = Arc::new(Slot::new(1));
-        // Processor time of the thread, and whether the kernel runs it demoted. Atomics of `std`, which are not steps
-        // of the model.
+        // `cpu` is the processor time of the thread, and `is_low` whether the kernel has demoted it. They are atomics
+        // of `std`, so that the model does not explore the orders of their accesses.
         let cpu = Arc::new(AtomicU64::new(0));
         let is_low = Arc::new(AtomicBool::new(false));
         let ended = Arc::new(AtomicBool::new(false));

@@ -28,7 +28,8 @@ pub struct Overrun {
 pub(crate) type OverrunHook = dyn Fn(&Overrun) + Send + Sync;
 
 /// Application hooks that are called when a request overruns its budget: by the watching thread while the request runs,
-/// or by the request's own thread after its end. Hooks should be quick: meanwhile no other request is watched.
+/// or by the request's own thread after its end. Hooks should return quickly, because no other request is watched
+/// meanwhile.
 ///
 /// ```
 /// let mut options = oxorb_core::Options::default();
@@ -45,7 +46,7 @@ impl OverrunHooks {
 
     pub(super) fn call(&self, overrun: &Overrun) {
         for hook in &self.0 {
-            // A panic of the application must not end the watcher.
+            // A panic in a hook of the application must not end the watching thread.
             let _ = catch_unwind(AssertUnwindSafe(|| hook(overrun)));
         }
     }

@@ -7,8 +7,8 @@ use super::rule::{Budget, BudgetOf};
 use crate::clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Use of a server within a budget: from [`Orb::budgets`](crate::Orb::budgets). All counts begin
-/// when the budget was set, or with the client's first connection.
+/// Use of a server within a budget, as returned by [`Orb::budgets`](crate::Orb::budgets). All counts begin when the
+/// budget was set, or with the client's first connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetUse {

@@ -28,8 +28,8 @@ pub struct Budget {
     pub rate: Option<RequestRate>,
     /// Processor time of the threads that read and run its requests; `None` for no limit.
     pub share: Option<ProcessorShare>,
-    /// Longest processor time of one request. Beyond it the application is notified, and the thread is demoted until
-    /// the request ends. `None` for no limit. Detected within one quantum
+    /// Longest processor time of one request; `None` for no limit. If a request exceeds it, the application is
+    /// notified, and the thread is demoted until the request ends. An overrun is detected within one quantum
     /// ([`RealTime::budget_quantum`](crate::RealTime::budget_quantum)).
     pub longest: Option<Duration>,
     /// Treatment of requests that arrive while the budget is exhausted.
@@ -48,8 +48,8 @@ pub struct RequestRate {
 /// Processor time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorShare {
-    /// Average processor time in each `period`, and the maximum at once after a pause; more than 0. May exceed `period`
-    /// if several threads run at a time.
+    /// Average processor time in each `period`, and the maximum that may be used at once after a pause; more than 0.
+    /// May exceed `period` if several threads run at the same time.
     pub time: Duration,
     /// Period; more than 0, up to an hour.
     pub period: Duration,
@@ -93,8 +93,8 @@ pub enum BudgetOf {
     /// root's.
     Poa(String),
     /// Single client, as its transport identifies it: a network address; a process of this host as
-    /// `uid 1000, gid 100, pid 7`, or all of a user as `uid 1000`; the subject of a certificate by
-    /// any of its names.
+    /// `uid 1000, gid 100, pid 7`, or all processes of a user as `uid 1000`; the subject of a certificate by any of its
+    /// names.
     Client(String),
     /// Every client without a budget of its own.
     EachClient,
@@ -146,7 +146,8 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 /// # Errors
 /// An error in either part.
 pub(crate) fn parse_rule(text: &str) -> Result<(BudgetOf, Budget), BudgetError> {
-    // A name may contain blanks, and attributes such as CN=alice; it is followed by words such as requests=1.
+    // An owner's name may contain blanks, and attributes such as CN=alice. The limits, such as requests=1, are
+    // therefore taken from the end of the text.
     let words = || text.split_whitespace();
     let limits = words().rev().take_while(|word| is_limit(word)).count();
     let names = words().count() - limits;

@@ -1,4 +1,4 @@
-//! Thread that runs requests, as the watching thread sees it.
+//! State of a thread that runs requests, for the thread that watches them.
 //!
 //! ```text
 //!            begin                 inspect (the watcher)             finish
@@ -7,8 +7,9 @@
 //! ```
 //!
 //! While a slot is WATCHED, only the watcher may charge the request or change the thread's class and priority; a thread
-//! that finishes the request waits until the state changes, for one or two system calls. So each nanosecond is charged
-//! once, by one or the other, and no thread keeps a class or priority that was meant for an earlier request.
+//! that finishes the request waits until the state changes, for one or two system calls. Each nanosecond is therefore
+//! charged once, either by the watcher or by the thread, and no thread keeps a class or priority that was meant for an
+//! earlier request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,8 @@ const RUNNING: u64 = 1;
 const WATCHED: u64 = 2;
 const DEMOTED: u64 = 3;
 const STATES: u64 = 3;
-/// Unit of the request counter above the state, which distinguishes a request from the next.
+/// Increment of the request counter, which is stored above the bits of the state and distinguishes each request from
+/// the next.
 const NEXT: u64 = 4;
 
 /// Accounts that one request is charged to.
@@ -48,11 +50,11 @@ pub(crate) struct Slot {
     told: AtomicBool,
     /// Numbers of the accounts.
     numbers: [AtomicU64; 4],
-    /// The accounts, changed by the thread between requests when they differ from those before.
+    /// Accounts of the request. The thread replaces them between requests if the next request has other accounts.
     accounts: Mutex<[Option<Arc<Account>>; 4]>,
 }
 
-/// Request that the watcher inspects. It may end once this is dropped.
+/// Request that the watcher inspects, and that cannot end until this value is dropped.
 pub(super) struct Looked<'s> {
     slot: &'s Slot,
     /// Whether the thread is demoted, so that its class and priority have to be restored when the request ends.
@@ -104,8 +106,8 @@ impl Slot {
         *held = accounts.map(Option::<&_>::cloned);
     }
 
-    /// Ends the request, at the processor time that `cpu` returns. Returns the rest to charge, and whether the thread's
-    /// schedule has to be restored.
+    /// Ends the request, at the processor time that `cpu` returns. Returns the processor time that is still to be
+    /// charged, and whether the thread's schedule has to be restored.
     #[inline]
     pub(super) fn finish(&self, cpu: impl FnOnce() -> u64) -> Finished {
         let mut word = self.word.load(Ordering::Relaxed);
@@ -203,7 +205,7 @@ impl Looked<'_> {
 impl Drop for Looked<'_> {
     fn drop(&mut self) {
         let state = if self.demoted { DEMOTED } else { RUNNING };
-        // No other thread changes the word while it is watched.
+        // While the state is WATCHED, only the watcher changes the word, so a load and a store suffice.
         let word = self.slot.word.load(Ordering::Relaxed);
         self.slot.word.store(word & !STATES | state, Ordering::Release);
     }

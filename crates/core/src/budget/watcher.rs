@@ -20,7 +20,7 @@ use crate::threads::Threads;
 
 /// Starts the watcher. It ends with the ledger.
 pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
-    // More urgent than all threads that it watches.
+    // A watcher with a real-time priority must be more urgent than every thread that it watches.
     let most = *Class::Fifo.priorities().end();
     let schedule = match threads.are_real_time() {
         true => Schedule { class: Class::Fifo, priority: most },
@@ -72,7 +72,7 @@ impl Ledger {
         if run <= looked.longest() {
             return;
         }
-        // The servant may have changed the thread's priority since.
+        // Demote the thread at each check, because the servant may have changed its priority since the last one.
         looked.demoted = self.lowest.demote(looked.thread()) || looked.demoted;
         if !looked.tell() {
             return;

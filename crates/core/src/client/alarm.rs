@@ -51,8 +51,8 @@ impl Alarms {
         }
     }
 
-    /// Sets an alarm that wakes a task at `at`. `None`: there is no thread for it, because the ORB has ended or the
-    /// system refuses one.
+    /// Sets an alarm that wakes a task at `at`. Returns `None` if there is no thread for the alarm, because the ORB has
+    /// ended or the system refuses to start one.
     pub(super) fn set(self: &Arc<Self>, at: Instant, task: &Waker) -> Option<Alarm> {
         let mut state = self.state();
         if state.closed {
@@ -122,7 +122,7 @@ impl Ends for Alarms {
 impl Drop for Alarm {
     fn drop(&mut self) {
         let forgotten = self.of.state().tasks.remove(&self.key);
-        // The drop of a waker may run any code, so it happens without the lock.
+        // Dropping a waker may run any code, so the waker is dropped after the lock is released.
         drop(forgotten);
     }
 }

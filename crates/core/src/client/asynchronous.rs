@@ -59,9 +59,9 @@ pub struct InFlight {
     reference: Ref,
     /// CORBA priority of the thread that made the call.
     priority: Option<Priority>,
-    /// `None` if the time was over before the call began.
+    /// `None` if the time limit was reached before the call began.
     timing: Option<Timing>,
-    /// Policies that held when the call was made, in its thread; `None` for the plain ones.
+    /// Policies in effect for the calling thread when the call was made; `None` if those of the reference apply.
     policies: Option<Box<Effective>>,
     /// Copy of the request, if policy may require that it is sent again.
     again: Option<Box<Again>>,
@@ -91,7 +91,7 @@ enum State {
     Held(Reply, u64),
     /// Failed call, which is retried at this time (Retry).
     Paused(Instant, SystemException),
-    /// Answer for the caller; `None`: taken.
+    /// Answer for the caller; `None` once the caller has taken it.
     Settled(Option<Result<Reply, SystemException>>),
 }
 
@@ -283,7 +283,7 @@ impl InFlight {
                 }
                 State::Paused(until, failure) if until <= clock::now() => match self.send_again() {
                     Ok(state) => state,
-                    // The failure says more than the end of the time limit.
+                    // The earlier failure tells the caller more than the time-out of the retry.
                     Err(late) if late.kind == SystemExceptionKind::Timeout => {
                         State::Settled(Some(Err(failure)))
                     }
@@ -302,7 +302,7 @@ impl InFlight {
         Poll::Pending
     }
 
-    /// Sets an alarm for the task; if the ORB has none, sleeps until then and returns false.
+    /// Sets an alarm for the task. If that is impossible, sleeps until `at` and returns false.
     fn wait_for(&mut self, at: Instant, context: &Context<'_>) -> bool {
         let alarms = self.reference.orb().alarms(self.priority);
         self.alarm = alarms.set(at, context.waker());
@@ -470,7 +470,7 @@ impl InFlight {
         }
     }
 
-    /// Sends the same arguments to the present target of calls. They are the octets that were sent before, so both
+    /// Sends the same arguments to the current target of calls. They are the octets that were sent before, so both
     /// targets must use the same encoding; otherwise the caller has to repeat the call.
     fn send_on(&mut self) -> Result<State, SystemException> {
         if self.again.is_none() {

@@ -20,10 +20,10 @@ const MOST_LINKS: usize = 8;
 
 /// Batch of oneways of this thread: all oneways that go over the same connection are sent by one write.
 ///
-/// For senders of the same data to many objects, such as event channels: a write for each of 100 consumers of one
-/// process takes longer than all other work together. While the batch is open, a oneway of this thread with
-/// [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns before it is
-/// sent. At most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections;
+/// Intended for senders of the same data to many objects, such as event channels. Without a batch, separate writes for
+/// 100 consumers in one process take longer than all other work together. While the batch is open, a oneway of this
+/// thread with [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns
+/// before it is sent. At most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections;
 /// [`send`](Self::send) sends the waiting oneways, and so does any other call of this thread to the same server. Calls
 /// to objects of this process do not send them: make such a call [`apart`](Self::apart) if it may block.
 ///
@@ -44,14 +44,14 @@ const MOST_LINKS: usize = 8;
 pub struct OnewayBatch {
     /// State of the enclosing batch; `None` once this one has ended.
     outer: Option<Outer>,
-    /// Marker: the batch stays in its thread.
+    /// Marker that binds the batch to its thread.
     _here: PhantomData<*const ()>,
 }
 
 /// State of a batch that is interrupted by another.
 #[derive(Debug)]
 struct Outer {
-    /// Tag of the interrupted batch's next oneway; `None`: there is no such batch.
+    /// Tag of the interrupted batch's next oneway; `None` if no batch was interrupted.
     mark: Option<u64>,
     unsent: Vec<Unsent>,
 }
@@ -200,7 +200,8 @@ pub(super) fn send_to(peer: &Peer) {
 
 /// Sends all waiting oneways of this thread, those that have waited longest first.
 fn send_waiting() {
-    // Not while the list is borrowed: a connection that is given back may drop others.
+    // `take_held` releases the list before a connection is given back, because giving it back may drop other
+    // connections.
     while let Some((peer, link)) = take_held(|_| true) {
         send_over(&peer, link);
     }
@@ -240,7 +241,8 @@ fn note_unsent(peer: &Peer, link: &mut ClientLink, failed: &WriteError) {
     let unsent = waiting.each.iter().filter_map(|&(mark, end)| {
         let begins = mem::replace(&mut start, end);
         let completed = match failed.written {
-            // As with oneways of an earlier write, nobody knows whether the server read it.
+            // The message was written completely. As with oneways of an earlier write, it is unknown whether the server
+            // read it, so no failure is reported.
             written if written >= end => return None,
             written if written > begins => CompletionStatus::Maybe,
             _ => CompletionStatus::No,

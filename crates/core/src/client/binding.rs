@@ -1,4 +1,4 @@
-//! Binding of a reference to a server, where policy forbids that it leads elsewhere.
+//! Binding of a reference to a server, for policies that forbid transparent rebinding.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Buffered oneways (SYNC_NONE): a bounded buffer for each server, emptied by a thread of their priority.
+//! Buffered oneways (SYNC_NONE): each server has a bounded buffer, which a thread of the oneways' priority empties.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) fn send<'a>(
         SyncScope::WithTarget => Response::WithTarget,
     };
     match exchange(reference, &policies, op, args)? {
-        // A oneway operation declares no user exceptions.
+        // A oneway operation declares no user exceptions, so a user exception is an error of the server.
         Some(reply) if reply.status() == ReplyStatus::USER_EXCEPTION => {
             Err(raise::UNLISTED_USER_EXCEPTION)
         }
@@ -48,8 +48,8 @@ pub(super) fn send<'a>(
 /// Copies the request into the buffer of the object's server.
 ///
 /// # Errors
-/// TRANSIENT if the buffer is full; errors of the reference or the arguments. An object of this process is called as by
-/// any other oneway.
+/// TRANSIENT if the buffer is full; errors of the reference or the arguments. An object of this process is called in
+/// the same way as by any other oneway.
 fn buffer<'a>(
     reference: &Ref,
     policies: &Effective,
@@ -88,7 +88,7 @@ fn buffer<'a>(
     let added = scheduling.with_added(flow.as_deref(), |added| {
         let mut room = None;
         let draft = Draft::to(to, op, &conditions, added, &mut room)?;
-        // The message is written once, so only servers that accept the same octets qualify.
+        // The message is encoded only once, so the alternative servers must accept the same octets.
         let others = profiles
             .in_order()
             .map(|at| &route.profiles[at])

@@ -1,9 +1,9 @@
 //! Connections that clients keep for later: their total number, and their longest idle time.
 //!
-//! Only the opening and closing of connections use this module, and the thread that checks idle connections, which
-//! lives while there are connections; calls never do. When a server ends, this process has to close its own side of the
-//! connection: without the checks, the descriptor would stay open until the next call to that server, possibly for
-//! ever.
+//! This module is used only when connections are opened or closed, and by the thread that checks idle connections,
+//! which lives while there are connections; calls never use it. When a server ends, this process has to close its own
+//! side of the connection: without the checks, the descriptor would stay open until the next call to that server,
+//! possibly for ever.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -37,7 +37,7 @@ struct State {
     closed: bool,
 }
 
-/// Count of a connection in the cache, for as long as the connection lives.
+/// Guard that counts a connection in the cache for as long as the connection lives.
 pub(crate) struct Counted(Arc<Cache>);
 
 /// Time between two checks of idle connections. A connection that its server closes is dropped after two checks at most
@@ -73,7 +73,7 @@ impl Cache {
             state.peers.push(Arc::downgrade(peer));
         }
         if !state.watched && !state.closed {
-            // Without a thread, idle connections stay open for longer; nothing else suffers.
+            // If the thread cannot be started, idle connections stay open longer, which does no other harm.
             let (cache, limit) = (Arc::downgrade(self), options.client_idle_timeout);
             let watch = move || watch(&cache, limit);
             state.watched =
@@ -88,7 +88,7 @@ impl Cache {
         purge(&peers)
     }
 
-    /// Closes connections for want of descriptors: those that their servers have closed, or else, if `any`, the one
+    /// Closes connections to free their descriptors: those that their servers have closed, or else, if `any`, the one
     /// that has been idle longest.
     pub(crate) fn give_up(&self, any: bool) {
         let peers = self.lock().peers.clone();
@@ -133,7 +133,7 @@ fn purge(peers: &[Weak<Peer>]) -> bool {
 /// Drops connections that their servers have closed, and closes those that are idle for `limit`, until none is left.
 fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
     let pause = limit.map_or(LOOK, |limit| (limit / 4).clamp(Duration::from_millis(5), LOOK));
-    // Kept, so that no check allocates.
+    // The list is reused by all checks, so that they allocate nothing.
     let mut peers = Vec::new();
     while let Some(cache) = cache.upgrade() {
         let mut state = cache.lock();
@@ -151,7 +151,7 @@ fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
             if let Some(before) = limit.and_then(|limit| now.checked_sub(limit)) {
                 peer.close_idle(before);
             }
-            // Connections in use are checked by their users.
+            // Only idle connections are checked here, because a call itself notices that its connection was closed.
             if let Some(before) = now.checked_sub(pause) {
                 peer.drop_dead(before);
             }

@@ -20,8 +20,8 @@ use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
 use crate::raise;
 
-/// Size in octets of the longest request that is sent at once; a longer one may wait for the server to read, so time
-/// has passed.
+/// Size in octets of the longest request that is assumed to be sent at once. Sending a longer request may have to wait
+/// for the server to read, which uses up some of the call's time.
 pub(super) const SENT_AT_ONCE: usize = 64 << 10;
 
 /// Request that is to be sent over a connection. A failure at this stage is COMPLETED_NO.
@@ -34,7 +34,7 @@ pub(crate) struct Call<'c, 'r> {
 /// Outcome of sending a request.
 pub(crate) enum Sent<'c> {
     Gone(Pending<'c>),
-    /// The request was withheld: the connection, with nothing sent.
+    /// The request was withheld: this is its connection, over which nothing was sent.
     Withheld(Box<ClientLink>),
     Lost(Lost),
 }
@@ -48,7 +48,7 @@ pub(crate) struct Pending<'c> {
     pub(super) wire: Wire,
     /// Size of the request, in octets.
     pub(super) octets: usize,
-    /// Whether connecting or sending may have used up some of the time.
+    /// Whether connecting or sending may have used up some of the call's time.
     pub(super) waited: bool,
     /// Whether the request was a LocateRequest.
     pub(super) locating: bool,
@@ -58,18 +58,19 @@ pub(crate) struct Pending<'c> {
 pub(crate) struct Lost {
     pub(crate) exception: SystemException,
     pub(crate) cause: String,
-    /// Whether the connection had served or idled before, so that the server may have closed it while it was idle: a
-    /// reason to retry if the request certainly did not run.
+    /// Whether the connection had carried a call or been idle before. The server may then have closed it as idle, which
+    /// is a reason to retry the request if it certainly did not run.
     pub(crate) reused: bool,
 }
 
 impl<'c> Call<'c, '_> {
     /// Writes header and arguments in place and passes them to the transport in one write. `withhold` is called once
-    /// the size of the whole message is known.
+    /// the size of the complete message is known; if it returns true, nothing is sent.
     ///
     /// # Errors
     /// The arguments cannot be sent; the connection is given back unused.
-    // One function, and inlined: the written values are large, and would otherwise be moved from function to function.
+    // This is one inlined function, because the written values are large and would otherwise be moved from function to
+    // function.
     #[inline(always)]
     pub(crate) fn send<'a>(
         self,
@@ -86,7 +87,7 @@ impl<'c> Call<'c, '_> {
         let id = link.session.ids.next_id();
         let dialect = link.session.told.dialect(wire.version().minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
-        // The first request of a connection for a band names the band (implicit binding).
+        // The first request over a connection for a priority band announces the band to the server (implicit binding).
         let band = link.band.map(|band| priority_range_context(band.low, band.high));
         let band = band.as_ref().map(|data| ServiceContext {
             id: oxorb_object::context_id::RT_CORBA_PRIORITY_RANGE,
@@ -132,7 +133,7 @@ impl<'c> Call<'c, '_> {
         })
     }
 
-    /// Queries the server for an object (LocateRequest): one write. Allocates.
+    /// Queries the server for an object (LocateRequest), with one write. Allocates.
     pub(crate) fn locate(
         peer: &'c Arc<Peer>,
         mut link: Box<ClientLink>,
@@ -162,7 +163,7 @@ impl<'c> Call<'c, '_> {
 }
 
 impl<'c> Pending<'c> {
-    /// Reads until the reply has arrived: one read in the usual case.
+    /// Reads until the reply has arrived, usually with one read.
     pub(crate) fn wait(mut self, orb: &Orb, timing: &Timing) -> Result<Reply, Lost> {
         let mut passed = self.waited;
         loop {
@@ -170,7 +171,8 @@ impl<'c> Pending<'c> {
             let link = receiver.link;
             let event = receiver.next(|_| {
                 let limit = match timing.limit {
-                    // A reply that trickles in must not stretch the time limit.
+                    // A reply that arrives in small pieces must not extend the time limit, so each read is limited to
+                    // the time that is left.
                     Some(_) if passed => {
                         let left = timing.left_for_reply()?;
                         limits.shorten_reads(link, left)?;
@@ -181,7 +183,8 @@ impl<'c> Pending<'c> {
                         limit
                     }
                 };
-                // Inside an upcall: the client may first have to be served.
+                // If this thread serves a connection, it waits for the reply and for requests on that connection at the
+                // same time. The reply is then read in the time that is left.
                 if wait_beside(link, limit) {
                     limits.reads(link, timing.left_for_reply()?)?;
                 }
@@ -249,10 +252,10 @@ impl<'c> Pending<'c> {
                     Err(violation) => Err(self.over(&Ended::Malformed(violation))),
                 }
             }
-            // A late answer to a query that has timed out.
+            // A late answer to a query that has timed out is skipped.
             MessageType::LOCATE_REPLY => Ok(None),
             MessageType::REPLY => {
-                // A late answer to a call that has timed out is skipped.
+                // A late answer to a call that has timed out has another request id, and is skipped.
                 match oxorb_giop::Reply::parse(frame) {
                     Ok(reply) => Ok((reply.id == self.id)
                         .then_some(Head { status: reply.status, body: reply.body })),
@@ -275,7 +278,7 @@ impl<'c> Pending<'c> {
         let ended = ended.seen_by_the_last(&*self.link.link);
         let mut cause = ended.cause();
         if matches!(ended, Ended::Late) {
-            // The server may still run the request: notify it that the caller no longer waits.
+            // The server may still run the request, so it is notified that the caller no longer waits.
             let _ = self.cancel();
         }
         if matches!(ended, Ended::Vanished | Ended::Refused) {
@@ -284,8 +287,9 @@ impl<'c> Pending<'c> {
         lose(self.peer, &self.link, ended.exception(), cause)
     }
 
-    /// Notifies the server that the caller no longer waits, if the connection accepts that at once. Below GIOP 1.2,
-    /// where omniORB takes CancelRequest for an error, the close of the connection suffices, which follows in any case.
+    /// Notifies the server that the caller no longer waits, if the connection accepts that at once. Sends nothing below
+    /// GIOP 1.2, where omniORB treats CancelRequest as an error; the close of the connection, which follows in any
+    /// case, suffices there.
     fn cancel(&self) -> io::Result<()> {
         let order = self.peer.options().byte_order;
         let message = match self.wire.cancel(order, self.id) {
@@ -297,7 +301,7 @@ impl<'c> Pending<'c> {
     }
 }
 
-/// Size in octets up to which a request hardly exceeds the limit of any server.
+/// Size in octets up to which a request is unlikely to exceed the limit of any server.
 const USUAL: usize = 64 << 10;
 
 /// Returns the hint for a request of `octets` octets that the other side may have refused; empty if the request is
@@ -316,7 +320,7 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
     )
 }
 
-/// Returns the result of a request that could not be written, or only in part.
+/// Returns the result of a request that could not be written, or was written only in part.
 #[cold]
 pub(super) fn unsent(
     peer: &Peer,
@@ -328,7 +332,7 @@ pub(super) fn unsent(
         return Lost {
             exception: raise::oversized(CompletionStatus::No),
             cause: oversized.to_string(),
-            // Another connection would not accept it either.
+            // A retry is useless, because another connection would not accept the message either.
             reused: false,
         };
     }

@@ -1,4 +1,4 @@
-//! Answers that call back: the ORB's callback thread takes them (AMI, callback model).
+//! Handlers of asynchronous calls, which the ORB's callback thread calls with the answers (AMI, callback model).
 
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
@@ -35,7 +35,7 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Task that waits for an answer, then calls back.
 struct Task {
-    /// `None`: done.
+    /// `None` once the work is done.
     work: Mutex<Option<Work>>,
     thread: Runs,
 }
@@ -110,7 +110,7 @@ impl Task {
         let Some(waiting) = work.as_mut() else {
             return;
         };
-        // A handler that panics loses only its own answer.
+        // If a handler panics, only its own answer is lost, and the thread continues.
         let polled = panic::catch_unwind(AssertUnwindSafe(|| {
             waiting.as_mut().poll(&mut Context::from_waker(&waker))
         }));
@@ -123,7 +123,7 @@ impl Task {
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
         match &self.thread {
-            // The thread outlives every task that can send to it.
+            // Sending does not fail, because the thread runs until the last task that can send to it is dropped.
             Runs::Callbacks(thread) => {
                 let thread = thread.clone();
                 let _ = thread.send(self);

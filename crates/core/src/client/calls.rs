@@ -14,8 +14,9 @@ use crate::{Failure, ObjectRef, Ref};
 impl Ref {
     /// Calls a two-way operation and decodes its result.
     ///
-    /// In steady state a call allocates nothing itself, and makes one write and one read. `args` may run more than
-    /// once: each time the request has to be written again (forwarding, a connection that was closed while idle).
+    /// In steady state a call allocates nothing itself, and makes one write and one read. `args` runs again if the
+    /// request has to be written again, because it was forwarded or because the connection was closed while it was
+    /// idle.
     pub fn invoke<'a, R, E: UserException>(
         &self,
         op: &'static Op,
@@ -68,8 +69,8 @@ impl Ref {
         }
     }
 
-    /// Reports whether lent octets are to be copied. That may require merging the policies, so it is called for such
-    /// replies only.
+    /// Reports whether lent octets are to be copied. This may require merging the policies, so it is called only for
+    /// replies with lent octets.
     #[inline(never)]
     fn copies_payloads(&self) -> bool {
         self.policies().payloads == LargePayloads::Copied
@@ -128,8 +129,8 @@ impl Ref {
         Prepared::new(self, op, args)
     }
 
-    /// Calls a two-way operation, as [`invoke`](Self::invoke) does, for callers that read the answer themselves: calls
-    /// without stubs, gateways.
+    /// Calls a two-way operation, as [`invoke`](Self::invoke) does, for callers that read the answer themselves, such
+    /// as calls without stubs and gateways.
     pub fn invoke_dynamic<'a, T>(
         &self,
         operation: Operation<'_>,

@@ -1,5 +1,5 @@
-//! Results and exceptions of direct calls that cannot pass unchanged: marshalled and read again, as a message would
-//! transfer them.
+//! Results and exceptions of direct calls that cannot be passed on unchanged. They are marshalled and read back, as a
+//! message would transfer them.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException};
@@ -12,7 +12,7 @@ use crate::{Orb, raise};
 /// Writes a value and reads it back.
 ///
 /// # Errors
-/// MARSHAL and others, COMPLETED_YES: the value cannot be marshalled.
+/// MARSHAL and others, with COMPLETED_YES, if the value cannot be marshalled.
 #[cold]
 pub(super) fn through_memory<'a, R>(
     orb: &Orb,

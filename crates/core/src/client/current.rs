@@ -1,4 +1,4 @@
-//! Shared connection of a peer that its calls use at present.
+//! Shared connection that the calls to a peer currently use.
 
 use std::ptr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::multiplexed::Multiplexed;
 use crate::lock::Mutex;
 use crate::sync::MutexGuard;
 
-/// Cell with the connection that calls to a peer share at present; reading it takes no lock.
+/// Cell with the connection that the calls to a peer currently share. Reading it takes no lock.
 #[derive(Default)]
 pub(crate) struct Current {
     connection: ArcSwapOption<Multiplexed>,
@@ -45,7 +45,7 @@ impl Change<'_> {
         self.of.connection.store(to);
     }
 
-    /// Removes `connection` if it is the present one.
+    /// Removes `connection` if it is the current one.
     pub(super) fn unset(&self, connection: &Multiplexed) {
         let current = self.of.connection.load();
         if current.as_ref().is_some_and(|it| ptr::eq(&**it, connection)) {

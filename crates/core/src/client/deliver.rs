@@ -7,7 +7,7 @@ use super::delivery::Server;
 use crate::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
-/// Delivers an answer to a reply handler, in another thread, in which `tell` calls the handler. For generated code.
+/// Delivers an answer to a reply handler: another thread runs `tell`, which calls the handler. For generated code.
 ///
 /// A failed delivery is counted and reported to observers of the ORB ([`Incident::HandlerNotTold`]). Allocates.
 pub fn deliver<R: Interface + Send + 'static>(
@@ -30,7 +30,7 @@ pub fn deliver<R: Interface + Send + 'static>(
         }
         return;
     }
-    // The callback thread has the priority of the call.
+    // This code runs on the callback thread, which has the priority of the call.
     let deliveries = orb.deliveries(thread_priority());
     if let Err(full) = deliveries.push(server(&reference), Box::new(work)) {
         not_told(&reference, full);

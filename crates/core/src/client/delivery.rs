@@ -1,13 +1,13 @@
-//! Deliveries to reply handlers that are objects (AMI, callback model): a few threads make them, so that an unreachable
-//! or slow handler delays no other.
+//! Deliveries to reply handlers that are objects (AMI, callback model). Several threads make them, so that an
+//! unreachable or slow handler does not delay the others.
 //!
 //! ```text
 //! callback thread       queue of the handler's server        delivery thread          reader of that connection
 //!   the answer came -->   one of 256                  -->      connects, sends   -->    it was told, or not
 //! ```
 //!
-//! A thread works on one server's queue at a time, and waits for connecting and sending only, not for the handler to
-//! process the answer. So handlers of one server receive answers in the order in which these came, and an unreachable
+//! A thread works on one server's queue at a time, and waits only for connecting and sending, not for the handler to
+//! process the answer. Handlers of one server therefore receive answers in the order of arrival, and an unreachable
 //! server occupies one thread.
 
 use std::collections::{HashMap, VecDeque};
@@ -26,8 +26,8 @@ use crate::threads::{Ends, Threads};
 /// Maximum number of threads for the calls of one priority.
 const THREADS: usize = 8;
 
-/// Maximum numbers of answers that wait for the handlers of one server, so that a dead server takes no capacity from
-/// the others, and for all handlers of one priority. A further answer is dropped.
+/// Maximum numbers of waiting answers: for the handlers of one server, so that a dead server takes no capacity from the
+/// others, and for all handlers of one priority. Further answers are dropped.
 const WAITING_FOR_ONE: usize = 256;
 const WAITING: usize = 4096;
 
@@ -54,7 +54,7 @@ struct State {
     closed: bool,
 }
 
-/// Number of a peer; `None`: this process.
+/// Number of a peer; `None` for this process.
 pub(super) type Server = Option<u64>;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -97,7 +97,7 @@ impl Deliveries {
                 self.threads.spawn(purpose, name, self.priority, move || deliveries.run());
             match started {
                 Ok(_) => state.threads += 1,
-                // Without any thread, the calling thread does the work.
+                // If there is no delivery thread at all, the calling thread does the work.
                 Err(_) if state.threads == 0 => self.work(state),
                 Err(_) => {}
             }
@@ -132,13 +132,13 @@ impl Deliveries {
         drop(self.work_on(state));
     }
 
-    /// Works on the queues until each that is left has a thread.
+    /// Works on queues until no queue is left without a thread.
     fn work_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         while let Some(server) = state.ready.pop_front() {
             let work = state.queues.get_mut(&server).and_then(VecDeque::pop_front);
             drop(state);
             if let Some(work) = work {
-                // A handler of this process that panics loses only its own answer.
+                // If a handler of this process panics, only its own answer is lost, and the thread continues.
                 let _ = panic::catch_unwind(AssertUnwindSafe(work));
             }
             state = self.state.lock();

@@ -1,9 +1,9 @@
 //! Calls to objects of this process without a message: the stub calls the servant, between the same steps of the object
 //! adapter that a request takes.
 //!
-//! Calls that are out of the ordinary take the marshalled path (`local.rs`): interceptors, probes, the run-time
-//! scheduler, policies of the call, forwarded references, POAs that hold requests or use a servant manager, servants
-//! without a typed interface.
+//! Unusual calls take the marshalled path (`local.rs`): those with interceptors, probes, the run-time scheduler or
+//! policies of the call; those through forwarded references; and those to POAs that hold requests or use a servant
+//! manager, or to servants without a typed interface.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::terms::current_qos;
 use crate::{Orb, Ref, Servant, raise};
 
 impl Ref {
-    /// Reports whether calls might be direct. Only if so are the full conditions checked, by [`direct`](Self::direct).
-    /// For generated code.
+    /// Reports whether calls might be direct. [`direct`](Self::direct) checks the remaining conditions. For generated
+    /// code.
     #[doc(hidden)]
     #[inline(always)]
     pub fn is_near(&self) -> bool {
         !self.nearness().is_far()
     }
 
-    /// Calls the servant itself if the object is active in this process and the call may run in this thread; `None`:
-    /// the request has to be sent. For generated code.
+    /// Calls the servant itself if the object is active in this process and the call may run in this thread. Returns
+    /// `None` if the request has to be sent as a message. For generated code.
     ///
     /// The servant runs as for a request: the POA's `Current` is set, the object's priority applies, and a panic
     /// becomes UNKNOWN. The call counts as a running request. Takes no lock and allocates nothing.
@@ -58,7 +58,7 @@ impl Ref {
             Served::Refused(exception) | Served::Panicked(exception) => Some(Err(exception.into())),
             Served::InTime => result,
             Served::Late => {
-                // An exception of the servant says more.
+                // An exception of the servant tells the caller more than a time-out does.
                 let raised = result?.err().as_ref().and_then(Raise::system);
                 let late = raise::timeout(CompletionStatus::Yes);
                 Some(Err(raised.unwrap_or(late).into()))
@@ -66,7 +66,7 @@ impl Ref {
         }
     }
 
-    /// Calls as [`direct`](Self::direct) does, for results that pass unchanged only if `passes` returns true: otherwise
+    /// Calls as [`direct`](Self::direct) does, for results that pass unchanged only if `passes` returns true. Otherwise
     /// `write` marshals them and `read` reads them back, or the call fails. For generated code.
     #[doc(hidden)]
     #[inline]
@@ -92,8 +92,8 @@ impl Ref {
         })
     }
 
-    /// Calls as [`direct`](Self::direct) does, for a oneway operation, whose caller does not learn the outcome;
-    /// `false`: the request has to be sent. For generated code.
+    /// Calls as [`direct`](Self::direct) does, for a oneway operation, whose caller does not learn the outcome. Returns
+    /// false if the request has to be sent as a message. For generated code.
     #[doc(hidden)]
     #[inline]
     pub fn direct_oneway<S: ?Sized + 'static>(
@@ -108,7 +108,7 @@ impl Ref {
                 call(servant);
             }
         });
-        // A refusal is reported to the request that follows.
+        // If the ORB refused the call, this returns false, and the request that is then sent reports the refusal.
         called || matches!(served, Served::Panicked(_))
     }
 
@@ -155,13 +155,13 @@ impl Ref {
         let simple = policies.plain && !policies.real_time && !policies.carries;
         let waits =
             op.response != Response::None || policies.sync_scope == SyncScope::WithTransport;
-        // Quality of service ends with the request that carried it, unless a message takes it along.
+        // If the running request has a quality of service, only a message can pass it on to the called object.
         if !simple || !waits || current_qos().is_some() {
             return None;
         }
         let selection = match route.real_time {
             false => None,
-            // An error is reported by the call that follows.
+            // If the selection fails, the marshalled call reports the error.
             true => Selection::of(self, route, policies, op.into()).ok()?,
         };
         let (_, profile) = route.local(self.orb(), selection.as_ref())?;
@@ -206,7 +206,7 @@ enum Clock {
     Never,
 }
 
-/// Least limit that is watched by the coarse clock.
+/// Shortest time limit that is measured with the coarse clock.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Clock {

@@ -1,4 +1,5 @@
-//! Drafts of requests, complete but for the arguments: target, operation, and what travels with them.
+//! Drafts of requests, which contain everything but the arguments: target, operation, and the contexts that travel with
+//! them.
 //!
 //! This module alone makes a [`Draft`] from a call's policies, and alone writes a [`RequestHeader`], whatever
 //! connection the request takes.
@@ -24,7 +25,7 @@ use crate::probe::{self, Stage};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
 
-/// Size in octets reserved for the header; a longer one is rare, and grows the buffer.
+/// Size in octets reserved for the header. A longer header is rare, and makes the buffer grow.
 pub(super) const HEADER_ROOM: usize = 256;
 
 /// Maximum number of contexts of a request without interceptors: code sets, two for the connection, three of its
@@ -115,7 +116,7 @@ impl<'r> Draft<'r> {
         })
     }
 
-    /// Drafts a usual request to another process: nothing but target and operation.
+    /// Drafts a usual request to another process, with target and operation but no contexts of the call.
     #[inline]
     pub(super) fn usual(profile: &'r RouteProfile, op: Operation<'r>) -> Draft<'r> {
         Draft {
@@ -151,7 +152,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Reports whether the same octets are also the request to another profile.
+    /// Reports whether the same octets are also a valid request to another profile.
     pub(super) fn suits(&self, profile: &RouteProfile) -> bool {
         matches!(self.target, TargetAddress::Key(key) if *key == *profile.key)
             && profile.wire == self.wire
@@ -315,7 +316,7 @@ impl Conditions<'_> {
         Ok(())
     }
 
-    /// Writes the conditions as of now into `room`: they are large, most calls have none, and they must not be moved.
+    /// Writes the current conditions into `room`, because they are large and must not be moved; most calls have none.
     fn write(&self, policies: &Effective, synchronized_clocks: bool, room: &mut Option<Carried>) {
         let worth = &self.worth;
         let carried = room.insert(Carried {

@@ -1,5 +1,5 @@
-//! The loop around attempts: forwards, other profiles, connections that turn out to be closed, retries by policy. Only
-//! requests that certainly did not run are sent again.
+//! The loop around attempts, which handles forwards, other profiles, connections that turn out to be closed, and
+//! retries by policy. Only requests that certainly did not run are sent again.
 
 use std::mem;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) struct Exchange<'x, 'a> {
     pub(super) bound: Option<Arc<Bound>>,
     /// Result of the attempt that the fast path made before it handed the call over to this exchange, if any.
     tried: Option<Box<Tried>>,
-    /// Selection of RT-CORBA within the present route, if there is one.
+    /// Selection of RT-CORBA within the current route, if there is one.
     pub(super) selection: Option<Selection>,
     /// Whether the request returned to the original address, because the address it was forwarded to did not answer.
     fell_back: bool,
@@ -53,12 +53,12 @@ pub(super) struct Exchange<'x, 'a> {
 /// Outcome of a request over one connection.
 enum Fate {
     Ended(Step),
-    /// The server is to be queried for the object first: the connection, with nothing sent.
+    /// The server must first be queried for the object. Nothing was sent over this connection.
     Withheld(Box<ClientLink>),
     Lost(Lost),
 }
 
-/// Attempt that was made for a usual call, and did not end it.
+/// Attempt that the fast path made, and that did not end the call.
 pub(super) struct Tried {
     pub(super) route: Arc<Route>,
     /// Index of the profile in the route.
@@ -76,7 +76,7 @@ pub(super) enum Trial {
 /// Next step after an attempt.
 pub(super) enum Step {
     Done(Option<Reply>),
-    /// Retry with the present route.
+    /// Retry with the current route.
     Again,
     /// The profile cannot be reached, and the request certainly did not run.
     NextProfile(SystemException),
@@ -85,14 +85,14 @@ pub(super) enum Step {
 /// Outcome of a round of attempts.
 pub(crate) enum Round {
     Done(Option<Reply>),
-    /// The object is elsewhere: another round.
+    /// The object is elsewhere, so another round is needed.
     Forwarded,
     /// A further round is needed, at the original address.
     FellBack,
 }
 
-/// Makes rounds of attempts until the call ends. Only requests that certainly did not run are sent again. `None`: a
-/// request without an answer was sent.
+/// Makes rounds of attempts until the call ends. Only requests that certainly did not run are sent again. Returns
+/// `None` if the request has no answer.
 pub(super) fn exchange<'a>(
     reference: &Ref,
     policies: &Effective,
@@ -128,7 +128,7 @@ pub(super) fn exchange_after<'a>(
 }
 
 impl<'x, 'a> Exchange<'x, 'a> {
-    // Inlined: the result is large, and would be moved.
+    // This function is inlined, because its result is large and would otherwise be moved.
     #[inline(always)]
     pub(super) fn begin(
         reference: &'x Ref,
@@ -184,7 +184,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Tries the profiles of the present route, and again those whose connection turns out to be closed.
+    /// Tries the profiles of the current route, and retries those whose connection turns out to be closed.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let tried = self.tried.take();
         let route = match &tried {
@@ -249,7 +249,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     }
 
     /// Handles a target that does not answer. If the request was forwarded to it, the server at the original address is
-    /// called again, as it may know a new location. If that forwards to the same target again, the call ends.
+    /// called again, as it may know a new location. If that server forwards to the same target again, the call ends.
     pub(super) fn unreached(
         &mut self,
         tried: &Arc<Route>,
@@ -277,7 +277,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Drafts the request of the call, as of now.
+    /// Drafts the request of the call, with the time that is left now.
     #[inline(always)]
     pub(super) fn draft<'r>(
         &self,
@@ -394,7 +394,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             }
         };
         match pending.wait(self.reference.orb(), timing) {
-            // Most calls end here, and their reply is moved once less than through `settle`.
+            // Most calls end here, because `settle` would move their reply once more.
             Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
                 self.bind(to);
                 Ok(Fate::Ended(Step::Done(Some(reply))))
@@ -404,7 +404,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Decides what follows from the outcome of a request; `None`: another connection is to carry it.
+    /// Decides what follows from the outcome of a request. Returns `None` if another connection is to carry the
+    /// request.
     #[cold]
     fn react(&mut self, to: Addressee<'_>, fate: Fate) -> Result<Option<Step>, SystemException> {
         self.again = true;
@@ -422,7 +423,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Queries the server of a profile for the object. `Done`: the server has the object.
+    /// Queries the server of a profile for the object. Returns `Done` if the server has the object.
     pub(super) fn locate(
         &mut self,
         to: Addressee<'_>,

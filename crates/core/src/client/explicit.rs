@@ -124,7 +124,8 @@ impl Exchange<'_, '_> {
                         self.timing,
                         &mut self.attempts,
                     )? {
-                        // `None`: a client that was called back and is gone; the next call finds another way.
+                        // `None` means that the target is a client that was called back and is gone. The next call
+                        // opens a connection of its own.
                         Ok(_) => Step::Done(None),
                         Err(exception) => Step::NextProfile(exception),
                     }
@@ -140,7 +141,7 @@ impl Exchange<'_, '_> {
     }
 
     /// Announces to the server the priorities that the connection is for (`_bind_priority_band`, RT-CORBA 1.2, 5.14). A
-    /// server that does not know the operation serves the band all the same.
+    /// server that does not know the operation serves the band nevertheless.
     fn bind_band(
         &mut self,
         to: Addressee<'_>,

@@ -10,8 +10,8 @@ use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// Connections on which a request was cut off, until their server has read them to the end and closed them, or their
-/// time is over. Oneways before the cut-off request may still wait there for the server: oneways over another
+/// Connections on which a request was cut off. Each is kept until its server has read it to the end and closed it, or
+/// until a time limit. Oneways before the cut-off request may still wait there for the server, and oneways over another
 /// connection would overtake them. Usually there is one such connection, and more only if two threads opened
 /// connections at the same time.
 #[derive(Default)]
@@ -29,9 +29,9 @@ struct Kept {
 /// State of the earlier connections.
 #[derive(Default)]
 pub(super) struct Before {
-    /// Whether some of them still wait for their server.
+    /// Whether the server may still have to read requests from one of them.
     pub(super) unread: bool,
-    /// Peers that did not read in time: their connections were closed, and the order is lost.
+    /// Peers that did not read in time. Their connections were closed, so the order of the oneways is lost.
     pub(super) overdue: Vec<String>,
 }
 
@@ -41,13 +41,14 @@ pub(super) struct Waits<'g>(&'g GivenUp);
 /// Maximum number of connections that are kept; for a further one the oldest is closed.
 const MOST: usize = 8;
 
-/// Number of octets of late replies that one check reads.
+/// Maximum number of octets of late replies that one check reads.
 const LOOK: usize = 64 << 10;
 
 impl GivenUp {
     /// Ends a connection for writing, and keeps it; `fail` ends its calls. From then on no caller begins to read it.
     pub(super) fn keep(&self, link: &Arc<dyn Link>, fail: impl FnOnce()) {
-        // Held until the connection is kept: a caller that finds it useless checks here next.
+        // The lock is held until the connection is kept, because a caller that finds the connection unusable checks
+        // this list next.
         let mut kept = self.kept.lock();
         fail();
         link.close_write();
@@ -67,7 +68,7 @@ impl GivenUp {
     /// waited for `limit` is closed. Makes a few system calls at most while there is such a connection.
     pub(super) fn look(&self, limit: Duration) -> Before {
         let mut kept = self.kept.lock();
-        // Two readers would get a part of a reply each.
+        // While a caller may read a connection, it is not read here, because each reader would get a part of a reply.
         let may_read = self.waiting.load(Ordering::SeqCst) == 0;
         let mut overdue = Vec::new();
         kept.retain(|one| {

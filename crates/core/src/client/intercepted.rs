@@ -21,7 +21,7 @@ pub(super) fn round(
     end(reference, &mut flow, round)
 }
 
-/// Shows the interceptors how the round ended; they may change that.
+/// Shows the interceptors how the round ended; they may change the outcome.
 pub(super) fn end(
     reference: &Ref,
     flow: &mut ClientFlow,
@@ -37,7 +37,7 @@ pub(super) fn end(
     };
     match ended {
         Ok(()) => round,
-        // The reply is dropped, and its connection returns to its owner.
+        // This drops the round's reply, which gives its connection back.
         Err(interrupt) => follow(reference, interrupt),
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
             flow.end(&Received::Forward(to.clone()))?;
             Err(Interrupt::Forward(to))
         }
-        // A failure of the call reaches the ending points when the caller takes it.
+        // If the call fails, the ending points run when the caller takes the failure.
         begun => begun,
     }
 }

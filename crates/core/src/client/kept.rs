@@ -20,19 +20,19 @@ pub(super) struct Key {
 
 /// Connections that are not in use.
 ///
-/// The connection that was put in last is not hashed: a thread that calls one object pays for a comparison only. Once
-/// each key has had its connections, nothing here allocates.
+/// The connection that was put in last is not hashed, so that a thread that calls one object pays for a comparison
+/// only. Once there has been a connection for each key, nothing here allocates.
 #[derive(Default)]
 pub(super) struct Kept {
     last: Option<(Key, Box<ClientLink>)>,
-    /// All others. In each list, the connection that has been idle longest comes first. `None`: there was never a
-    /// second one.
+    /// All other connections. In each list, the connection that has been idle longest comes first. `None` until there
+    /// is a second connection.
     others: Option<HashMap<Key, Links>>,
     count: usize,
 }
 
-/// Size in octets of the memory that a connection keeps for messages once another connection was used after it: the
-/// memory of all connections but the last would add up.
+/// Size in octets of the memory that a connection keeps for messages once another connection has been used after it.
+/// Without this limit, the memory of all idle connections would add up.
 const KEPT_ASIDE: usize = 2 << 20;
 
 /// Boxed, because each call moves them several times.
@@ -111,12 +111,12 @@ impl Kept {
         idle.map(|link| Arc::clone(&link.link)).collect()
     }
 
-    /// Takes out one connection; `None`: it is in use.
+    /// Takes out one connection, or returns `None` if it is in use.
     pub(super) fn take_this(&mut self, wanted: &Arc<dyn Link>) -> Option<Box<ClientLink>> {
         self.extract(|link| ptr::addr_eq(Arc::as_ptr(&link.link), Arc::as_ptr(wanted))).pop()
     }
 
-    /// Puts back a connection that was taken out and not used: others are taken before it.
+    /// Puts back a connection that was taken out and not used. Others are taken before it.
     pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
         let key = Key { peer, apart: link.apart };
         self.count += 1;

@@ -24,7 +24,7 @@ use crate::{Ref, raise};
 
 /// Outcome of launching a request.
 pub(super) enum Launched {
-    /// The servant is in this process and has answered. `None`: oneway.
+    /// The servant is in this process and has answered. `None` for a oneway.
     Ended(Option<Reply>),
     /// The servant is in this process and answers later.
     Kept(Arc<Mailbox>),
@@ -40,8 +40,8 @@ pub(super) struct Target {
 
 /// Request in the form in which it can be sent again when the caller's arguments are gone.
 ///
-/// The octets depend on their position in a message, modulo 8. Since GIOP 1.2 that is a multiple of 8, so they may
-/// move; in GIOPlite it follows from the lengths of object key and operation.
+/// The octets depend on their position in a message, modulo 8. Since GIOP 1.2 the position is a multiple of 8, so the
+/// octets can be moved to another message; in GIOPlite it follows from the lengths of object key and operation.
 pub(super) struct Again {
     name: String,
     response: Response,
@@ -221,7 +221,7 @@ impl Launch<'_> {
         }
         let ranks = untried.ranks();
         let mut untried: Vec<usize> = untried.in_order().collect();
-        // A second chance: the shared connection may have ended since its last use.
+        // Each profile gets a second attempt, because its shared connection may have ended since its last use.
         let mut tried_once = 0_u64;
         while let Some((place, shared)) = self.connect(exchange, route, ranks, &untried)? {
             let index = untried[place];

@@ -3,7 +3,7 @@
 //! A waiting caller that finds no reader leads: it reads messages and delivers each to the call it answers. Once its
 //! own answer has arrived, it puts the inbox back and wakes one of the callers that still wait, which leads next. A
 //! caller that stops waiting does the same, so that there is always a leader while callers wait. Until the woken caller
-//! runs, any other that finds no reader may lead, too; it then wakes the next one in its turn.
+//! runs, any other that finds no reader may lead, too; afterwards it also wakes the next one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ impl Multiplexed {
                 return Err(unread(peer, attempts));
             }
         }
-        // Connecting may take long: no other caller may wait for it.
+        // Connecting may take long, so no lock is held for which another caller would wait.
         let link = peer.connect(timing, attempts)?;
         selection::shape_shared(selection, profile, &*link);
         let current = place.change();
@@ -67,7 +67,8 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        // A connection that was opened meanwhile may have been cut off since. The next call checks its time limit.
+        // Another thread may have opened a connection meanwhile, on which a request was then cut off. `Duration::MAX`
+        // leaves the check of its time limit to the next call.
         if ordered && shared.given_up.look(Duration::MAX).unread {
             link.close();
             return Err(unread(peer, attempts));
@@ -84,8 +85,8 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// Ends the connection, and returns true, if the server has closed it unnoticed: no thread read it, or the reader
-    /// thread had no processor yet. Makes a system call if the connection was idle for long.
+    /// Ends the connection, and returns true, if the server has closed it and nobody noticed, because no thread read it
+    /// or the reader thread has not run yet. Makes a system call if the connection was idle for long.
     pub(super) fn died_idle(self: &Arc<Self>, options: &Options) -> bool {
         let idle = now().saturating_sub(self.quiet_since.load(Ordering::Relaxed));
         let died = Duration::from_nanos(idle) > options.trust_idle
@@ -157,8 +158,8 @@ impl Multiplexed {
                             self.replies.put_back(inbox);
                             return None;
                         }
-                        // The inbox is not put back, or others would read the ended connection again and again, instead
-                        // of waiting until this thread notifies them.
+                        // The inbox is not put back. Otherwise other callers would read the ended connection again and
+                        // again, instead of waiting until this thread notifies them.
                         Err(ended) => {
                             self.end(self.told(&ended));
                             self.link.close();
@@ -169,8 +170,8 @@ impl Multiplexed {
         }
     }
 
-    /// Reads for all callers until the call `id` is answered, or its time is over: then returns `None`, and the inbox
-    /// is still there.
+    /// Reads for all callers until the call `id` is answered. If the time of that call is over first, returns `None`
+    /// and leaves the inbox in place.
     ///
     /// # Errors
     /// The reason why the connection ends.
@@ -206,7 +207,7 @@ impl Multiplexed {
                 }
                 Event::Silence if is_late => break,
                 Event::Silence if self.replies.is_closed() => {
-                    // A writing thread may have abandoned the connection, and this call with it.
+                    // A writing thread may have ended the connection, and with it this call.
                     let own = self.replies.deliver_as_leader(None, inbox, id)?;
                     if own.is_some() {
                         return Ok(own);

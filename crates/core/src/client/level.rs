@@ -22,7 +22,7 @@ pub(crate) struct Level {
     /// -1, as `low`, for calls without a priority.
     high: i16,
     class: CommunicationClass,
-    /// Maximum send rate of the client, in octets per second; 0: unlimited.
+    /// Maximum send rate of the client, in octets per second; 0 if unlimited.
     bandwidth: u32,
 }
 
@@ -32,7 +32,7 @@ const MOST: usize = 16;
 
 impl Level {
     /// Returns the level of a call that the calling thread makes: the band of the connection, the priority at which the
-    /// object serves it, or that of the thread. `None`: a usual call without a priority.
+    /// object serves it, or that of the thread. `None` for a usual call without a priority.
     pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
         let class = selection.map(Selection::class).unwrap_or_default();
         let bandwidth = selection.map_or(0, Selection::bandwidth);
@@ -47,12 +47,12 @@ impl Level {
         Some(Level { low, high, class, bandwidth })
     }
 
-    /// Returns the most octets per second that the client sends; 0: unlimited.
+    /// Returns the most octets per second that the client sends; 0 if unlimited.
     pub(super) fn bandwidth(self) -> u32 {
         self.bandwidth
     }
 
-    /// Returns the priority of the thread that reads the connection; `None`: the ORB's lowest.
+    /// Returns the priority of the thread that reads the connection; `None` for the ORB's lowest.
     pub(super) fn priority(self) -> Option<Priority> {
         Priority::new(self.high).ok()
     }
@@ -61,13 +61,13 @@ impl Level {
 /// State that calls of a level share: connections, and the buffer of oneways.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Oneways that wait to be sent; made for the first one.
+    /// Buffer of oneways that wait to be sent, created for the first of them.
     pub(super) buffer: OnceLock<Arc<Buffer>>,
-    /// Connection that a thread of its own reads.
+    /// Connection that a dedicated thread reads.
     pub(super) multiplexed: Current,
     /// Connection that its callers read in turn.
     pub(super) led: Current,
-    /// Connections before `led` that the server may still read.
+    /// Connections that were used before `led`, and that the server may still read.
     pub(super) given_up: Arc<GivenUp>,
 }
 

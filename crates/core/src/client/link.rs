@@ -28,7 +28,7 @@ pub(crate) struct ClientLink {
     pub(crate) owner: Weak<Peer>,
     pub(crate) link: Arc<dyn Link>,
     pub(crate) inbox: Inbox,
-    /// Buffer in which requests are written; kept for its capacity.
+    /// Buffer in which requests are written; kept so that its allocation is reused.
     pub(crate) out: Vec<u8>,
     pub(crate) session: Outgoing,
     pub(super) limits: Limits,
@@ -36,7 +36,7 @@ pub(crate) struct ClientLink {
     pub(crate) reused: bool,
     /// Whether the connection was given back before anything was sent over it: the server may have closed it as idle.
     pub(super) idled: bool,
-    /// Peer's count of lost connections when this one was last known to be good.
+    /// Peer's count of lost connections when this one was last known to work.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
     /// Time from which on the connection is checked before its use.
@@ -51,12 +51,12 @@ pub(crate) struct ClientLink {
     dscp: Option<u8>,
     /// Numbers of objects and operations, if the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
-    /// State of usual calls; made for the first one.
+    /// State of usual calls, created for the first of them.
     pub(super) settled: Option<Box<Settled>>,
-    /// Queue of the oneways of a batch; made for the first batch. While it holds some, their thread holds the
-    /// connection.
+    /// Queue of the oneways of a batch, created for the first batch. While it contains oneways, the thread of the batch
+    /// holds the connection.
     pub(super) waiting: Option<Box<Waiting>>,
-    /// Count in the cache; ends with the connection.
+    /// Guard that counts the connection in the cache until the connection is dropped.
     _counted: Option<Counted>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct ClientLink {
 pub(super) struct Limits {
     read: Option<Option<Duration>>,
     write: Option<Option<Duration>>,
-    /// Whether they are those of usual calls, which then use the connection as it is.
+    /// Whether these are the limits of usual calls, which then need not set them.
     pub(super) are_usual: bool,
 }
 
@@ -118,7 +118,7 @@ impl ClientLink {
                     if let MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR = kind {
                         return Some(kind);
                     }
-                    // Perhaps the answer to an abandoned call.
+                    // This may be the answer to an abandoned call, so it is skipped.
                 }
                 Ok(Event::Octets { .. }) => {}
                 Ok(Event::Silence | Event::Interrupted) | Err(_) => return None,
@@ -151,7 +151,7 @@ impl ClientLink {
         self.apart == Apart::default() && self.dscp.is_none()
     }
 
-    /// Sets the DSCP of the connection's packets: a system call when it changes.
+    /// Sets the DSCP of the connection's packets, with a system call if it changes.
     #[inline]
     pub(crate) fn mark(&mut self, dscp: Option<u8>) {
         if dscp.is_some() && self.dscp != dscp {
@@ -161,7 +161,7 @@ impl ClientLink {
 
     #[cold]
     fn remark(&mut self, dscp: Option<u8>) {
-        // A network without DSCPs carries the call all the same.
+        // A network without DSCPs carries the call nevertheless, so a failure is ignored.
         let _ = self.link.apply(&Properties { dscp, ..Properties::default() });
         self.dscp = dscp;
     }
@@ -213,7 +213,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Limits the time of a further read of a reply, with an error of at most a 64th: setting the exact remainder for
+    /// Limits the time of a further read of a reply, with an error of at most a 64th. Setting the exact remainder for
     /// each read of a large reply, and the full limit for the next call, would double the system calls.
     ///
     /// # Errors
@@ -272,7 +272,7 @@ const HEADS: usize = 8;
 pub(super) struct Settled {
     /// Encoding of text, as both sides agreed.
     pub(super) dialect: Dialect,
-    /// Tick of the coarse clock at which the connection was known to be good; 0: the connection is checked each time.
+    /// Tick of the coarse clock at which the connection was known to work; 0 if the connection is checked each time.
     pub(super) tick: u64,
     /// Whether ticks of the coarse clock are precise enough.
     pub(super) by_ticks: bool,
@@ -283,7 +283,7 @@ pub(super) struct Settled {
 struct KeptHead {
     /// Number of the profile ([`RouteProfile::number`]).
     profile: u64,
-    /// Address of the operation; 0: none.
+    /// Address of the operation; 0 for none.
     operation: usize,
     head: Head,
 }
@@ -311,7 +311,7 @@ impl Settled {
     }
 }
 
-/// Returns the identity of an operation: operations live as long as the process.
+/// Returns the address of an operation, which identifies it because operations live as long as the process.
 #[inline(always)]
 fn address(op: &'static Op) -> usize {
     std::ptr::from_ref(op).addr()

@@ -1,4 +1,4 @@
-//! Calls to objects of this process: the same message, without a socket.
+//! Calls to objects of this process, which use the same message as remote calls, but no socket.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::{Orb, Ref, raise};
 
 /// State of a local call once its upcall has returned.
 pub(crate) enum Made {
-    /// The servant has answered. `None`: oneway.
+    /// The servant has answered. `None` for a oneway.
     Ended(Option<Reply>),
     /// The servant answers later.
     Later(Arc<Mailbox>),
 }
 
-/// Makes the call and waits for its answer. `None`: oneway.
+/// Makes the call and waits for its answer. Returns `None` for a oneway.
 ///
-/// A servant cannot be stopped when the call's time is over. So the time limit means: a call whose time is over before
-/// the servant runs does not run; the servant can query the deadline; a late result becomes TIMEOUT, COMPLETED_YES, so
-/// that the caller acts as if the object were elsewhere. A servant that answers later is awaited until the deadline,
-/// then the call ends with TIMEOUT, COMPLETED_MAYBE.
+/// A servant cannot be stopped when the call's time is over. The time limit therefore has other effects: a call whose
+/// time is over before the servant runs does not run; the servant can query the deadline; a late result becomes
+/// TIMEOUT, COMPLETED_YES, so that the caller acts as if the object were elsewhere. A servant that answers later is
+/// awaited until the deadline, then the call ends with TIMEOUT, COMPLETED_MAYBE.
 pub(crate) fn call<'a>(
     reference: &Ref,
     timing: Timing,
@@ -75,7 +75,7 @@ pub(crate) fn begin<'a>(
         Kept::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
             let reply = Reply::from_memory(orb, late, DIALECT)?;
             match reply.status() {
-                // An exception of the servant says more.
+                // An exception of the servant tells the caller more than a time-out does.
                 ReplyStatus::SYSTEM_EXCEPTION => Ok(Made::Ended(Some(reply))),
                 _ => Err(raise::timeout(CompletionStatus::Yes)),
             }

@@ -1,4 +1,5 @@
-//! Model of callers that read in turn, without a clock: each may give up at any check, as one whose time is over does.
+//! Model, without a clock, of callers that take turns to read. Each caller may give up at any check, as one whose time
+//! is over does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,8 +60,7 @@ fn reply_to(id: u32) -> Vec<u8> {
     reply
 }
 
-/// Models a caller between its request and its answer. Returns the id of the answer; `None`: it
-/// gave up.
+/// Models a caller between its request and its answer. Returns the id of the answer, or `None` if the caller gave up.
 fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
     let id = replies.enter(CALL, Waiter::Awake, Vec::new()).unwrap();
     network.ask(id);
@@ -94,7 +94,7 @@ fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
     None
 }
 
-/// Checks that a caller reads while another waits, whichever leaves and when.
+/// Checks that some caller reads while any caller waits, whichever of them leaves and when.
 #[test]
 fn the_lead_is_handed_on() {
     explore(|| {
@@ -121,8 +121,8 @@ fn the_lead_is_handed_on() {
     });
 }
 
-/// Checks that every caller is notified of the end, whether asleep, awake, or about to sleep; and that no call enters
-/// after it.
+/// Checks that every caller is notified of the end, whether asleep, awake, or about to sleep; and that no call is
+/// entered after the end.
 #[test]
 fn the_end_reaches_everybody() {
     explore(|| {
@@ -199,8 +199,8 @@ fn a_thread_is_woken_by_its_answer() {
     });
 }
 
-/// Checks that each message is sent once, by its own thread or by one that writes meanwhile; that no two threads write
-/// at once, and no message is left behind.
+/// Checks that each message is sent once, by its own thread or by another that is writing; that no two threads write at
+/// once; and that no message is left unsent.
 #[test]
 fn each_message_is_sent_once_and_nobody_waits_for_ever() {
     explore(|| {
@@ -219,7 +219,8 @@ fn each_message_is_sent_once_and_nobody_waits_for_ever() {
                 thread::spawn(move || {
                     for id in [2 * caller, 2 * caller + 1] {
                         let mut shared = writers.shared();
-                        // One caller always waits for its turn.
+                        // Caller 0 never leaves its message to another thread, and so always waits for its turn to
+                        // write.
                         if caller > 0 && writers.leave_message(&mut shared, b"octets", id) {
                             continue;
                         }

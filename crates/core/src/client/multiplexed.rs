@@ -34,7 +34,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, raise};
 
-/// Time limit of calls without one over a link that may lose answers.
+/// Time limit of calls that have none, over a link that may lose answers.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Longest request, in octets, that is kept until its answer arrives.
@@ -54,13 +54,13 @@ pub(crate) struct Multiplexed {
     both_ways: Option<BothWays>,
     /// Whether its callers read the connection themselves.
     pub(super) led: bool,
-    /// Register of connections on which requests were cut off; `None`: such a connection is closed.
+    /// Register of connections on which requests were cut off; `None` if such connections are closed at once.
     pub(super) given_up: Option<Arc<GivenUp>>,
     /// Time, in nanoseconds of the monotonic clock, of the last read or of the moment when a leader stopped reading.
     pub(super) quiet_since: AtomicU64,
     /// Size in octets of the largest request that the link carries.
     most: usize,
-    /// Time limit of calls without one, if answers may be lost.
+    /// Time limit of calls that have none, if answers may be lost.
     longest: Option<Duration>,
 }
 
@@ -76,11 +76,12 @@ pub(crate) struct Found {
 /// State of a connection that carries requests both ways. A connection thread of the server reads it.
 struct BothWays {
     orb: Weak<dyn BothEnds>,
-    /// Turn to write, because replies of this side are written, too.
+    /// Turn to write, which is needed because replies of this side are written, too.
     turn: Arc<Turn>,
     /// Whether this side opened the connection and announces its addresses.
     opened_here: bool,
-    /// Level of the calls that the connection carries. `None`: all levels, as there is no other way to a client.
+    /// Level of the calls that the connection carries. `None` for all levels, because there is no other connection to a
+    /// client.
     level: Option<Option<Level>>,
     /// Reader of the connection, if that may be a thread that waits for an answer itself.
     reader: Option<Box<dyn Reader>>,
@@ -117,7 +118,8 @@ impl Multiplexed {
         let offers = orb.offers_bidirectional();
         let open = |(at, profile): (usize, &&RouteProfile)| {
             let peer = profile.remote();
-            // The server needs a connection for its callbacks.
+            // The server needs a connection for its callbacks, so a connection that carries only calls does not
+            // suffice.
             let enough =
                 !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
@@ -126,7 +128,7 @@ impl Multiplexed {
         if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
             return Ok(open);
         }
-        // Connecting may take long: no other caller may wait for it.
+        // Connecting may take long, so no lock is held for which another caller would wait.
         let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
         let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
         selection::shape_shared(selection, profiles[won], &*link);
@@ -134,7 +136,7 @@ impl Multiplexed {
         Ok(Found { place: won, over, opened: true })
     }
 
-    /// Shares `link`, unless another connection came first.
+    /// Shares `link`, unless another thread has shared a connection first.
     fn share(
         orb: &Arc<impl BothEnds>,
         peer: &Arc<Peer>,
@@ -182,8 +184,8 @@ impl Multiplexed {
         (!open.died_idle(peer.options())).then_some(open)
     }
 
-    /// Reports whether the connection carries calls of a level: if it carries requests both ways, those of the level
-    /// for which this side opened it, so that urgent calls do not wait behind others.
+    /// Reports whether the connection carries calls of a level. A connection that this side opened for requests both
+    /// ways carries only calls of the level for which it was opened, so that urgent calls do not wait behind others.
     pub(super) fn takes(&self, level: Option<Level>) -> bool {
         let of = self.both_ways.as_ref().and_then(|both| both.level);
         of.is_none_or(|of| of == level)
@@ -219,7 +221,7 @@ impl Multiplexed {
         turn: Arc<Turn>,
         reader: Option<Box<dyn Reader>>,
     ) -> Arc<Multiplexed> {
-        // Odd ids: the even ones belong to the side that opened the connection.
+        // This side uses odd request ids, because the even ones belong to the side that opened the connection.
         let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
         accepted.both_ways = Some(BothWays {
             orb: Arc::downgrade(orb) as _,
@@ -233,7 +235,7 @@ impl Multiplexed {
         Arc::new(accepted)
     }
 
-    /// Makes a connection that a thread of its own, or of the server, reads.
+    /// Makes a connection that a dedicated thread, or one of the server, reads.
     pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, ids: RequestIds) -> Multiplexed {
         let facts = link.facts();
         Multiplexed {
@@ -303,7 +305,7 @@ impl Multiplexed {
         Ok(slot)
     }
 
-    /// Sends a request of this thread, and waits for the answer; `None`: the request has none.
+    /// Sends a request of this thread, and waits for the answer. Returns `None` if the request has no answer.
     pub(super) fn call<'a>(
         self: &Arc<Self>,
         profile: &RouteProfile,
@@ -314,7 +316,7 @@ impl Multiplexed {
         let timing = timing.within(self.longest);
         let waiter = match (draft.op.response, self.led) {
             (Response::None, _) => None,
-            // The caller may have to read itself.
+            // The caller is registered as awake, because it may have to read the connection itself.
             (_, true) => Some(Waiter::Awake),
             (_, false) => Some(Waiter::Thread(thread::current())),
         };
@@ -339,8 +341,8 @@ impl Multiplexed {
     /// Blocks until the answer has arrived; returns `None` if its time is over first.
     fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<Outcome> {
         // The thread was registered before the request was sent, so an answer that has already arrived wakes it, too.
-        // Only the end of the connection may have been missed, while the arguments were written by code that may sleep
-        // itself.
+        // Only the wake-up at the end of the connection may be lost, if code that writes arguments sleeps itself; so an
+        // ended connection is checked for an answer first.
         let mut look = self.replies.is_closed();
         loop {
             if look && let Some(answer) = self.replies.take(id) {
@@ -351,7 +353,7 @@ impl Multiplexed {
         }
     }
 
-    /// Sends a request; returns its id. `waiter`: `None` if no answer is expected.
+    /// Sends a request; returns its id. `waiter` is `None` if no answer is expected.
     fn send_for<'a>(
         &self,
         waiter: Option<Waiter>,
@@ -368,7 +370,8 @@ impl Multiplexed {
         };
         let mut shared = self.writers.shared();
         let telling = shared.told.yet_to_tell(draft.code_sets).is_some();
-        // A caller that waits for the answer is also notified of a failed write.
+        // Only a caller that waits for the answer may leave its message to another thread, because only such a caller
+        // is notified of a failed write.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
         let mut timing = timing.within(self.longest);
@@ -459,10 +462,10 @@ impl Multiplexed {
         sent.map(|()| id)
     }
 
-    /// Waits for the turn to write. If others wrote first, the remaining time counts from then.
+    /// Waits for the turn to write. If others wrote first, the time that is left is computed again.
     ///
     /// # Errors
-    /// TIMEOUT, COMPLETED_NO: the turn did not come in time.
+    /// TIMEOUT, COMPLETED_NO, if the turn does not come in time.
     fn take_turn<'w>(
         &'w self,
         shared: MutexGuard<'w, writer::Shared>,
@@ -493,11 +496,11 @@ impl Multiplexed {
         }
     }
 
-    /// Ends the turn to write, and sends what others have left meanwhile.
+    /// Ends the turn to write, and sends the messages that other threads have left meanwhile.
     fn leave(&self, timing: Timing) {
         self.writers.leave(|left| {
-            // The remaining time of this caller limits the write. A caller whose request is not sent in that time is
-            // notified, and sends it itself.
+            // The remaining time of this caller limits the write. If another caller's request is not sent in that time,
+            // that caller is notified, and sends the request itself.
             let limit = timing.left_to_send();
             let limit = limit.unwrap_or(Some(CANCEL_LIMIT));
             let _ = self.link.set_write_timeout(limit);
@@ -508,11 +511,11 @@ impl Multiplexed {
         });
     }
 
-    /// Handles requests that were left with this thread and were not sent, or only in part.
+    /// Handles requests that were left to this thread and were not sent, or were sent only in part.
     #[cold]
     fn none_sent(&self, left: &Left, failed: &WriteError) {
         if Unanswered::is(&failed.error) {
-            // The others were sent.
+            // The link rejects only requests that need an answer, and has sent the oneways.
             return self.replies.fail_each(&left.ids, raise::ONEWAYS_ONLY);
         }
         let completed = CompletionStatus::No;
@@ -561,8 +564,8 @@ impl Multiplexed {
         }
     }
 
-    /// Sends CancelRequest, unless another thread is writing, for which a cancellation does not wait. `patience`: time
-    /// limit of other writes to this connection.
+    /// Sends CancelRequest, unless another thread is writing; a cancellation does not wait for that thread. `patience`
+    /// is the time limit of other writes to this connection.
     pub(super) fn tell_cancelled(&self, id: u32, call: &Outstanding, patience: Option<Duration>) {
         if call.untold {
             return;
@@ -590,7 +593,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the offer to be made over the connection, if this side opened it and listens already.
+    /// Returns the offer to be made over the connection, if this side opened the connection and already listens.
     fn offer(&self) -> Option<Arc<Offer>> {
         let both = self.both_ways.as_ref().filter(|both| both.opened_here)?;
         let mut offer = both.offer.lock();
@@ -600,9 +603,9 @@ impl Multiplexed {
         offer.clone()
     }
 
-    /// Handles a request that was not sent, or only in part. A stream that was cut in the middle of a message is
-    /// useless to the other calls, too; one that accepts nothing more may still bring their answers, or
-    /// CloseConnection.
+    /// Handles a request that was not sent, or was sent only in part. A stream that was cut in the middle of a message
+    /// is useless to the other calls, too. A stream that merely accepts no more octets may still bring their answers,
+    /// or CloseConnection.
     fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
         self.replies.forget(id);
         let completed =
@@ -629,7 +632,7 @@ impl Multiplexed {
         exception
     }
 
-    /// Ends the connection after a message was cut off: the other side cannot read what follows.
+    /// Ends the connection after a message was cut off, because the other side cannot read what follows.
     #[cold]
     fn cut_off(&self, failed: &WriteError) {
         let ended = Ended::CutOff(failed.error.to_string());
@@ -642,14 +645,15 @@ impl Multiplexed {
     }
 }
 
-/// Reports whether two connections are certainly of one process, or host. Processes of PID namespaces that are
-/// invisible from here all have the number 0.
+/// Reports whether two connections certainly come from the same process, or from the same remote host. Processes of PID
+/// namespaces that are invisible from here all have the number 0.
 fn is_one_process(one: &PeerId, other: &PeerId) -> bool {
     one == other && !matches!(one, PeerId::User { pid: 0, .. })
 }
 
-/// Reports whether the other side closed the connection before it accepted any written octets, as a server does that
-/// sends CloseConnection to a newcomer. Over UNIX sockets a write detects that before the message was read.
+/// Reports whether the other side closed the connection before it accepted any written octets, as a server does when it
+/// rejects a new connection with CloseConnection. Over UNIX sockets a write detects the close before that message was
+/// read.
 fn is_closed(failed: &WriteError) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     failed.written == 0 && matches!(failed.error.kind(), BrokenPipe | ConnectionReset)
@@ -686,7 +690,7 @@ impl Calls for Multiplexed {
             return false;
         };
         let mut known = both.offer.lock();
-        // Under the lock: two threads may serve requests of the connection.
+        // The lock also protects the count of offers, because two threads may serve requests of the connection.
         let made = both.offers.load(Ordering::Relaxed);
         let takes = made < MAX_OFFERS;
         if takes {
@@ -705,12 +709,12 @@ impl Calls for Multiplexed {
 
     fn lead_to(self: Arc<Self>, address: &Address) -> bool {
         let peers = self.peers_at(address);
-        // `count` visits all of them, whatever the first returns.
+        // `count` calls `serves` for every peer, whereas `any` would stop at the first that returns true.
         peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
 }
 
-/// Sleeps until this thread is woken or the deadline comes; returns `None` if it has come before.
+/// Sleeps until this thread is woken or the deadline comes. Returns `None` if the deadline has already passed.
 pub(super) fn sleep(deadline: Option<Instant>) -> Option<()> {
     match deadline {
         None => thread::park(),

@@ -26,7 +26,7 @@ use crate::sync::Condvar;
 /// Time that the thread waits for further oneways before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Counts of the buffered oneways of one server, from [`Ref::buffered`](crate::Ref::buffered).
+/// Counts of the buffered oneways of one server, as returned by [`Ref::buffered`](crate::Ref::buffered).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Buffered {
     /// Number of oneways that were not sent yet.
@@ -48,7 +48,7 @@ pub(crate) struct Buffer {
 
 #[derive(Default)]
 struct State {
-    /// Whole messages, one after the other.
+    /// Complete messages, one after the other.
     octets: Vec<u8>,
     waiting: u64,
     /// Number of oneways that the thread is about to send.
@@ -60,7 +60,7 @@ struct State {
     others: Vec<Weak<Peer>>,
     /// Time at which the waiting oneways must be sent.
     due: Option<Instant>,
-    /// Time limit of the callers from which `due` follows.
+    /// Time limit of the callers, from which `due` was computed.
     time: Option<Duration>,
     /// Whether the waiting oneways must be sent now.
     urgent: bool,
@@ -68,7 +68,7 @@ struct State {
     /// Session of the waiting requests: all of them go over one connection, and the first of them announces the
     /// encoding of text to its server.
     session: Outgoing,
-    /// Buffer for one message, kept for its capacity.
+    /// Buffer for one message, kept so that its allocation is reused.
     scratch: Vec<u8>,
 }
 
@@ -159,7 +159,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Waits until the present contents were passed to the transport.
+    /// Waits until the current contents have been passed to the transport.
     pub(crate) fn flush(&self, until: Option<Instant>) -> Result<(), SystemException> {
         crate::conn::step_aside();
         let mut state = self.state.lock();
@@ -190,7 +190,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Sends due oneways until there were none for a while: the work of the thread.
+    /// Runs the thread: sends due oneways until there have been none for a while.
     fn run(&self, peer: &Arc<Peer>, bandwidth: u32) {
         let mut way = None;
         let mut spare = Vec::new();
@@ -216,7 +216,7 @@ impl Buffer {
                 state.urgent = false;
                 drop(state);
                 let sent = transmit(peer, &others, &mut way, bandwidth, &spare);
-                // Both buffers live as long as the thread: they are bounded, and would grow again at once.
+                // Both buffers are kept as long as the thread runs, because they are bounded and would soon grow again.
                 spare.clear();
                 idle_since = clock::now();
                 state = self.state.lock();
@@ -230,7 +230,7 @@ impl Buffer {
             }
             let wait = match state.due {
                 Some(due) => due.saturating_duration_since(now).min(IDLE),
-                // These wait for further oneways, without a time limit.
+                // The waiting oneways have no time limit, so the thread waits for further oneways.
                 None if state.waiting > 0 => IDLE,
                 None => (idle_since + IDLE).saturating_duration_since(now),
             };
@@ -255,7 +255,7 @@ impl Buffer {
 }
 
 impl State {
-    /// Reports whether the waiting oneways must be sent now, regardless of the time. `half`: half of the buffer's
+    /// Reports whether the waiting oneways must be sent now, regardless of the time. `half` is half of the buffer's
     /// capacity, in octets.
     fn is_due(&self, constraint: BufferingConstraint, half: usize) -> bool {
         let count = constraint.count.map(u64::from);
@@ -281,13 +281,13 @@ fn transmit(
     bandwidth: u32,
     octets: &[u8],
 ) -> Result<(), SystemException> {
-    // Nothing is ever answered: any input announces the end of the connection.
+    // The server answers no oneway, so any input means that the connection is ending.
     if let Some(old) = way.take_if(|way| way.link.has_input().unwrap_or(true)) {
         old.give_up();
     }
     let alive: Vec<Arc<Peer>> = others.iter().filter_map(Weak::upgrade).collect();
     let may: Vec<&Arc<Peer>> = std::iter::once(peer).chain(&alive).collect();
-    // A connection that suited earlier messages may not suit these.
+    // A connection that carried earlier messages may lead to a server that must not receive these.
     if let Some(old) = way.take_if(|way| !may.iter().any(|to| Arc::ptr_eq(to, &way.to))) {
         old.link.close();
     }

@@ -31,8 +31,8 @@ use crate::rt;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::Threads;
 
-/// Server at an address. Interned by the ORB: one `Peer` for each address, protocol spoken there, and agreement on code
-/// sets.
+/// Server at an address. The ORB has one `Peer` for each combination of address, protocol spoken there, and agreement
+/// on code sets.
 pub(crate) struct Peer {
     /// Number that is unique in this process, by which thread-private connections are found.
     id: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Peer {
     /// Connections that many calls share, and buffers of oneways.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
-    /// Number of lost connections: after a loss, others may be dead, too.
+    /// Number of lost connections. After a loss, other connections may be dead, too.
     losses: AtomicU32,
     /// Every open connection, so that shutdown can close those of other threads.
     open: Mutex<Vec<Weak<dyn Link>>>,
@@ -62,9 +62,9 @@ const BOTH_WAYS: u8 = 1;
 const ALWAYS: u8 = 2;
 
 crate::sync::thread_local! {
-    /// Connections of this thread's own, by peer. Those of peers that are gone or were shut down (which closed them,
-    /// but for the descriptor), and idle ones that their server has closed, are dropped when the thread opens its next
-    /// connection, and at its end.
+    /// Private connections of this thread, by peer. All are dropped when the thread ends. When it opens its next
+    /// connection, it drops connections of peers that no longer exist or were shut down (which closed the connections,
+    /// but did not free their descriptors), and idle connections that their servers have closed.
     static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
@@ -121,14 +121,14 @@ impl Peer {
         !self.protocol.transport().facts().reliable
     }
 
-    /// Reports whether one write may carry several messages: not where each is a packet.
+    /// Reports whether one write may carry several messages, which is impossible if each message is a packet.
     pub(super) fn takes_batches(&self) -> bool {
         let facts = self.protocol.transport().facts();
         facts.stream && facts.reliable
     }
 
-    /// Reports whether the peer is a client that is called back over its own connection, which could not be found
-    /// again.
+    /// Reports whether the peer is a client that is called back over a connection that it opened. No other connection
+    /// to it can be found.
     pub(crate) fn is_called_back(&self) -> bool {
         self.shared.both_ways.usable().is_some()
     }
@@ -177,7 +177,8 @@ impl Peer {
             if self.still_good(&mut link, now) {
                 return Some(link);
             }
-            // Other connections may have died with it.
+            // Other connections to the server may have died with this one, so they must be checked before their next
+            // use.
             self.lost();
         }
         None
@@ -224,8 +225,8 @@ impl Peer {
             return;
         }
         if self.keeps_by_thread(link.apart) {
-            // At the end of a thread its connections close with the thread-local. In a thread whose thread-local is
-            // gone already, the drop closes the connection.
+            // When a thread ends, its connections are closed with the thread-local. If the thread-local no longer
+            // exists, the link is dropped, which closes the connection.
             let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
             return;
         }
@@ -286,7 +287,7 @@ impl Peer {
         self.cache.watch(self, &self.options);
     }
 
-    /// Counts a broken connection of this peer: all others are checked before their next use.
+    /// Counts a broken connection of this peer, so that all others are checked before their next use.
     pub(crate) fn lost(&self) {
         self.losses.fetch_add(1, Ordering::Relaxed);
     }
@@ -306,8 +307,8 @@ impl Peer {
     }
 
     /// Opens a connection to the first of several servers that answers, and registers it for shutdown. Returns the
-    /// index of that server, the connection, and the number of connections that the server had lost before. `mark`:
-    /// DSCP of the connection's packets from the first one on.
+    /// index of that server, the connection, and the number of connections that the server had lost before. `mark` is
+    /// the DSCP of the connection's packets, from the first packet on.
     pub(crate) fn connect_first(
         peers: &[&Arc<Peer>],
         timing: Timing,
@@ -327,7 +328,7 @@ impl Peer {
         let around = Around { threads: &peers[0].threads, mark };
         let mut connected = connect_first_with(&targets, limit, &around);
         let exhausted = oxorb_sys::descriptor::exhausted;
-        // For want of a descriptor, an idle connection is closed.
+        // If no descriptor is free, an idle connection is closed to free one.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
             connected = connect_first_with(&targets, limit, &around);
         }
@@ -345,7 +346,7 @@ impl Peer {
                 let link: Arc<dyn Link> = Arc::from(link);
                 let waiting = peers[won].options.waiting();
                 if waiting != Properties::default() {
-                    // If the system does not allow it, the connection waits like others.
+                    // If the system refuses these properties, the connection waits for input like others.
                     let _ = link.apply(&waiting);
                 }
                 peers[won].register(&link)?;
@@ -366,7 +367,8 @@ impl Peer {
                     let attempts = std::mem::take(attempts);
                     return Err(failure::record(raise::NO_DESCRIPTORS, attempts));
                 }
-                // The end of the time limit is final; another failure may pass.
+                // If the time limit has ended, TIMEOUT is raised, because a retry is useless. Another failure may be
+                // temporary.
                 timing.left_to_send()?;
                 Err(raise::CONNECT_FAILED)
             }
@@ -378,7 +380,7 @@ impl Peer {
         open.retain(|link| link.strong_count() > 0);
         open.push(Arc::downgrade(link));
         drop(open);
-        // `close` may have run meanwhile without seeing the connection.
+        // `close` may have run before the connection was registered, and has then not closed it.
         if self.closed.get().is_some() {
             link.close();
             return Err(raise::ORB_SHUT_DOWN);
@@ -389,7 +391,7 @@ impl Peer {
     /// Sends buffered oneways, as far as that is possible until `until`.
     pub(crate) fn flush(&self, until: Instant) {
         for buffer in self.shared.buffers() {
-            // There is no caller to whom a loss could be reported.
+            // A failure is ignored, because there is no caller to whom a loss could be reported.
             let _ = buffer.flush(Some(until));
         }
     }
@@ -440,8 +442,8 @@ impl Peer {
         if self.closed.get().is_some() || !self.keeps_by_thread(Apart::default()) {
             return self.give_back(link);
         }
-        // At the end of a thread its connections close with the thread-local. In a thread whose thread-local is gone
-        // already, the drop closes the connection.
+        // When a thread ends, its connections are closed with the thread-local. If the thread-local no longer exists,
+        // the link is dropped, which closes the connection.
         let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
     }
 
@@ -483,7 +485,8 @@ impl Surroundings for Around<'_> {
         self.mark
     }
 
-    /// Sleeps for the pause: connections of a simulation have no descriptors, and are queried after each pause.
+    /// Sleeps for the pause. Connections of a simulation have no descriptors to wait for, and are queried after each
+    /// pause.
     #[cfg(all(test, feature = "simulation"))]
     fn first_ready(
         &self,
@@ -495,13 +498,13 @@ impl Surroundings for Around<'_> {
     }
 }
 
-/// Closes an idle connection, kept by all threads or by this one; returns false if there is none.
+/// Closes an idle connection, which all threads may use or which this thread keeps. Returns false if there is none.
 fn make_room(cache: &Cache) -> bool {
     let ours = || PRIVATE.try_with(|links| links.borrow_mut().take_any());
     cache.make_room() || matches!(ours(), Ok(Some(_)))
 }
 
-/// Describes a failure for want of descriptors, with the limit and the settings.
+/// Describes a failure caused by a lack of descriptors, with the limit and the settings.
 fn without_descriptors(error: &impl fmt::Display) -> String {
     let most = match oxorb_sys::descriptor::limit() {
         Some(limit) => format!("{limit} descriptors it may have (ulimit -n)"),
@@ -513,8 +516,8 @@ fn without_descriptors(error: &impl fmt::Display) -> String {
     )
 }
 
-/// Drops this thread's connections that no call can use any more, or that their server closed while they were idle:
-/// makes a system call for each that has been idle for [`LOOK`] or longer.
+/// Drops this thread's connections that no call can use any more, or that their server closed while they were idle.
+/// Makes a system call for each that has been idle for [`LOOK`] or longer.
 fn drop_orphans(now: Instant) {
     let idle_since = now.checked_sub(LOOK);
     let _ = PRIVATE.try_with(|links| {

@@ -11,7 +11,7 @@ use crate::incident::Incident;
 use crate::protocol::Protocol;
 use crate::shared::Shared;
 
-/// Number of server addresses from which on unused ones are forgotten.
+/// Number of server addresses from which the ORB begins to forget unused ones.
 const MANY_PEERS: usize = 64;
 
 /// Servers by address, and by the code sets in which text travels to them.
@@ -33,7 +33,7 @@ impl Peers {
         self.0.values().flatten().map(|known| &known.peer)
     }
 
-    /// Forgets unused peers that have read everything. Returns those that did not do so in time.
+    /// Forgets unused peers that have read everything. Returns the peers that did not read everything in time.
     fn purge(&mut self) -> Vec<String> {
         let mut overdue = Vec::new();
         let mut is_used = |peer: &Arc<Peer>| {
@@ -63,7 +63,7 @@ impl ClientSide {
     ) -> Arc<Peer> {
         let mut overdue = Vec::new();
         let mut peers = self.peers.lock();
-        // A server that calls back ever new clients must not keep them all.
+        // A server that calls back many short-lived clients must not keep a peer for each of them.
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
             overdue = peers.purge();
         }
@@ -78,7 +78,8 @@ impl ClientSide {
                 let cache = &self.cache;
                 let peer = Arc::new(Peer::new(protocol, address, options, cache, threads));
                 peer.set_both_ways(self.offers_bidirectional());
-                // A connection that carries requests both ways is shared, whichever peer is called over it.
+                // A connection that carries requests both ways is shared by all peers at its address, with any code
+                // sets.
                 let open = known.iter().filter(same).find_map(|known| {
                     Multiplexed::open_to(&known.peer, None).filter(|open| open.is_both_ways())
                 });

@@ -15,7 +15,7 @@ use super::usual::invoke;
 use crate::Ref;
 use crate::op::{Op, UserException};
 
-/// Request that can be sent again and again, with small changes between.
+/// Request that can be sent again and again, with small changes in between.
 ///
 /// Made by [`Ref::prepare`]. Each sending copies the marshalled arguments as one block. They are marshalled again only
 /// for a peer that needs another form (GIOP 1.0 and 1.1, which do not align arguments, or text in another code set).

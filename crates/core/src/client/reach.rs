@@ -1,4 +1,4 @@
-//! Connections to a server of the object: one at hand, or the first of several that answers.
+//! Connections to a server of the object: an idle one, or the first that can be opened to one of several addresses.
 
 use std::sync::Arc;
 
@@ -35,9 +35,9 @@ impl Reached {
 
 /// Profiles of a route that a round has not tried yet.
 pub(super) struct Untried {
-    /// Bit set of the profiles: a route has at most 64.
+    /// Bit set of the profiles, of which a route has at most 64.
     profiles: u64,
-    /// Profile that answered last time, before all others.
+    /// Profile that answered last time, which is tried before all others.
     first: usize,
     /// Order of the other profiles, if policies prefer some.
     ranks: Ranks,
@@ -72,7 +72,8 @@ impl Untried {
         }
         self.profiles &= to.profiles;
         self.ranks = to.ranks;
-        // A preferred protocol that did not answer is tried again when the connection that answered instead is lost.
+        // Profiles that did not answer last time come later here, even if their protocols are preferred. They are tried
+        // again when the connection that answered instead is lost.
         let silent = route.silent.load(Ordering::Relaxed);
         let best = match self.profiles & !silent {
             0 => self.ranks.best(self.profiles),
@@ -116,9 +117,8 @@ impl Untried {
 
 /// Returns a connection to one of the untried profiles, which then counts as tried; `None` if none can be reached.
 ///
-/// A connection at hand for the profile that answered last time costs no lock or system call more than necessary.
-/// Otherwise all profiles are connected to, each a little later than the one before it, and the first that answers
-/// wins.
+/// Taking an idle connection to the profile that answered last time costs no unnecessary lock or system call. Otherwise
+/// all profiles are connected to, each a little later than the one before it, and the first that answers wins.
 #[inline(always)]
 pub(super) fn any(
     exchange: &mut Exchange<'_, '_>,
@@ -151,7 +151,8 @@ fn race(
     if order.is_empty() {
         return Ok(None);
     }
-    // Peers that may have called this ORB are not connected to before that connection was checked.
+    // If calls to a peer share a connection, that connection must be checked before another is opened: it may be one
+    // that the peer opened to call this ORB.
     let shared = |at: &&usize| route.profiles[**at].remote().is_shared();
     if let Some(&index) = order.iter().find(shared)
         && !exchange.apart().is_apart()
@@ -160,7 +161,7 @@ fn race(
         return Ok(Some((index, Reached::Shared)));
     }
     may_connect(exchange, route.profiles[order[0]].remote())?;
-    // Datagrams do not tell whether a server exists, so they would win each race.
+    // Connecting over datagrams succeeds even if there is no server, so datagrams would win each race.
     let may_lose = |at: &usize| route.profiles[*at].remote().may_lose();
     for order in order.chunk_by(|one, next| may_lose(one) == may_lose(next)) {
         let profiles: Vec<&RouteProfile> = order.iter().map(|&at| &route.profiles[at]).collect();
@@ -178,7 +179,7 @@ fn race(
     Ok(None)
 }
 
-/// Opens a further connection to the same server; the inner error: the server cannot be reached.
+/// Opens a further connection to the same server. The inner error means that the server cannot be reached.
 pub(super) fn again(
     exchange: &mut Exchange<'_, '_>,
     profile: &RouteProfile,
@@ -234,7 +235,7 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// Returns an open and idle connection of `peer`, as [`Peer::at_hand`] does, marked for the network.
+    /// Returns an open and idle connection of `peer`, as [`Peer::at_hand`] does, with the DSCP of the call.
     #[inline]
     fn at_hand(&self, peer: &Peer, apart: Apart) -> Option<Box<ClientLink>> {
         batch::send_to(peer);

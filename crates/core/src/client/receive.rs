@@ -21,7 +21,7 @@ const IDLE_TICKS: u32 = 200;
 /// Readers of the connection, which never wait for its writer: a server that reads nothing before its replies are read
 /// would otherwise block both for ever.
 impl Multiplexed {
-    /// Completes calls until the connection ends: the work of the reader thread.
+    /// Runs the reader thread: completes calls until the connection ends.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {
         let _place = Places::own().add(place(self.link.peer()));
         let ended = self.receive(inbox);
@@ -37,9 +37,10 @@ impl Multiplexed {
 
     /// Ends the connection: it accepts no more calls; those outstanding end with `exception`.
     pub(crate) fn end(&self, exception: SystemException) {
-        // It was closed as unused: no reason to doubt the others.
+        // A connection that was closed because it was unused is no reason to suspect the others.
         let retired = exception == raise::CONNECTION_CLOSED && self.replies.is_closed();
-        // Before callers are notified: their next calls check whether a connection was lost (NoReconnect).
+        // The loss is counted before callers are notified, because their next calls check whether a connection was lost
+        // (NoReconnect).
         if !retired {
             let peers = self.peers.lock();
             peers.iter().filter_map(Weak::upgrade).for_each(|peer| peer.lost());
@@ -55,7 +56,7 @@ impl Multiplexed {
 
     /// Receives until the connection ends, and returns the reason for the calls that are still outstanding.
     fn receive(&self, mut inbox: Inbox) -> Ended {
-        // Without the tick, deadlines would go unnoticed.
+        // Each read ends after one tick at most, so that the deadlines of calls are noticed.
         if let Err(error) = self.link.set_read_timeout(Some(TICK)) {
             return Ended::Unreadable(error);
         }
@@ -64,7 +65,7 @@ impl Multiplexed {
         loop {
             let mut receiver = Receiver { link: &*self.link, inbox: &mut inbox };
             let event = receiver.next(|_| {
-                // Time passes on a busy connection, too.
+                // On a busy connection no read times out, so deadlines are also checked before each read.
                 let now = leader::now();
                 self.quiet_since.store(now, Ordering::Relaxed);
                 if Duration::from_nanos(now.saturating_sub(last_look)) >= TICK {
@@ -98,8 +99,8 @@ impl Multiplexed {
         }
     }
 
-    /// Fails the calls whose time is over, and notifies the other side. `patience`: time limit of other writes to this
-    /// connection.
+    /// Fails the calls whose time is over, and notifies the other side. `patience` is the time limit of other writes to
+    /// this connection.
     pub(crate) fn expire(&self, now: Instant, patience: Option<Duration>) {
         for (id, call) in self.replies.expire(now) {
             self.tell_cancelled(id, &call, patience);

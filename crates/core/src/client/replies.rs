@@ -1,8 +1,8 @@
 //! Calls of one shared connection that wait for their answers: a ring of entries, each found by its request id.
 //!
 //! One lock guards the ring. It is not held while a thread reads, writes or is woken, and is taken once for all replies
-//! that came with one read. Entries are used again: a call whose caller waits for it costs no allocation. Its answer
-//! stays in the entry until the caller takes it; that of an asynchronous call goes to its slot.
+//! that came with one read. Entries are reused, so that a call whose caller waits for it costs no allocation. Its
+//! answer stays in the entry until the caller takes it; the answer to an asynchronous call goes to its slot.
 
 use std::mem;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const PLACES: usize = 16;
 /// Maximum number of replies that are delivered before their recipients are woken.
 const AT_ONCE: usize = 16;
 
-/// Size in octets of the longest reply that is copied; longer ones take the receive buffer along.
+/// Size in octets of the longest reply that is copied. A longer reply is handed over in the receive buffer itself.
 const COPIED: usize = 4096;
 
 /// Calls that wait for an answer.
@@ -65,7 +65,7 @@ struct Waiting {
     id: u32,
     call: Outstanding,
     waiter: Waiter,
-    /// Buffer for the answer, which is used again.
+    /// Reusable buffer for the answer.
     room: Vec<u8>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Head {
     pub(crate) body: usize,
 }
 
-/// Whole reply message.
+/// Complete reply message.
 pub(crate) struct Answer {
     pub(super) message: Taken,
     /// Part of the message that lies where the server wrote it.
@@ -111,14 +111,14 @@ pub(crate) struct Answer {
 /// Situation of a caller that may read itself.
 pub(super) enum Turn {
     Answered(Outcome),
-    /// The caller is to read: no thread does.
+    /// The caller must read, because no thread does.
     Lead(Box<Inbox>),
     /// A thread reads, and will wake this one.
     Follow,
 }
 
 impl Replies {
-    /// Returns a ring for calls with ids from `ids`. `inbox`: given if the callers read themselves.
+    /// Returns a ring for calls with ids from `ids`. `inbox` is given if the callers read themselves.
     pub(super) fn new(ids: RequestIds, inbox: Option<Box<Inbox>>) -> Replies {
         Replies {
             ring: Mutex::new(Ring {
@@ -132,7 +132,7 @@ impl Replies {
         }
     }
 
-    /// Enters a call, and returns the id of its request. `room`: buffer for its answer.
+    /// Enters a call, and returns the id of its request. `room` is the buffer for its answer.
     pub(super) fn enter(
         &self,
         call: Outstanding,
@@ -183,7 +183,8 @@ impl Replies {
         self.ring.lock().inbox = inbox;
     }
 
-    /// Takes the inbox for a check of the connection between calls. `None`: a call is outstanding, or a thread reads.
+    /// Takes the inbox for a check of the connection between calls. Returns `None` if a call is outstanding, or a
+    /// thread reads.
     pub(super) fn look(&self) -> Option<Box<Inbox>> {
         let ring = &mut *self.ring.lock();
         match ring.outstanding == 0 && !ring.closed {
@@ -192,7 +193,7 @@ impl Replies {
         }
     }
 
-    /// Ends the check begun by [`look`](Self::look): a caller that came meanwhile reads next.
+    /// Ends the check begun by [`look`](Self::look). A caller that came meanwhile reads next.
     pub(super) fn end_look(&self, inbox: Box<Inbox>) {
         let next = {
             let ring = &mut *self.ring.lock();
@@ -215,7 +216,7 @@ impl Replies {
             } else {
                 ring.take(id);
             }
-            // The caller that forgets may have been woken to read.
+            // The caller that gives up may have been woken to read, so another caller must be woken instead.
             (call, ring.next_to_lead())
         };
         if let Some(next) = next {
@@ -237,7 +238,7 @@ impl Replies {
         Some((id, call))
     }
 
-    /// Delivers each whole reply in `inbox` to its call, the announced one first, and wakes the recipients.
+    /// Delivers each complete reply in `inbox` to its call, the announced one first, and wakes the recipients.
     ///
     /// # Errors
     /// The reason why the connection ends.
@@ -433,7 +434,8 @@ impl Ring {
             return Err(raise::TOO_MANY_OUTSTANDING);
         }
         if self.outstanding * 2 >= self.places.len() {
-            // Ids that differ modulo a number also differ modulo its double.
+            // Ids that differ modulo the old number of entries also differ modulo twice that number, so no two calls
+            // collide.
             let twice = (0..self.places.len() * 2).map(|_| Place::Free).collect();
             for place in mem::replace(&mut self.places, twice) {
                 let id = match &place {

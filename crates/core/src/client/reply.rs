@@ -1,4 +1,4 @@
-//! Replies, decoded where they lie.
+//! Replies, which are decoded in the buffer in which they were received.
 
 use std::sync::Arc;
 
@@ -43,17 +43,18 @@ enum Whose<'r> {
 }
 
 enum Source<'r> {
-    /// Receive buffer of this connection, of a usual call.
+    /// Receive buffer of this connection, for a usual call.
     Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
-    /// Separate buffer, for the reply of a local call, or over a connection that calls share. Octets in the gap lie
-    /// elsewhere.
+    /// Separate buffer, for the reply of a local call, or over a connection that calls share. Octets in the gap are
+    /// stored elsewhere.
     Memory(Taken, Option<Arc<FrameContext>>, Option<Box<Gap>>),
 }
 
 impl Reply {
-    /// Status that no reply has on the wire, but a locate reply may stand for: the server does not know the object.
+    /// Status that no reply has on the wire, but that a locate reply may be converted to: the server does not know the
+    /// object.
     pub(crate) const NO_SUCH_OBJECT: ReplyStatus = ReplyStatus(u32::MAX);
 
     /// Converts the status of a LocateReply to that of the reply that a request would have got.
@@ -98,7 +99,7 @@ impl Reply {
         }
     }
 
-    /// Reads a whole reply message in memory.
+    /// Reads a complete reply message in memory.
     pub(crate) fn from_memory(
         orb: &Orb,
         message: Vec<u8>,
@@ -117,7 +118,7 @@ impl Reply {
 }
 
 impl<'r> ReplyIn<'r> {
-    /// Returns the usual reply that the connection's inbox announces: results, from `body` on.
+    /// Returns the usual reply that the connection's inbox announces, whose results begin at `body`.
     #[inline(always)]
     pub(super) fn lent(
         orb: &'r Orb,
@@ -211,7 +212,7 @@ impl<'r> ReplyIn<'r> {
         self.frame().gap.is_some()
     }
 
-    /// Reads results of which some lie elsewhere. `None`: none do, or `result` did not take them in place.
+    /// Reads results of which some lie elsewhere. Returns `None` if none do, or if `result` did not take them in place.
     #[inline]
     fn read_in_place<R>(
         &self,
@@ -302,7 +303,7 @@ impl<'r> ReplyIn<'r> {
         }
     }
 
-    // Inlined: a decoder is large, and is made in as few instructions as a move of it takes.
+    // This function is inlined, because a decoder is large: making it takes no more instructions than moving it.
     #[inline(always)]
     fn decoder(&self) -> Decoder<'_> {
         self.frame()

@@ -1,4 +1,4 @@
-//! Memory for a payload to be sent, of the connection that a call would take.
+//! Memory for a payload to be sent, which belongs to the connection that a call would take.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl Found {
     }
 }
 
-/// Tries the connection that a usual call would take. `None`: a call would not be usual.
+/// Tries the connection that a usual call would take. Returns `None` if a call would not be usual.
 #[inline]
 fn usual(reference: &Ref, octets: usize) -> Option<Found> {
     let (route, _) = reference.usual()?;
@@ -109,7 +109,8 @@ fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found
             Ok(found) => return Ok(found),
             Err(unreachable) => unreachable,
         };
-        // Tries the original address after a forward that does not answer, or ends.
+        // If the object was forwarded to an address that does not answer, its original address is tried; otherwise the
+        // search ends.
         let Round::FellBack = exchange.unreached(&route, unreachable)? else {
             return Err(unreachable);
         };
@@ -118,8 +119,8 @@ fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found
 }
 
 impl Exchange<'_, '_> {
-    /// Tries the connection that the call would take, and opens it if there is none. The inner error: no server
-    /// answers; it is the exception that the call would raise.
+    /// Tries the connection that the call would take, and opens it if there is none. The inner error means that no
+    /// server answers; it is the exception that the call would raise.
     fn room(
         &mut self,
         route: &Arc<Route>,
@@ -145,7 +146,7 @@ impl Exchange<'_, '_> {
     }
 
     /// Tries the connection that calls share or, if there is none and this side opens none, one for the call alone. The
-    /// inner error: there is no connection.
+    /// inner error means that there is no connection.
     fn room_of_shared(
         &mut self,
         profile: &RouteProfile,

@@ -21,10 +21,10 @@ use crate::{Ref, raise};
 pub(super) struct SchedulingContext(Option<(u32, Vec<u8>)>);
 
 impl SchedulingContext {
-    /// Announces a call whose caller does not wait to the scheduler. Empty if the ORB has no scheduler.
+    /// Announces to the scheduler a call whose caller does not wait. The result is empty if the ORB has no scheduler.
     ///
     /// # Errors
-    /// The error of the scheduler: nothing is to be sent.
+    /// The error of the scheduler; nothing must be sent then.
     pub(super) fn of(reference: &Ref, op: Operation<'_>) -> Result<Self, SystemException> {
         match &reference.orb().interceptors().scheduling {
             None => Ok(SchedulingContext(None)),
@@ -84,7 +84,7 @@ impl Drop for SchedulingContext {
     }
 }
 
-/// Runs a call, and announces its begin and its end to the scheduler.
+/// Runs a call, and announces its beginning and its end to the scheduler.
 #[cold]
 pub(super) fn run(
     exchange: &mut Exchange<'_, '_>,

@@ -12,8 +12,8 @@ use crate::policy::Effective;
 use crate::route::{Route, RouteProfile};
 
 impl Selection {
-    /// Returns the selection for a call under `policies`; `None`: any address, and any connection
-    /// to it.
+    /// Returns the selection for a call under `policies`; `None` if the call may use any address, and any connection to
+    /// it.
     ///
     /// # Errors
     /// INV_POLICY if the policies of both sides contradict each other, or the priority has no band or lane;
@@ -55,7 +55,7 @@ impl Selection {
         }
         let propagated = route.profiles.iter().any(RouteProfile::is_client_propagated);
         let orb = reference.orb();
-        // Unless a profile propagates the priority, RIOP carries it.
+        // The selection has a priority only if a profile propagates it. Otherwise RIOP carries the priority.
         let inferred = propagated && priority.is_none() && orb.thread_priority().is_none();
         priority = match propagated {
             true if priority.is_none() => Some(orb.outgoing_priority()?),

@@ -60,7 +60,7 @@ impl Ranks {
         }
     }
 
-    /// Returns the rank of a profile; 0: preferred, or there is no preference.
+    /// Returns the rank of a profile: 0 if it is preferred, or if there is no preference.
     pub(super) fn of(&self, profile: usize) -> usize {
         let has = |rank: &u64| rank >> profile & 1 == 1;
         self.0.iter().position(has).unwrap_or(0)
@@ -103,9 +103,9 @@ impl Worth {
 pub(crate) struct Apart {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
     pub(super) reference: u32,
-    /// Highest and lowest priority of the band in one number, plus 1; 0: no bands.
+    /// Highest and lowest priority of the band in one number, plus 1; 0 without bands.
     band: u32,
-    /// Maximum send rate of the client, in octets per second; 0: unlimited.
+    /// Maximum send rate of the client, in octets per second; 0 if unlimited.
     bandwidth: u32,
     /// Communication class of the calls.
     class: CommunicationClass,
@@ -140,7 +140,8 @@ impl Owner {
 }
 
 impl Selection {
-    /// Reports whether addresses and connections matter to a call: by RT-CORBA, or by its communication class.
+    /// Reports whether a call may use only certain addresses or connections, because of RT-CORBA or of its
+    /// communication class.
     #[inline]
     pub(crate) fn is_needed(route: &Route, policies: &Effective) -> bool {
         let usual = class_of(policies) == CommunicationClass::Message;
@@ -178,7 +179,7 @@ impl Selection {
     }
 
     /// Returns the selection of all calls without policies of RT-CORBA, if neither their priority nor the operation
-    /// matters: computed once, when the reference is read.
+    /// matters. It is computed once, when the reference is read.
     pub(crate) fn settled(
         profiles: &[RouteProfile],
         scheduled: Option<&Scheduled>,
@@ -187,7 +188,7 @@ impl Selection {
         if scheduled.is_some() || propagated {
             return None;
         }
-        // Errors are reported to callers.
+        // An error is ignored here, because each call then computes its own selection, and reports the error.
         Selection::among(profiles, &RealTimePolicies::default(), None).ok()
     }
 
@@ -241,7 +242,7 @@ impl Selection {
         profile: &RouteProfile,
         policies: &RealTimePolicies,
     ) -> Result<Option<usize>, SystemException> {
-        // Octets within this process need no protection.
+        // A profile without a peer is in this process, so its octets need no protection.
         if policies.secure && !profile.protected && profile.peer.is_some() {
             return Err(raise::NOT_PROTECTED);
         }
@@ -298,12 +299,12 @@ impl Selection {
             ..properties.unwrap_or_default()
         };
         if properties != Properties::default() {
-            // A property that this system lacks is not a reason not to call.
+            // A property that this system lacks must not prevent the call.
             let _ = link.apply(&properties);
         }
     }
 
-    /// Returns the most octets per second over the call's connection; 0: unlimited.
+    /// Returns the most octets per second over the call's connection; 0 if unlimited.
     pub(super) fn bandwidth(&self) -> u32 {
         self.apart.bandwidth
     }
@@ -316,10 +317,10 @@ pub(super) fn shape_shared(selection: Option<&Selection>, profile: &RouteProfile
     }
 }
 
-/// Limits the octets per second that are sent over a new connection; 0: unlimited.
+/// Limits the octets per second that are sent over a new connection; 0 for no limit.
 pub(super) fn pace(link: &dyn Link, bandwidth: u32) {
     if bandwidth != 0 {
-        // A transport without pacing carries the call all the same.
+        // A transport without pacing carries the call nevertheless, so a failure is ignored.
         let _ =
             link.apply(&Properties { bandwidth: Some(bandwidth.into()), ..Properties::default() });
     }

@@ -28,7 +28,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Returns the meaning of a reply. `profile`: the target of the request, unless that is this process.
+    /// Returns the meaning of a reply. `profile` is the target of the request, unless that is this process.
     ///
     /// # Errors
     /// The system exception of the reply, or one for a malformed reply.
@@ -72,7 +72,8 @@ pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
     Ok(forwards + 1)
 }
 
-/// Returns the delay before the next retry of a failed call, which has been retried `retries` times; `None`: no retry.
+/// Returns the delay before the next retry of a failed call, which has been retried `retries` times; `None` for no
+/// retry.
 pub(super) fn pause(
     retry: &Retry,
     retries: u32,
@@ -85,14 +86,15 @@ pub(super) fn pause(
     }
     let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
     let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
-    // The failure says more than the end of the time limit.
+    // After the end of the time limit there is no retry: the failure tells the caller more than a time-out does.
     let left = timing.left_to_send().ok()?;
     left.is_none_or(|left| left > delay).then_some(delay)
 }
 
 impl Lost {
-    /// Reports whether another connection to the same server may carry the request: the server closed this one while it
-    /// was idle, so that none of it was read, or sent CloseConnection, which promises that it did not run.
+    /// Reports whether another connection to the same server may carry the request, because the server closed this one
+    /// while it was idle and so read none of the request, or sent CloseConnection, which promises that the request did
+    /// not run.
     pub(super) fn may_go_again(&self) -> bool {
         self.reused && self.did_not_run()
     }
@@ -119,7 +121,8 @@ impl Lost {
         Err(failure::record(self.exception, std::mem::take(attempts)))
     }
 
-    /// Returns what [`end`](Self::end) does, for a query that changes nothing: the call itself did not run.
+    /// Returns the next step as [`end`](Self::end) does, after a failed query, which changes nothing: the call itself
+    /// did not run.
     pub(super) fn end_harmless(
         mut self,
         peer: &Peer,

@@ -1,4 +1,5 @@
-//! Calls over a connection that all calls to a peer share: it carries requests both ways, or the ORB is configured so.
+//! Calls over a connection that all calls to a peer share, because it carries requests both ways or the ORB is so
+//! configured.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use crate::{ClientConnections, Ref, raise};
 const TRIES: u32 = 3;
 
 impl Exchange<'_, '_> {
-    /// Sends a request over the connection to `peer` that all calls share. `None`: there is none, and this side opens
-    /// none; the call needs a connection of its own.
+    /// Sends a request over the connection to `peer` that all calls share. Returns `None` if there is none and this
+    /// side opens none; the call then needs a connection of its own.
     #[cold]
     pub(super) fn attempt_shared(
         &mut self,
@@ -48,7 +49,8 @@ impl Exchange<'_, '_> {
             if let Some(step) = self.locate_first(to, &shared, draft)? {
                 return Ok(Some(step));
             }
-            // A takeover thread must read what arrives on the connection that this thread serves.
+            // This thread is about to wait for the answer, so a takeover thread must read the connection that this
+            // thread serves.
             if response != Response::None {
                 crate::conn::step_aside();
             }
@@ -87,10 +89,10 @@ impl Exchange<'_, '_> {
     }
 
     /// Queries the server for the object before the request goes over `shared`, if policy requires that, and waits for
-    /// the answer. `None`: the server has the object, or no query is required.
+    /// the answer. Returns `None` if the server has the object, or if no query is required.
     ///
-    /// The query goes over a connection of its own. It is omitted if `shared` carries requests both ways: there may be
-    /// no other way to that side.
+    /// The query goes over a separate connection. It is omitted if `shared` carries requests both ways, because there
+    /// may be no other connection to that side.
     pub(super) fn locate_first(
         &mut self,
         to: Addressee<'_>,
@@ -116,9 +118,9 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// Returns the connection that all calls share; `None`: there is none, and this side opens none. The inner error: the
-/// server cannot be reached at this address. The outer error ends the call: at another address of the same server it
-/// could overtake unread requests.
+/// Returns the connection that all calls share; `None` if there is none and this side opens none. The inner error means
+/// that the server cannot be reached at this address. The outer error ends the call, because at another address of the
+/// same server it could overtake unread requests.
 pub(super) fn connection(
     reference: &Ref,
     profile: &RouteProfile,
@@ -152,18 +154,19 @@ fn find(
             return Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts)
                 .map(Some);
         }
-        // Before GIOP 1.2 requests went one way only, and without contexts none can be offered.
+        // Before GIOP 1.2 a connection carries requests one way only, and a protocol without contexts cannot offer a
+        // connection.
         _ if profile.wire.version() < Version::V1_2 || profile.wire.needs().no_contexts => {
             return Ok(None);
         }
         _ => {}
     }
     if let Some(open) = peer.shared.both_ways.usable() {
-        // Calls of other levels have connections of their own.
+        // Calls of other levels use separate connections.
         return Ok(open.takes(Level::of(selection)).then_some(open));
     }
     if !offers {
-        // The client that was called back is gone.
+        // The connection of the client that was called back is gone.
         peer.set_both_ways(false);
         return Ok(None);
     }

@@ -51,7 +51,7 @@ impl ClientSide {
         self.offers.load(Ordering::Relaxed)
     }
 
-    /// Closes connections for want of descriptors ([`Cache::give_up`]).
+    /// Closes connections to free descriptors ([`Cache::give_up`]).
     pub(crate) fn give_up_idle(&self, any: bool) {
         self.cache.give_up(any);
     }

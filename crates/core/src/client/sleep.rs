@@ -12,7 +12,7 @@ use super::alarm::Alarm;
 use crate::rt::thread_priority;
 use crate::{Orb, clock};
 
-/// Future that completes at a set time, for any executor; from [`Orb::sleep_until`].
+/// Future that completes at a set time, for any executor, as returned by [`Orb::sleep_until`].
 #[must_use = "nothing waits unless it is polled"]
 pub struct Sleep {
     orb: Orb,

@@ -10,7 +10,7 @@ use crate::policy::{Effective, time};
 use crate::raise;
 use crate::sync::thread;
 
-/// Time limits of one call, and its begin, from which all of them count.
+/// Time limits of one call, and the start of the call, from which all of them count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) start: Instant,
@@ -55,7 +55,7 @@ impl Timing {
         }
     }
 
-    /// Applies the policies that are more than a length of time.
+    /// Applies the policies that are more than a duration, such as start and end times.
     ///
     /// # Errors
     /// Those of [`start`](Self::start).
@@ -98,7 +98,7 @@ impl Timing {
         Ok(())
     }
 
-    /// Returns the time at which the limit ends; `None`: never, or later than the clock can express.
+    /// Returns the time at which the limit ends; `None` if it never ends, or later than the clock can express.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.start.checked_add(self.limit?)
     }
@@ -129,7 +129,7 @@ impl Timing {
         self.left_of(self.sending, CompletionStatus::No)
     }
 
-    /// Returns the remaining time for sending, zero if none remains; `None`: there is no limit.
+    /// Returns the remaining time for sending, zero if none remains; `None` if there is no limit.
     #[cold]
     pub(crate) fn time_to_send(&self) -> Option<Duration> {
         self.left_to_send().unwrap_or(Some(Duration::ZERO))
@@ -149,8 +149,8 @@ impl Timing {
         }
     }
 
-    /// Returns the rest of the timing, counted from now: each write of a call that has lasted for some time may take
-    /// that long, and not as long as the whole call.
+    /// Returns the timing that remains, counted from now. A write of a call that has lasted for some time may take only
+    /// the remaining time, not that of the complete call.
     ///
     /// # Errors
     /// TIMEOUT, COMPLETED_NO, if no time remains for sending.

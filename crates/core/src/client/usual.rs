@@ -36,7 +36,7 @@ use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::{Ref, clock, terms};
 
-/// Least limit that is watched by the coarse clock.
+/// Shortest time limit that is measured with the coarse clock.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Usual call in progress.
@@ -96,7 +96,7 @@ pub(super) fn invoke_dynamic<'a, T>(
     Ok(read(invoke_any(reference, op, args)?.answered()))
 }
 
-/// Makes a usual call. `None`: the call is not usual, and nothing was sent.
+/// Makes a usual call. Returns `None` if the call is not usual, and nothing was sent.
 #[inline(always)]
 fn call<'r, 'a>(
     reference: &'r Ref,
@@ -113,7 +113,7 @@ fn call<'r, 'a>(
     let link = peer.take_last()?;
     let link =
         peer.settled(link, tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
-    // Made only where it is needed, which is seldom.
+    // A closure collects these values, because only rare paths need them.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (mut link, written) = match write(call, link, form, args, false) {
         Ok(written) => written,
@@ -164,7 +164,7 @@ pub(super) fn send<'a>(
     }
 }
 
-/// Sends a usual oneway. `None`: the oneway is not usual, and nothing was sent.
+/// Sends a usual oneway. Returns `None` if the oneway is not usual, and nothing was sent.
 #[inline(always)]
 fn oneway<'a>(
     reference: &Ref,
@@ -187,7 +187,8 @@ fn oneway<'a>(
     let link = match held {
         Some(link) => link,
         None => {
-            // Oneways of a batch go to several servers in turn.
+            // Oneways of a batch go to several servers in turn, so the connection that was used last seldom leads to
+            // this server.
             let link = match in_batch {
                 true => peer.take_idle(Apart::default()),
                 false => peer.take_last(),
@@ -198,7 +199,7 @@ fn oneway<'a>(
             })?
         }
     };
-    // Made only where it is needed, which is seldom.
+    // A closure collects these values, because only rare paths need them.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (link, written) = match write(call, link, form, args, in_batch) {
         Ok(written) => written,
@@ -218,7 +219,7 @@ fn oneway<'a>(
 ///
 /// # Errors
 /// The arguments cannot be marshalled, or the message is too long; nothing was sent.
-// Inlined into its callers, which know most of the arguments.
+// This function is inlined, because its callers know the values of most arguments.
 #[inline(always)]
 fn write<'r, 'a>(
     call: impl Fn() -> Usual<'r>,
@@ -291,7 +292,7 @@ impl Usual<'_> {
         };
         let first = First { alias: *alias, ..First::default() };
         let begun = draft.begin(e, id, &first);
-        // A request that defines an alias is the only one of its kind.
+        // The head of a request that defines an alias is not kept, because later requests only refer to the alias.
         if alias.is_none_or(|alias| alias.known)
             && let (Some(settled), Some(head)) = (&mut link.settled, Head::of(e, begun))
         {
@@ -320,7 +321,7 @@ impl Usual<'_> {
         exception
     }
 
-    /// Waits for a reply that did not arrive whole with the first read, if there was one, or is not a usual one.
+    /// Waits for a reply that did not arrive completely with the first read, if there was one, or is not a usual one.
     #[cold]
     #[inline(never)]
     fn wait_on<'a>(
@@ -426,10 +427,10 @@ impl Peer {
         Some(link)
     }
 
-    /// Reports whether a connection that may have been idle is good without a check.
+    /// Reports whether a connection that may have been idle can be used without a check.
     ///
-    /// The coarse clock stands still for some milliseconds. A connection that was checked, or known to be used, in the
-    /// present tick has not been idle for longer than a connection may be without a check.
+    /// The coarse clock advances only every few milliseconds. A connection that was checked, or known to be used, in
+    /// the current tick has not been idle for longer than a connection may be without a check.
     #[inline(never)]
     fn is_trusted(&self, link: &mut ClientLink, tick: u64) -> bool {
         let now = clock::now();
@@ -446,7 +447,7 @@ impl Peer {
 }
 
 impl ClientLink {
-    /// Prepares a connection that has carried calls for usual ones. Returns `false` if it is not fit for them.
+    /// Prepares a connection that has carried calls for usual ones. Returns `false` if usual calls cannot use it.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
@@ -461,7 +462,7 @@ impl ClientLink {
     }
 
     /// Prepares a connection that has carried calls for usual oneways, whose writes take `limit` at most. Returns
-    /// `false` if it is not fit for them.
+    /// `false` if usual oneways cannot use it.
     #[cold]
     #[inline(never)]
     fn settle_for_oneways(

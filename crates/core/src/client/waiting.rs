@@ -4,11 +4,11 @@ use std::io::IoSlice;
 
 use oxorb_transport::{Link, WriteError};
 
-/// Maximum number of oneways that wait for one write: the first of them waits until the last is
-/// encoded.
+/// Maximum number of oneways that wait for one write, which is limited because the first of them waits until the last
+/// is encoded.
 const MOST: usize = 32;
 
-/// Total size in octets of waiting oneways from which on they are sent.
+/// Total size in octets of waiting oneways at which they are sent.
 pub(super) const MOST_OCTETS: usize = 16 << 10;
 
 /// Queue of encoded oneways.

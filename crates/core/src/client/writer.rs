@@ -1,8 +1,8 @@
 //! Writer of a connection that many calls share, and the messages that other threads leave with it.
 //!
 //! One thread writes at a time. A caller that comes meanwhile with a small request leaves it with the writer and waits
-//! for its answer at once: all messages that were left are sent by one write. So no thread sleeps only to write, and
-//! the server reads several requests at once.
+//! for its answer at once: all messages that were left are sent by one write. Therefore no thread sleeps only to write,
+//! and the server reads several requests at once.
 //!
 //! A writer sends left messages a few times at most; after that, callers wait for their own turn. The turn passes from
 //! free to taken and back without a lock unless another thread has come meanwhile.
@@ -17,7 +17,7 @@ use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Condvar, MutexGuard};
 
-/// Longest request, in octets, that is left with a writer: it is copied.
+/// Longest request, in octets, that is left with a writer, because it is copied.
 const LEFT: usize = 4096;
 
 /// Maximum number of octets that are left with a writer at a time.
@@ -47,15 +47,15 @@ pub(super) struct Writers {
 pub(super) struct Shared {
     pub(super) told: Told,
     left: Left,
-    /// Buffers of the last batch, used again.
+    /// Buffers of the last batch, which are reused.
     spare: Left,
     /// Number of threads that wait for their turn.
     waiting: usize,
-    /// Whether the writer has sent enough for others.
+    /// Whether the writer has sent as much for others as it may.
     full: bool,
 }
 
-/// Whole messages that were left with the writer.
+/// Complete messages that were left with the writer.
 #[derive(Default)]
 pub(super) struct Left {
     pub(super) octets: Vec<u8>,
@@ -78,7 +78,7 @@ impl Writers {
         let mut waited = false;
         while !self.try_take(&shared) {
             if self.turn.swap(WANTED, Ordering::SeqCst) == FREE {
-                // The turn became free just now, and no thread will report that.
+                // The turn has just become free, and no thread will signal that, so this thread tries to take it again.
                 self.turn.store(FREE, Ordering::SeqCst);
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Service of a thread's connection while the thread waits for something else.
 //!
-//! A thread that serves a connection registers its serving part here. A thread without one serves none: the calls of a
-//! pure client cost one access to a thread-local variable.
+//! A thread that serves a connection registers its serving part here. Other threads register nothing, so that the calls
+//! of a pure client cost one access to a thread-local variable.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub(crate) fn serve_beside(beside: &'static Beside) {
     BESIDE.with(|mine| mine.set(Some(beside)));
 }
 
-/// Hands the connection that this thread serves, if any, to another thread for reading: this thread is about to block
-/// for something other than a reply on a link of its own.
+/// Hands the connection that this thread serves, if any, to another thread for reading, because this thread is about to
+/// block for something other than a reply on its own link.
 pub(crate) fn step_aside() {
     if let Some(beside) = BESIDE.with(Cell::get) {
         (beside.step_aside)();

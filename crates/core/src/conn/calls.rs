@@ -31,7 +31,7 @@ pub(crate) trait Calls: Send + Sync {
     /// this connection.
     fn expire(&self, now: Instant, patience: Option<Duration>);
 
-    /// Accepts no more calls, because the connection is over; outstanding calls end with the corresponding exception.
+    /// Accepts no more calls, because the connection has ended. Outstanding calls end with the corresponding exception.
     fn end(&self, ended: Ended);
 
     /// Reports whether the client's last offer had the same contexts.
@@ -40,7 +40,8 @@ pub(crate) trait Calls: Send + Sync {
     /// Records an offer of the client; returns false if the client has made too many different ones ([`MAX_OFFERS`]).
     fn set_offer(&self, offer: Offer) -> bool;
 
-    /// Reports whether calls to an address may use this connection: no other connection is in use for the address.
+    /// Reports whether calls to an address may use this connection, because no other connection is in use for the
+    /// address.
     fn may_lead_to(self: Arc<Self>, address: &Address) -> bool;
 
     /// Makes calls to an address use this connection from now on; returns false if another

@@ -28,7 +28,7 @@ pub(crate) enum Wait {
 /// Result of a read from a connection.
 pub(crate) enum Event {
     /// A complete message, which the inbox announces.
-    // Without the header: the event fits into two registers.
+    // The variant does not contain the message header, so that an event fits into two registers.
     Message,
     /// Octets of incomplete messages.
     Octets {
@@ -104,7 +104,8 @@ impl Receiver<'_> {
                 let lease = lease?;
                 let octets = lease.len();
                 let whole = self.inbox.lend(lease);
-                // The rest of the message was written together with it.
+                // If the lease ends within a message, the rest of the message was written together with it and can be
+                // leased at once.
                 Some(Ok(Event::Octets { octets, all: !whole }))
             }
             Err(error) => Some(unread(error)),
@@ -131,8 +132,8 @@ fn fits(message: &[u8], fragment_size: Option<usize>) -> bool {
 /// Writes the content of an encoder as [`write_message`] does, and returns the encoder's buffer.
 ///
 /// `left` returns the time limit of a further fragment; `None` for the limit of the first.
-// Inlined, and without an `Encoded` for a contiguous message: moving an encoder, which is large, costs as much as the
-// rest.
+// This function is inlined, and makes no `Encoded` for a contiguous message, because moving the large encoder would
+// cost as much as everything else.
 #[inline(always)]
 pub(crate) fn send_encoded(
     link: &dyn Link,
@@ -238,7 +239,7 @@ fn write_pieces(
             }
             None => link.write(piece),
         };
-        // The peer has received the fragments before this one, whether it fails or not.
+        // The earlier fragments were sent even if this one fails, so they count as written.
         sent.map_err(|failed| WriteError { written: written + failed.written, ..failed })?;
         written += octets;
     }

@@ -17,9 +17,9 @@ pub(crate) enum Ended {
     Idle,
     /// The peer closed it without a message.
     Vanished,
-    /// CloseConnection: requests sent since, and those unanswered, were not run.
+    /// The peer sent CloseConnection: unanswered requests, and those sent since, were not run.
     Closed,
-    /// MessageError: the peer could not decode a message.
+    /// The peer sent MessageError, because it could not decode a message.
     Refused,
     Unreadable(io::Error),
     /// Octets that are not a message, or a malformed message.
@@ -34,7 +34,7 @@ pub(crate) enum Ended {
     Untaken,
     /// The peer closed it before it read any of the last request.
     Unread,
-    /// A message of this side was sent in part, so that nothing after it can be read; the cause in words.
+    /// A message of this side was sent only in part, so that nothing after it can be read. Contains the cause in words.
     CutOff(String),
 }
 
@@ -54,7 +54,7 @@ impl Ended {
     #[cold]
     pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e Ended {
         match self {
-            // Returned unchanged: the error names the cause.
+            // This error already names the cause, so it is returned unchanged.
             Ended::Unreadable(error) if Refused::of(error).is_some() => self,
             Ended::Vanished | Ended::Unreadable(_) if link.took_nothing() => &Ended::Untaken,
             _ => self,

@@ -21,7 +21,7 @@ pub(crate) trait Onward: Send {
 /// Outcome of a collocated request.
 pub(crate) enum Kept {
     Reply(Vec<u8>),
-    /// Absence of a reply; the buffer that was provided for it.
+    /// Absence of a reply, with the buffer that was provided for it.
     Nothing(Vec<u8>),
     Later(Arc<Mailbox>),
 }

@@ -16,7 +16,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Returns the offer of a client with these addresses. An empty context is left out, as by TAO and omniORB.
+    /// Returns the offer of a client with these addresses. An empty context is left out, as TAO and omniORB do.
     pub(crate) fn new(points: &[IiopEndpoint], others: &[String]) -> Self {
         let mut offer = Self::default();
         if !points.is_empty() {

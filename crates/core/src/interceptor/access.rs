@@ -22,7 +22,7 @@ impl AccessIndex {
         servant: &dyn Servant,
         object: impl Fn(&mut String),
     ) -> Result<(), SystemException> {
-        // A call without a connection comes from this process.
+        // A call without a connection comes from this process, to which the rules do not apply.
         let Some(link) = view.origin.link else {
             return Ok(());
         };

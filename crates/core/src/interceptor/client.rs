@@ -129,7 +129,7 @@ impl ClientRequest<'_> {
         self.id
     }
 
-    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub fn operation(&self) -> &str {
         self.operation
     }
@@ -149,7 +149,7 @@ impl ClientRequest<'_> {
         self.target
     }
 
-    /// Returns the reference that the request is sent to: another one after a forward.
+    /// Returns the reference that the request is sent to, which is another one after a forward.
     pub fn effective_target(&self) -> Ref {
         self.target.effective()
     }

@@ -152,7 +152,7 @@ impl<'r> OutgoingRequest<'r> {
         self.target
     }
 
-    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub fn operation(&self) -> &'r str {
         self.operation
     }
@@ -203,7 +203,7 @@ impl<'r> IncomingRequest<'r> {
         self.orb
     }
 
-    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub fn operation(&self) -> &'r str {
         self.request.operation
     }

@@ -170,7 +170,7 @@ impl ServerRequest<'_> {
         self.request.id
     }
 
-    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub fn operation(&self) -> &str {
         self.request.operation
     }

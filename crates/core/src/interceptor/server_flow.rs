@@ -205,7 +205,7 @@ impl ServerFlow {
             return verdict;
         }
         self.with(|state| {
-            // Another thread may answer, which has its own slots.
+            // If another thread answers, the slots of that thread do not belong to the request.
             if state.entered == Some(thread::current().id()) {
                 state.slots = Slots::of_thread();
             }
@@ -285,7 +285,7 @@ impl ServerFlow {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        // A panic of an interceptor leaves the state consistent.
+        // A panic of an interceptor leaves the state consistent, so later points may use it.
         let mut state = self.state.lock();
         act(&mut state)
     }

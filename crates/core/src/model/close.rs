@@ -11,7 +11,7 @@ use super::*;
 fn an_idle_connection_is_closed_while_it_is_used_again() {
     explore(|| {
         let server = Server::start(Options {
-            // At the first time-out of a read.
+            // A connection counts as idle at the first time-out of a read.
             idle_timeout: Some(Duration::ZERO),
             ..Options::default()
         });

@@ -40,7 +40,8 @@ fn every_call_gets_its_answer(concurrency: Concurrency) {
     }
 }
 
-/// The leading thread stays with its connection, leaves it, or is needed elsewhere: the others follow.
+/// Checks that the other threads follow, whether the leading thread stays with its connection, leaves it, or is needed
+/// elsewhere.
 #[test]
 fn threads_of_a_lane_lead_and_follow() {
     every_call_gets_its_answer(Concurrency::LeaderFollowers { threads: 2 });
@@ -61,7 +62,7 @@ fn a_reader_starts_a_thread_for_each_request() {
     every_call_gets_its_answer(Concurrency::ThreadPerRequest { threads: 8 });
 }
 
-/// Requests beyond the queue are refused and not run; requests within it are run and not refused.
+/// Checks that requests beyond the queue are refused and not run, and that requests within it are run and not refused.
 #[test]
 fn a_queue_that_is_full() {
     for concurrency in [
@@ -88,7 +89,8 @@ fn a_queue_that_is_full() {
     }
 }
 
-/// The server ends while one thread reads requests and others serve them: the last one closes the connection.
+/// Checks that the last thread closes the connection if the server ends while one thread reads requests and others
+/// serve them.
 #[test]
 fn a_server_ends_while_requests_are_handed_on() {
     for concurrency in [
@@ -122,7 +124,8 @@ fn a_server_ends_while_requests_are_handed_on() {
     }
 }
 
-/// A lane ends with requests in its queue: they are served, no further ones are accepted, and its threads end.
+/// Checks that requests in the queue of a lane that ends are served, that no further ones are accepted, and that its
+/// threads end.
 #[test]
 fn a_lane_ends_with_requests_in_its_queue() {
     explore(|| {

@@ -1,10 +1,10 @@
 //! Models of this crate's concurrency: its own clients, connections and servers under a scheduler
 //! that chooses the thread to run next.
 //!
-//! Shuttle rather than loom: loom tries every interleaving, which terminates for a lock, but not for two ORBs; and it
-//! supports neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as time permits,
-//! at random and with few well-chosen preemptions (PCT, which finds a fault of d steps with a known probability), and
-//! prints the schedule of a failure. A thread that waits without end is a failure, too.
+//! The models use Shuttle rather than loom. Loom tries every interleaving, which terminates for a lock, but not for two
+//! ORBs; and it supports neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as
+//! time permits, at random and with few well-chosen preemptions (PCT, which finds a fault of d steps with a known
+//! probability), and prints the schedule of a failure. A thread that waits without end is a failure, too.
 //!
 //! `cargo test -p oxorb-core --features model model::`, or `.ci/full model`. `OXORB_MODEL_SECONDS` sets the time for
 //! which each model is tried with each scheduler.
@@ -100,7 +100,7 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    /// Numbers of the requests that ran. A mutex of `std`: recording is not a step of the model.
+    /// Numbers of the requests that ran. The mutex is one of `std`, because recording is not a step of the model.
     ran: Mutex<Vec<i64>>,
     /// Reference to the object, if it has moved.
     forward: Mutex<Option<Ref>>,
@@ -109,7 +109,8 @@ pub(crate) struct Worker {
     pub(crate) gate: Gate,
 }
 
-/// Gate at which a request waits until it is opened. Atomics of `std`, as above.
+/// Gate at which a request waits until it is opened. Its atomics are those of `std`, because they are no steps of the
+/// model.
 #[derive(Default)]
 pub(crate) struct Gate {
     /// Number of the request that stops; 0 for none.
@@ -164,7 +165,7 @@ impl Server {
         let url = format!("corbaloc:iiop:1.2@model:{port}/worker");
         let object = client.string_to_object(&url).expect("a reference");
         let object = crate::Interface::reference(&object).clone();
-        // Parsed in advance: the model does not cover the race of the first callers.
+        // The route is parsed in advance, because the model does not cover the race between the first callers.
         object.route().expect("a reference that can be used");
         object
     }
@@ -186,7 +187,7 @@ impl Server {
         self.orb.shutdown(true).expect("not within a request");
         assert!(self.orb.registry().has_ended());
         if let Some(lane) = &self.lane {
-            // As the ORB's listeners do.
+            // At shutdown, the listeners of an ORB end their lanes in this way.
             lane.stop();
             lane.join();
         }

@@ -108,7 +108,7 @@ impl Transport for Network {
         let servers = SERVERS.lock();
         let server = servers.get(&port).cloned();
         drop(servers);
-        // An ending server may have closed its port already or not.
+        // While a server ends, its port may already be closed or still be open.
         let open = |Server(orb, _): &Server| !orb.is_closing() || thread_rng().r#gen();
         let Server(orb, lane) = server.filter(open).ok_or(refused)?;
         let (here, there) = pair();
@@ -204,7 +204,7 @@ impl Link for ModelLink {
         if flow.deaf {
             return Ok(0);
         }
-        // Complete messages, most of the time.
+        // A read usually returns complete messages, and sometimes fewer octets.
         let there = flow.octets.len().min(max);
         let count = match there {
             2.. if thread_rng().gen_ratio(1, 8) => thread_rng().gen_range(1..there),
@@ -217,8 +217,7 @@ impl Link for ModelLink {
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let mut flow = self.outgoing.flow();
         if flow.deaf {
-            // The system may have detected the closed peer already, or accept octets that are never
-            // read.
+            // The system may have detected the closed peer already, or may accept octets that are never read.
             return match thread_rng().r#gen() {
                 true => Ok(()),
                 false => Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() }),

@@ -10,7 +10,7 @@ use shuttle::thread;
 use super::explore;
 use crate::server::Queue;
 
-/// Never expires in the model.
+/// Time that never expires in the model.
 const LONG: Duration = Duration::from_secs(3600);
 
 #[test]
@@ -41,7 +41,7 @@ fn what_is_let_in_comes_out_once() {
                     let mut taken = Vec::new();
                     for number in first..first + 3 {
                         if queue.reserve(10) {
-                            // Requests that a worker has taken out and not counted yet are no longer in the queue.
+                            // Each worker may have taken a request out of the queue and not counted it yet.
                             assert!(inside.fetch_add(1, Ordering::SeqCst) < ROOM + 2);
                             queue.push(number, 10, None);
                             taken.push(number);
@@ -63,8 +63,8 @@ fn what_is_let_in_comes_out_once() {
     });
 }
 
-/// Checks a queue that is closed between the reservation of a request and its push: the request is
-/// served all the same, whichever thread waits.
+/// Checks a queue that is closed between the reservation of a request and its push: the request is served nevertheless,
+/// whichever thread waits.
 #[test]
 fn the_last_request_of_a_closed_queue_is_served() {
     explore(|| {

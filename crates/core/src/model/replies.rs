@@ -33,7 +33,8 @@ fn every_call_gets_its_own_answer() {
     });
 }
 
-/// A call times out, another one is abandoned, a third waits: no answer or time-out of one reaches another.
+/// Checks a call that times out, one that is abandoned, and one that waits: no answer or time-out of one reaches
+/// another.
 #[test]
 fn answers_time_outs_and_calls_given_up() {
     explore(|| {
@@ -81,7 +82,7 @@ fn connections_that_break() {
         ];
         server.orb.registry().cut();
         let told: Vec<_> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
-        // Calls continue without a restart, at the latest once the client has detected the end of the shared
+        // Calls work again without a restart, at the latest once the client has detected the end of the shared
         // connection.
         let first = run_async(&object, 30).wait();
         if first.is_err() {
@@ -96,8 +97,7 @@ fn connections_that_break() {
     });
 }
 
-/// Strategies in which all calls share a connection: read by a thread of its own, or by the callers
-/// in turn.
+/// Strategies in which all calls share a connection, which is read by a dedicated thread, or by the callers in turn.
 const SHARED: [ClientConnections; 2] =
     [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers];
 
@@ -105,7 +105,7 @@ fn sharing(client_connections: ClientConnections) -> Orb {
     super::client_with(Options { client_connections, ..Options::default() })
 }
 
-/// Each call gets its own answer; where callers read in turn, one that leaves always finds another one to lead.
+/// Each call gets its own answer. If callers read in turn, one that leaves always finds another one to lead.
 fn calls_share_a_connection(client_connections: ClientConnections) {
     explore(move || {
         let server = Server::start(Options::default());
@@ -170,7 +170,7 @@ fn a_caller_gives_up(client_connections: ClientConnections) {
     });
 }
 
-/// The connection breaks under a leader: all followers are notified.
+/// Checks that all followers are notified if the connection breaks while a leader reads it.
 #[test]
 fn a_shared_connection_that_breaks() {
     SHARED.into_iter().for_each(a_connection_breaks);

@@ -13,7 +13,7 @@ fn calls_while_their_server_ends() {
         let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
-        // The second call uses a connection that was used before, if it is still open.
+        // The second call of each thread uses a connection that was used before, if it is still open.
         let callers = [
             thread::spawn(move || [1, 2].map(|n| (n, run(&object, n)))),
             thread::spawn(move || [3, 4].map(|n| (n, run_async(&asynchronous, n).wait()))),
@@ -31,8 +31,8 @@ fn calls_while_their_server_ends() {
     });
 }
 
-/// The connection's thread waits for another server while a takeover thread reads the connection: the last of both
-/// closes it.
+/// The connection's thread waits for another server while a takeover thread reads the connection. Whichever of the two
+/// finishes last closes it.
 #[test]
 fn nested_calls_while_their_server_ends() {
     explore(|| {

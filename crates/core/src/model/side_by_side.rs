@@ -8,8 +8,7 @@ use shuttle::thread;
 use super::*;
 use crate::server::{Look, look};
 
-/// The first request waits until the others were served, which arrived over its connection while it
-/// ran.
+/// The first request waits until the requests that arrive over its connection while it runs have been served.
 #[test]
 fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
     for concurrency in [

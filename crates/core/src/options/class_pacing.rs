@@ -31,7 +31,7 @@ const CLASSES: [(&str, CommunicationClass); 3] = [
 ];
 
 impl ClassPacing {
-    /// Returns the maximum rate of a class, in octets per second; `None`: unlimited.
+    /// Returns the maximum rate of a class, in octets per second; `None` if unlimited.
     #[inline]
     pub fn of(&self, class: CommunicationClass) -> Option<NonZeroU32> {
         self.0[class as usize]

@@ -6,8 +6,8 @@
 /// the lane; otherwise the request is passed to the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Collocation {
-    /// The stub calls the servant: no message, no allocation. Calls that need a message, because of interceptors,
-    /// policies or types, are made as under [`Marshalled`](Self::Marshalled).
+    /// The stub calls the servant, without a message or an allocation. Calls that need a message, because of
+    /// interceptors, policies or types, are made as under [`Marshalled`](Self::Marshalled).
     #[default]
     Direct,
     /// Arguments and results are marshalled, and the servant runs in the caller's thread.

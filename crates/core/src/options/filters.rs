@@ -43,7 +43,7 @@ use crate::rt::ThreadpoolId;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ThreadFilter: Send + Sync {
-    /// Returns the thread that serves this request; `None`: the next filter decides.
+    /// Returns the thread that serves this request, or `None` to let the next filter decide.
     fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread>;
 }
 
@@ -118,7 +118,7 @@ impl<'a> Arriving<'a> {
         Arriving { frame, request, key, link }
     }
 
-    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
     pub fn operation(&self) -> &'a str {
         self.request.operation
     }
@@ -155,7 +155,7 @@ impl<'a> Arriving<'a> {
         link.map_or(PeerId::Process, |link| link.identity())
     }
 
-    /// Returns the size of the whole message, in octets.
+    /// Returns the size of the complete message, in octets.
     pub fn octets(&self) -> usize {
         self.frame.header.total()
     }

@@ -6,8 +6,8 @@ pub enum CallbackThreads {
     /// A callback thread of the ORB for each CORBA priority at which calls are made.
     #[default]
     Shared,
-    /// Calls made by a thread of a lane: a thread of the same lane, between its requests and at the lane's priority.
-    /// All other calls: a callback thread of the ORB.
+    /// Thread of the same lane, between its requests and at the lane's priority, for calls made by a thread of a lane;
+    /// a callback thread of the ORB for all other calls.
     Lane,
 }
 

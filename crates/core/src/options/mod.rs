@@ -47,8 +47,8 @@ pub enum ClientConnections {
     /// Each thread has its own connection to each server, and uses it without a lock. For real time: connect before the
     /// first deadline with [`Ref::validate_connection`](crate::Ref::validate_connection).
     Private,
-    /// Threads take an idle connection and put it back: as many connections as concurrent calls, two short locks per
-    /// call.
+    /// Threads take an idle connection and put it back. There are as many connections as concurrent calls, and each
+    /// call takes two short locks.
     Cached,
     /// All threads share one connection to each server, and a thread of the ORB reads it for them all ("active
     /// connection"). Each call takes locks, and waits for two thread switches.
@@ -67,11 +67,11 @@ pub struct Options {
     pub protocols: Protocols,
     /// Settings, by name and text, that name endpoints of unknown protocols, which may still be added.
     pub(crate) unread: Vec<(&'static str, String)>,
-    /// Endpoints to listen on; empty: one port, chosen by the system, on all interfaces, opened when the first object
-    /// needs an address.
+    /// Endpoints to listen on. If empty, the ORB listens on one port, chosen by the system, on all interfaces, which is
+    /// opened when the first object needs an address.
     pub listen: Vec<Endpoint>,
     /// Hosts that references contain instead of the addresses of this host: for servers behind NAT, in containers, and
-    /// with several interfaces. Empty: every address of this host to which others can connect.
+    /// with several interfaces. If empty, references contain every address of this host to which others can connect.
     pub publish: Vec<Publish>,
     /// `Name=URL` pairs for initial references.
     pub init_refs: Vec<(String, String)>,
@@ -82,8 +82,8 @@ pub struct Options {
     /// Whether `preconnect` also opens the connections that asynchronous calls share.
     pub preconnect_asynchronous: bool,
     /// Names of the protocols that the ORB prefers, the most preferred first. Calls use this order if a reference
-    /// offers several protocols; an ORB without configured endpoints listens with these protocols. Empty: no
-    /// preference.
+    /// offers several protocols; an ORB without configured endpoints listens with these protocols. If empty, there is
+    /// no preference.
     pub preferred: Vec<String>,
     /// Strategy by which POAs find the object of a key, unless their policies name one.
     pub demultiplexing: Demultiplexing,
@@ -98,7 +98,7 @@ pub struct Options {
     pub value_arena_full: ArenaFull,
     /// Path of calls to objects of this ORB.
     pub collocation: Collocation,
-    /// Longest time that a two-way call may take; `None`: unlimited.
+    /// Longest time that a two-way call may take; `None` if unlimited.
     pub round_trip_timeout: Option<Duration>,
     /// Longest time that connecting to a server may take.
     pub connect_timeout: Duration,
@@ -123,8 +123,8 @@ pub struct Options {
     /// Filters that pick the threads that serve requests.
     pub thread_filters: ThreadFilters,
     /// Time that a leader/followers worker stays with a connection that fell silent, while another worker watches the
-    /// others. A longer time saves system calls for clients that pause between calls; if all other workers become busy
-    /// meanwhile, further connections wait this much longer.
+    /// other connections. A longer time saves system calls for clients that pause between calls; if all other workers
+    /// become busy meanwhile, further connections wait this much longer.
     pub worker_stay: Duration,
     /// Time for which a thread of a client or a server polls a connection for input before it sleeps. Only for
     /// transports that can be polled.
@@ -141,7 +141,8 @@ pub struct Options {
     pub multicast: Multicast,
     /// Certificates, keys and trusted authorities, for protocols with transport security, such as TLS.
     pub security: Security,
-    /// Rules about who may call what; `None`: every client that may connect may call everything.
+    /// Rules about which clients may call which operations. If `None`, every client that may connect may call
+    /// everything.
     pub access_rules: Option<Arc<AccessRules>>,
     /// Whether the ORB listens, publishes and calls only with protocols that have transport security, such as TLS.
     pub secure_only: bool,
@@ -152,17 +153,18 @@ pub struct Options {
     pub max_connections: usize,
     /// Maximum number of connections from one client address. For a further one, an idle or stalled connection of that
     /// client is closed in order; if there is none, the new one is closed, so that its client raises TRANSIENT or tries
-    /// another server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
+    /// another server. If `None`, only `max_connections` limits them. All clients behind one NAT count together.
     pub max_connections_per_client: Option<usize>,
     /// Maximum number of requests of one client address that run at one time; a further one raises TRANSIENT (minor
-    /// `TOO_MANY_REQUESTS`) and is not run; a oneway is dropped. `None`: no limit but `max_requests_per_connection`.
+    /// `TOO_MANY_REQUESTS`) and is not run; a oneway is dropped. If `None`, only `max_requests_per_connection` limits
+    /// them.
     pub max_requests_per_client: Option<usize>,
     /// Maximum number of requests of one connection that run concurrently. If the client sends more before it has an
-    /// answer, the further ones wait in the client's socket. 1: requests run one after another, in order of arrival,
+    /// answer, the further ones wait in the client's socket. If 1, requests run one after another, in order of arrival,
     /// except for callbacks within callbacks. Threadpools start no further threads for this.
     pub max_requests_per_connection: usize,
-    /// Maximum memory in octets that one client address may take; `None`: no limit. Items of less than 32 KiB are not
-    /// counted. The limit covers:
+    /// Maximum memory in octets that one client address may take; `None` for no limit. Items of less than 32 KiB are
+    /// not counted. The limit covers:
     ///
     /// - large messages while they arrive and are served, at most two fifths of the limit; a further one waits in the
     ///   client's socket, at most twice `stall_timeout`;
@@ -172,17 +174,17 @@ pub struct Options {
     pub max_octets_per_client: Option<usize>,
     /// Maximum part of that memory, in octets, that large replies to one client address may take. A request whose reply
     /// is known to be large and does not fit waits for at most `reply_wait`; a large reply that was made meanwhile
-    /// becomes NO_MEMORY, COMPLETED_YES. A single reply is always sent. `None`: no separate limit.
+    /// becomes NO_MEMORY, COMPLETED_YES. A single reply is always sent. `None` for no separate limit.
     pub max_reply_octets_per_client: Option<usize>,
     /// Longest time that a request waits until its client has read earlier large replies; after that time the request
     /// raises TRANSIENT (minor `TOO_MANY_REPLIES`) and is not run. Lanes of threadpools, whose threads serve other
     /// clients, do not wait.
     pub reply_wait: Duration,
-    /// Longest time that a client's connection may be idle before the server closes it in order; `None`: unlimited. The
-    /// client's next call opens a new connection, and pays the cost of connecting.
+    /// Longest time that a client's connection may be idle before the server closes it in order; `None` if unlimited.
+    /// The client's next call opens a new connection, and pays the cost of connecting.
     pub idle_timeout: Option<Duration>,
     /// Time without traffic after which the system probes whether a peer still exists; if the peer does not answer
-    /// within the same time again, its connection is closed. `None`: never.
+    /// within the same time again, its connection is closed. If `None`, the system never probes.
     pub keep_alive: Option<Duration>,
     /// Rules about who may connect to an endpoint without rules of its own.
     pub access: Access,
@@ -198,11 +200,12 @@ pub struct Options {
     pub max_idle_connections: usize,
     /// Maximum number of connections to servers that are kept, over all servers (`ClientConnections::Cached`): when a
     /// further one is opened, the one that has been idle longest is closed. Connections in use are never closed, so the
-    /// limit may be exceeded for a while. `None`: no limit.
+    /// limit may be exceeded for a while. `None` for no limit.
     pub max_client_connections: Option<usize>,
     /// Longest time that a connection to a server may be idle before it is closed (`ClientConnections::Cached`); the
-    /// next call after that pays the cost of reconnecting. `None`: unlimited. Default: ten minutes. A background thread
-    /// closes these connections, and those already closed by the server; it runs only while there are connections.
+    /// next call after that pays the cost of reconnecting. `None` if unlimited. Default: ten minutes. A background
+    /// thread closes these connections, and those already closed by the server; it runs only while there are
+    /// connections.
     pub client_idle_timeout: Option<Duration>,
     /// Highest GIOP version to publish and to speak.
     pub max_giop: Version,
@@ -220,7 +223,7 @@ pub struct Options {
     /// Side that copies large octet sequences which the IDL marks `@in_place`, where client and
     /// server share memory.
     pub large_payloads: LargePayloads,
-    /// Length in octets above which messages are sent as GIOP 1.2 fragments; `None`: never.
+    /// Length in octets above which messages are sent as GIOP 1.2 fragments; `None` for no fragments.
     pub fragment_size: Option<usize>,
     /// Maximum number of requests that wait at one holding POA manager, at one POA with a single thread, or for the
     /// main thread; a further one raises TRANSIENT.
@@ -243,7 +246,7 @@ pub struct Options {
     pub realtime: RealTime,
     /// Least urgent level of log lines that are written.
     pub log_level: LogLevel,
-    /// File that log lines are appended to; `None`: standard error.
+    /// File that log lines are appended to; `None` for standard error.
     pub log_file: Option<Arc<File>>,
     /// Lines about options of other ORBs that are ignored; logged when the ORB starts.
     pub(crate) ignored: Vec<String>,
@@ -334,7 +337,7 @@ impl Options {
         Ok(())
     }
 
-    /// Reads again the settings that were kept for a protocol yet to be added.
+    /// Parses the settings again that were kept because they may name endpoints of a protocol that was not yet added.
     pub(crate) fn read_unread(&mut self) -> Result<(), SettingError> {
         for (setting, text) in std::mem::take(&mut self.unread) {
             self.set(setting, &text)?;
@@ -342,7 +345,8 @@ impl Options {
         Ok(())
     }
 
-    /// Checks that every setting was understood: a setting may name endpoints of a protocol that was never added.
+    /// Checks that every setting was understood, which fails if a setting names endpoints of a protocol that was never
+    /// added.
     ///
     /// # Errors
     /// The first setting that was not understood.
@@ -408,8 +412,8 @@ impl Options {
         buffer
     }
 
-    /// Returns an encoder for one message that uses a buffer again.
-    // Inlined: an encoder is large, and is made in as few instructions as a move of it takes.
+    /// Returns an encoder for one message that reuses a buffer.
+    // This function is inlined, because an encoder is large: making it takes no more instructions than moving it.
     #[inline(always)]
     pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
         Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)

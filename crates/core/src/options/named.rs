@@ -20,7 +20,7 @@ impl Options {
                 rest.push(arg);
                 continue;
             };
-            // Java's `-ORBInitRef.NameService=URL`.
+            // Java ORBs accept `-ORBInitRef.NameService=URL`.
             if let Some(pair) = body.strip_prefix("InitRef.").filter(|pair| pair.contains('=')) {
                 self.set("InitRef", pair)?;
                 continue;
@@ -47,7 +47,7 @@ impl Options {
             };
             let missing = || missing(setting.value);
             let mut value = value.or_else(|| args.next()).ok_or_else(missing)?;
-            // TAO's `1:0 iiop://...`, in two arguments.
+            // TAO gives the lane and its endpoints in two arguments, such as `1:0 iiop://...`.
             if setting.name == "LaneListenEndpoints" && !value.contains(['=', ' ']) {
                 value = format!("{value}={}", args.next().ok_or_else(missing)?);
             }
@@ -87,7 +87,7 @@ impl Options {
     }
 }
 
-/// Error: an unknown setting, or a value that the setting cannot have.
+/// Error of an unknown setting, or of a value that the setting cannot have.
 ///
 /// `Debug` prints the same text as `Display`, so that the error of a `main` that returns it is readable.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

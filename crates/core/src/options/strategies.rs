@@ -68,7 +68,7 @@ pub(super) fn names(text: &str) -> Vec<String> {
 }
 
 impl Options {
-    /// Returns the protocols that calls of the ORB prefer; `None`: no preference.
+    /// Returns the protocols that calls of the ORB prefer; `None` for no preference.
     ///
     /// # Errors
     /// [`SettingError`] for a name that no protocol of the ORB has, and for a list that is not a valid policy.

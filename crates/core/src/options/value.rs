@@ -10,7 +10,7 @@ use oxorb_sys::schedule::Class;
 use super::ClientConnections;
 use crate::rt::MappingChoice;
 
-/// Least size of a fragment in octets: the first one must hold header and service contexts.
+/// Smallest fragment size in octets, because the first fragment must hold header and service contexts.
 pub(crate) const MIN_FRAGMENT: usize = 1024;
 
 pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {

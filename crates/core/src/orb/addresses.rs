@@ -27,7 +27,7 @@ impl Orb {
     /// connection.
     ///
     /// # Errors
-    /// A file cannot be used: the previous certificates and keys stay in use. The result is logged in either case.
+    /// If a file cannot be used, the previous certificates and keys stay in use. The result is logged in either case.
     pub fn reload_security(&self) -> Result<(), SettingError> {
         let read = self.options().reload_security();
         match &read {
@@ -41,7 +41,7 @@ impl Orb {
         read
     }
 
-    /// Returns a reference to an object of this ORB: its key at the published addresses.
+    /// Returns a reference to an object of this ORB, which contains its key and the published addresses.
     pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
         self.create_reference_with(type_id, key, &[], Over::default())
     }
@@ -87,7 +87,7 @@ impl Orb {
     /// Returns a reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`,
     /// or the one lane of a pool without lanes. For the object adapter.
     ///
-    /// In a pool with lanes, every address is published with the priority of its lane, as by TAO (TAO_TAG_ENDPOINTS);
+    /// In a pool with lanes, every address is published with the priority of its lane, as TAO does (TAO_TAG_ENDPOINTS);
     /// clients that do not know that component use the first address.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl Orb {
 /// Protocols over which references make an object reachable.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Over {
-    /// Protocols, in order of preference (ServerProtocolPolicy); `None`: all with which the ORB listens.
+    /// Protocols, in order of preference (ServerProtocolPolicy); `None` for all with which the ORB listens.
     pub protocols: Option<ProtocolList>,
     /// Whether only protocols with transport security are used.
     pub secure_only: bool,

@@ -6,10 +6,10 @@ use oxorb_sched::admission::{Answer, Member};
 use crate::{AdmissionError, AdmissionPlan, AdmissionRequest, BudgetOf, Orb};
 
 impl Orb {
-    /// Admits an owner of requests to this ORB: with a guarantee, by an analysis together with all earlier admissions,
-    /// or, where late comers share, with an equal share of the remaining processor time; or reports which deadline
-    /// would be missed. From then on a budget limits the owner to its request. Takes locks, allocates, and analyses:
-    /// O(n^2) at worst for n admissions.
+    /// Admits an owner of requests to this ORB. The owner gets a guarantee, if an analysis together with all earlier
+    /// admissions allows it, or, if late comers share, an equal share of the remaining processor time. Otherwise
+    /// returns the deadline that would be missed. From then on a budget limits an admitted owner to what was granted.
+    /// Takes locks, allocates, and analyses: O(n^2) at worst for n admissions.
     ///
     /// ```
     /// use std::time::Duration;

@@ -51,7 +51,7 @@ impl Orb {
             return;
         }
         let refuse = |caller: &mut Caller<'_>, why: String| {
-            // Reported once, because the offer comes again with each request.
+            // The offer comes with each request, so its refusal is reported only once.
             let mut session = *caller.session;
             if std::mem::replace(&mut session.refused, true) {
                 return;
@@ -60,7 +60,7 @@ impl Orb {
             self.shared().note(Incident::BidirectionalRefused, || link.peer(), || why);
         };
         if !self.bidirectional(key).unwrap_or(self.options().accept_bidirectional) {
-            // Another object's policy may allow it.
+            // Another object's policy may allow the offer later, so this refusal is not final.
             return refuse(caller, String::new());
         }
         let octets = Offer::octets(contexts);
@@ -149,7 +149,7 @@ impl Orb {
     /// own or another client's. Returns the place, for messages.
     fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
         let mut place = String::new();
-        // Checks all of them before any leads there.
+        // All addresses are checked before calls to any of them are directed to this connection.
         for address in offered {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
@@ -159,7 +159,7 @@ impl Orb {
         }
         let led = |address: &&Address| Arc::clone(calls).lead_to(address);
         match offered.iter().filter(led).count() {
-            // Another client was faster.
+            // Since the check, another client has claimed all of the addresses.
             0 => Err(format!("{place}: others use it")),
             _ => Ok(place),
         }
@@ -205,8 +205,8 @@ impl BothEnds for Inner {
         let admitted = self.server.registry.join(&link);
         let admitted = admitted.ok_or(raise::ORB_SHUT_DOWN)?;
         let id = admitted.id;
-        // The reading thread sets the tick; the time limit of writes is that of a server, because replies are written,
-        // too.
+        // The reading thread sets the time limit of reads. The time limit of writes is that of a server, because
+        // replies are written, too.
         let _ = link.set_write_timeout(Some(self.shared.options.stall_timeout));
         let _ = link.apply(&self.shared.options.connection());
         let orb = Orb { inner: self };
@@ -217,14 +217,15 @@ impl BothEnds for Inner {
     }
 
     fn offer(&self, to: &dyn Link) -> Option<Offer> {
-        // Addresses within this host mean nothing to a server on another host, which would refuse them.
+        // Addresses within this host are useless to a server on another host, which would refuse them.
         let here = matches!(to.identity(), PeerId::User { .. } | PeerId::Process);
         let (mut points, mut others) = (Vec::new(), Vec::new());
         let addresses = self.server.published.get()?.iter();
         for at in addresses.filter(|at| at.protocol.messaging().is_none()) {
             let transport = at.protocol.transport();
             match transport.listen_point(&at.address) {
-                // Servers would refuse it: see `verified_points`.
+                // A server refuses a protected address that is offered over an unprotected connection; see
+                // `verified_points`.
                 Some(_) if transport.is_secure() && !to.is_protected() => {}
                 Some((host, port)) => points.push(IiopEndpoint { host, port }),
                 None if here => others.push(at.address.to_string()),

@@ -44,8 +44,8 @@ impl Orb {
         ledger.map(|ledger| ledger.rules()).unwrap_or_default()
     }
 
-    /// Returns the use of each budget, with an entry for each client that is connected or owes something, in the order
-    /// of [`BudgetOf`]. Empty if there are no budgets. Allocates.
+    /// Returns the use of each budget, with an entry for each client that is connected or has debt, in the order of
+    /// [`BudgetOf`]. Empty if there are no budgets. Allocates.
     pub fn budgets(&self) -> Vec<BudgetUse> {
         let ledger = self.shared().budgets.as_ref();
         ledger.map(|ledger| ledger.report()).unwrap_or_default()

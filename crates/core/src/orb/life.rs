@@ -218,7 +218,8 @@ impl Inner {
     /// Wakes the thread that ends the ORB, which may wait for the last request.
     fn last_ended(&self) {
         if self.shared.is_closed() {
-            // With the lock held, so that the notification cannot precede the wait.
+            // The lock is held, so that the notification cannot come between the check and the wait of the other
+            // thread.
             let _ended = self.ended.lock();
             self.end.notify_all();
         }

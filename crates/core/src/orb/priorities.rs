@@ -18,7 +18,7 @@ impl Orb {
     /// (RT-CORBA 1.2, 5.10.1), which costs two system calls.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no CORBA priority for the native one.
+    /// DATA_CONVERSION, OMG minor 2, if the mapping has no CORBA priority for the native one.
     pub fn effective_priority(&self) -> Result<Priority, SystemException> {
         self.shared().priorities().effective()
     }
@@ -65,7 +65,7 @@ impl Orb {
     /// ```
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for the CORBA priority, or one outside the
+    /// DATA_CONVERSION, OMG minor 2, if the mapping has no native priority for the CORBA priority, or one outside the
     /// range of the scheduling class.
     pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
         self.shared().priorities().set(priority)

@@ -34,7 +34,7 @@ macro_rules! policies {
         }
 
         impl AnyPolicy {
-            /// The number of its kind (`policy_type`).
+            /// Returns the number of the policy's kind (`policy_type`).
             pub const fn policy_type(&self) -> PolicyType {
                 match self {
                     $(AnyPolicy::$kind(_) => PolicyType($number),)*
@@ -43,7 +43,7 @@ macro_rules! policies {
         }
 
         impl PolicyType {
-            /// Every kind this ORB's clients know: number, and name in the specification.
+            /// Kinds that this ORB's clients know, each with its number and its name in the specification.
             pub const KNOWN: &[(PolicyType, &str)] = &[$((PolicyType($number), $name),)*];
         }
 
@@ -105,7 +105,7 @@ impl PolicyType {
 }
 
 impl fmt::Display for PolicyType {
-    /// `Messaging::RebindPolicy (23)`.
+    /// Writes name and number, such as `Messaging::RebindPolicy (23)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => write!(f, "{name} ({})", self.0),

@@ -48,7 +48,7 @@ const LOWEST: u64 = 0;
 
 thread_local! {
     static LAYERS: RefCell<Vec<Layer>> = const { RefCell::new(Vec::new()) };
-    /// Whether there are any layers: the only test of most calls.
+    /// Whether there are any layers. Most calls test only this.
     static ANY: Cell<bool> = const { Cell::new(false) };
     static NEXT: Cell<u64> = const { Cell::new(LOWEST + 1) };
 }
@@ -109,7 +109,7 @@ pub(super) fn apply(orb: u64, effective: &mut Effective) {
 }
 
 fn each(orb: u64, mut visit: impl FnMut(&PolicySet)) {
-    // The layers of an ending thread may be gone already.
+    // While a thread ends, its layers may no longer exist; then no policies apply.
     let _ = LAYERS.try_with(|layers| {
         for layer in layers.borrow().iter().filter(|layer| layer.orb == orb) {
             visit(&layer.policies);

@@ -13,7 +13,7 @@ use crate::Options;
 /// Resolved policies of a call. Small and `Copy`: resolving allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effective {
-    /// Whether none of the rarer policies is set: the only test of most calls.
+    /// Whether none of the rarer policies is set. Most calls test only this.
     pub(crate) plain: bool,
     /// Whether some policies travel with the request.
     pub(crate) carries: bool,
@@ -96,7 +96,7 @@ impl Deref for Resolved<'_> {
 impl Effective {
     /// Returns the policies of an ORB without overrides.
     pub(crate) fn of(options: &Options) -> Effective {
-        // An unknown name of a protocol is an error when the ORB is built.
+        // An unknown protocol name is reported when the ORB is built, so it is ignored here.
         let protocols = options.preferred_protocols().ok().flatten();
         Effective {
             plain: true,
@@ -242,7 +242,7 @@ impl Effective {
     }
 }
 
-/// `Duration::MAX` stands for no limit.
+/// Returns the limit; `None` for `Duration::MAX`, which stands for no limit.
 fn bounded(limit: Duration) -> Option<Duration> {
     (limit != Duration::MAX).then_some(limit)
 }

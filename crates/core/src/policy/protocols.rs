@@ -34,8 +34,8 @@ impl ProtocolList {
     /// Returns the list of these protocols. Takes a lock; allocates for a new list.
     ///
     /// # Errors
-    /// [`UnusableList`]: no protocol, more than [`MAX_PROTOCOLS`], one of them twice, or more than
-    /// [`MAX_PROTOCOL_LISTS`] different lists in this process.
+    /// [`UnusableList`] if there is no protocol, there are more than [`MAX_PROTOCOLS`], one of them occurs twice, or
+    /// this process already has [`MAX_PROTOCOL_LISTS`] different lists.
     pub fn new(protocols: &[Protocol]) -> Result<Self, UnusableList> {
         if protocols.is_empty() {
             return Err(UnusableList("there is no protocol in it"));

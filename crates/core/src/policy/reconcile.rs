@@ -40,7 +40,7 @@ impl Published {
             }
             match RtPolicyValue::decode(kind, &value) {
                 Ok(Some(RtPolicyValue::Model(model))) => published.model = Some(model),
-                // An empty list has no effect.
+                // An empty list has no effect, so it is ignored.
                 Ok(Some(RtPolicyValue::ClientProtocols(list))) if !list.is_empty() => {
                     published.protocols = Some(list.into());
                 }

@@ -78,8 +78,8 @@ impl PolicySet {
     /// Returns this set with policies replaced or added, as `set_policy_overrides` does.
     ///
     /// # Errors
-    /// [`InvalidPolicies`]: a kind occurs twice in `policies`, a policy is invalid by itself, or a start time is later
-    /// than its end time.
+    /// [`InvalidPolicies`] if a kind occurs twice in `policies`, a policy is invalid by itself, or a start time is
+    /// later than its end time.
     pub fn overridden(
         &self,
         policies: &[AnyPolicy],

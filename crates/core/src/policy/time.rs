@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn times_are_counted_as_the_specification_says() {
-        // 1582-10-15 to 1970-01-01 are 141427 days.
+        // There are 141427 days from 1582-10-15 to 1970-01-01.
         assert_eq!(UNIX_EPOCH, 141_427 * 86_400 * 10_000_000);
         let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1);
         assert_eq!(utc_of(time), UNIX_EPOCH + 10);

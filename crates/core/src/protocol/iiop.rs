@@ -37,11 +37,11 @@ impl ProfileKind for Iiop {
 
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut all = profile.addresses.iter().map(endpoint);
-        // Port 0: not reachable over plain TCP.
+        // Port 0 means that the object cannot be reached over plain TCP.
         let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut iiop = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
-        // GIOP 1.0 profiles cannot carry components.
+        // Profiles of GIOP 1.0 cannot contain components.
         if profile.version >= Version::V1_1 {
             iiop.components.clone_from(&profile.components);
             if !profile.lanes.is_empty() {

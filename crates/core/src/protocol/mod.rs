@@ -152,8 +152,8 @@ fn is_name(name: &str) -> bool {
 /// Returns the need of a messaging that a transport does not meet.
 fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<'static, str>> {
     let (who, needs) = match messaging {
-        // GIOP messages carry their length, so a transport may have boundaries or not, but must
-        // lose nothing.
+        // A GIOP message contains its length, so the transport need not preserve message boundaries, but it must lose
+        // nothing.
         None => ("GIOP", Needs::default()),
         Some(messaging) => (messaging.name(), messaging.needs()),
     };

@@ -66,11 +66,11 @@ impl ProfileKind for Placed {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let place = profile.addresses.first().map_or("", Address::place);
         let mut components = profile.components.clone();
-        // GIOP 1.0 profiles cannot carry components.
+        // Profiles of GIOP 1.0 cannot contain components.
         if profile.version >= Version::V1_1 && !profile.lanes.is_empty() {
             let lanes = profile.lanes.iter();
             let lanes = lanes.map(|(address, priority)| (address.place(), *priority));
-            // Removes the component that the profile was parsed with.
+            // The component that the profile was parsed with is replaced.
             components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
             components.push(TaggedComponent::tao_sockets(lanes));
         }
@@ -97,7 +97,8 @@ impl ProfileKind for Placed {
         Ok(Located {
             version,
             address: self.address(place),
-            // Another address may follow the bar.
+            // If another address follows, the `|` that ends this address is skipped. Otherwise the `|` separates the
+            // key.
             rest: match rest.starts_with("|,") {
                 true => &rest[1..],
                 false => rest,

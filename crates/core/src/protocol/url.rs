@@ -52,7 +52,7 @@ impl Protocols {
                 })
                 .collect(),
         };
-        // Escapes and names are as in all other URLs.
+        // Key and name are parsed as part of a `rir:` URL, because they have the same form in all URLs.
         let rest = format!("{scheme}:rir:/{key}{name}");
         if scheme.eq_ignore_ascii_case("corbaname") {
             let read: Corbaname = rest.parse().map_err(ReferenceError::Corbaloc)?;
@@ -95,11 +95,11 @@ impl Protocols {
         }
         let last = addresses.last()?;
         let Some(key) = key else {
-            // Groups have no keys.
+            // A reference to a group has no object key.
             return Some(format!("corbaloc:{}", addresses.join(",")));
         };
         let slash = if last.ends_with('|') { "" } else { "/" };
-        // Escapes are as in all other URLs.
+        // The key is escaped as part of a `rir:` URL, because escapes are the same in all URLs.
         let key = Corbaloc { location: corbaloc::Location::InitialReference, key };
         let key = key.to_string();
         let key = key.strip_prefix("corbaloc:rir:/")?;

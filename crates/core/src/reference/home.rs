@@ -41,7 +41,7 @@ impl Home {
                 None => {
                     let next = Home::new(ior);
                     let _ = next.route.set(Ok(Arc::clone(route)));
-                    // A faster thread has set the same home.
+                    // If another thread was faster, the home that it has set stays.
                     let _ = home.moved.set(Box::new(next));
                     return;
                 }

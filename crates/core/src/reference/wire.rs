@@ -20,8 +20,8 @@ pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> Result<Option<Ref>> {
     if ior.is_nil() {
         return Ok(None);
     }
-    // Every decoder of the ORB carries the ORB as its scope. A decoder made elsewhere, for octets
-    // of a file, has none to bind a reference to.
+    // Every decoder of the ORB has the ORB as its scope. A decoder that was made elsewhere, such as for the octets of a
+    // file, has no ORB to which a reference could be bound.
     let Some(orb) = d.scope::<Orb>() else {
         return Err(ErrorKind::NoScope.at(d.position()));
     };

@@ -89,7 +89,7 @@ pub(crate) fn restore_demoted() -> bool {
 }
 
 /// Changes the class and priority of the calling thread by `change` until the guard is dropped, regardless of CORBA
-/// priorities set meanwhile. `None` if they were not changed, because the thread is lowered already or has a
+/// priorities set meanwhile. Returns `None` if they were not changed, because the thread is lowered already or has a
 /// reservation.
 pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<Lowered>, E> {
     know_schedule();
@@ -102,7 +102,7 @@ pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<
     Ok(Some(Lowered(before, PhantomData)))
 }
 
-/// Guard of a thread with a lowered class or priority: from [`lower`]. Not `Send`.
+/// Guard of a thread with a lowered class or priority, as returned by [`lower`]. Not `Send`.
 #[must_use = "it ends with it"]
 pub(crate) struct Lowered(Now, PhantomData<*const ()>);
 
@@ -172,7 +172,7 @@ impl Priorities<'_> {
         scheduled_as: Option<Priority>,
     ) -> Result<Raised, SystemException> {
         if now.schedule.is_none() {
-            // Needed to restore it later; read once for each thread.
+            // The class and priority are read once for each thread, because they are needed to restore them later.
             now.schedule = schedule::current().ok();
         }
         self.change(now, priority, scheduled_as)?;
@@ -192,7 +192,7 @@ impl Priorities<'_> {
                 Decided::Orb
             }
         };
-        // A missing native priority was reported when the lane was created.
+        // A missing native priority was reported when the lane was created, so the error is ignored here.
         let _ = self.change(now, priority, None);
     }
 
@@ -233,7 +233,8 @@ impl Priorities<'_> {
     }
 }
 
-/// Guard of a thread with a changed priority: from [`Orb::raise_thread`](crate::Orb::raise_thread). Not `Send`.
+/// Guard of a thread with a changed priority, as returned by [`Orb::raise_thread`](crate::Orb::raise_thread). Not
+/// `Send`.
 #[must_use = "the priority goes with it"]
 pub struct Raised(Option<Now>, PhantomData<*const ()>);
 
@@ -259,7 +260,7 @@ fn restore(before: Now) {
         && NOW.get().schedule != before.schedule
         && schedule::set_current(schedule).is_err()
     {
-        // The former priority exceeds this process's privilege; the kernel's actual one is recorded.
+        // This process lacks the privilege to set the former priority, so the one that the kernel uses is recorded.
         restored.schedule = schedule::current().ok();
     }
     NOW.set(restored);

@@ -46,14 +46,14 @@ pub struct RealTime {
     /// Whether all memory of the process is locked in RAM from the first threadpool on, and the threads of lanes touch
     /// their stacks before they serve.
     pub lock_memory: bool,
-    /// Run-time scheduler, which sets the priorities and queues of analysed operations; `None`: the policies of POAs
+    /// Run-time scheduler, which sets the priorities and queues of analysed operations. If `None`, the policies of POAs
     /// and callers determine them.
     pub scheduler: Option<Arc<RunTimeScheduler>>,
-    /// Budgets of operations, objects, POAs and clients. `None`: no budgets, and
+    /// Budgets of operations, objects, POAs and clients. If `None`, there are no budgets, and
     /// [`Orb::set_budget`](crate::Orb::set_budget) cannot add any.
     pub budgets: Option<Vec<(BudgetOf, Budget)>>,
     /// Plan by which operations, objects, POAs and clients are admitted to the running ORB; it enables
-    /// [`budgets`](Self::budgets). `None`: the ORB has no admission control.
+    /// [`budgets`](Self::budgets). `None` for no admission control.
     pub admission: Option<AdmissionPlan>,
     /// Interval between two checks of running requests with budgets of processor time. Default 1 ms, at least 50 us.
     pub budget_quantum: Duration,

@@ -47,7 +47,7 @@ impl Scheduling {
     /// Returns the native priority of a CORBA priority.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has none, or one that is invalid in the scheduling class.
+    /// DATA_CONVERSION, OMG minor 2, if the mapping has none, or one that is invalid in the scheduling class.
     pub(crate) fn native(&self, priority: Priority) -> Result<NativePriority, SystemException> {
         let native = self.mapping.to_native(priority);
         let has =
@@ -85,10 +85,10 @@ impl Scheduling {
     /// Returns the CORBA priority of the calling thread, from its current native priority. One or two system calls.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no CORBA priority for it.
+    /// DATA_CONVERSION, OMG minor 2, if the mapping has no CORBA priority for it.
     pub(crate) fn infer(&self) -> Result<Priority, SystemException> {
         let now = schedule::current().map_err(|_| raise::NO_NATIVE_PRIORITY)?;
-        // A thread of another class counts as the least urgent of the ORB's class.
+        // A thread of another scheduling class counts as the least urgent thread of the ORB's class.
         let native = match now.class == self.class {
             true => NativePriority(now.priority as i16),
             false => self.range.min,

@@ -34,7 +34,7 @@ pub(crate) struct Row {
 
 impl Enforcer {
     pub(crate) fn new(plan: Arc<RunTimeScheduler>, scheduling: &Scheduling) -> Enforcer {
-        // Rows have 16-bit indices, which suffice for the operations of one ORB.
+        // Row indices have 16 bits, which suffice for the operations of one ORB.
         let operations = plan.table.operations().iter().take(u16::MAX.into());
         let row = |row: &table::Row| {
             let priority = corba(row.os_priority, scheduling);

@@ -20,7 +20,7 @@ pub(crate) struct Measured {
     refused: AtomicU64,
 }
 
-/// Measured times of an operation's requests: from [`Orb::measurements`](crate::Orb::measurements).
+/// Measured times of an operation's requests, as returned by [`Orb::measurements`](crate::Orb::measurements).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Measurement {
@@ -40,8 +40,7 @@ pub struct Measurement {
     pub refused: u64,
 }
 
-/// Number of calls from one operation to another: from
-/// [`Orb::calls_between`](crate::Orb::calls_between).
+/// Number of calls from one operation to another, as returned by [`Orb::calls_between`](crate::Orb::calls_between).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallsBetween {
@@ -93,8 +92,8 @@ impl Measured {
     }
 }
 
-/// Counts of calls between operations, by their rows and by whether they were two-way. Bounded by
-/// the square of the table.
+/// Counts of calls between operations, by their rows and by whether they were two-way. Their number is bounded by the
+/// square of the number of rows.
 #[derive(Debug, Default)]
 pub(super) struct Graph(Mutex<BTreeMap<(u16, u16, bool), u64>>);
 

@@ -63,7 +63,7 @@ impl Running {
             enforcer: Arc::clone(enforcer),
             orb: upcall.orb().clone(),
             row,
-            // Unknown for a nested call.
+            // The arrival time of a nested call is not recorded, so the current time is used.
             arrived: match ARRIVED.replace(0) {
                 0 => clock::monotonic_nanoseconds(),
                 arrived => arrived,
@@ -88,7 +88,7 @@ impl Meter {
     fn read(&self) {
         let cpu = thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
         let response = clock::monotonic_nanoseconds().saturating_sub(self.arrived);
-        // Nested calls in this thread are charged to their own rows, as in the analysis.
+        // The processor time of nested calls in this thread is charged to their own rows, as in the analysis.
         let own = cpu.saturating_sub(WITHIN.replace(self.within.saturating_add(cpu)));
         let (row, said) = self.enforcer.row(self.row);
         let Some(measured) = &row.measured else {

@@ -9,7 +9,7 @@ use oxorb_perfect::PerfectHash;
 use super::enforcer::{Enforcer, Row};
 use super::thread;
 
-/// Rows of the run-time scheduler's table for the operations of an interface: from
+/// Rows of the run-time scheduler's table for the operations of an interface, as returned by
 /// [`Orb::scheduled`](crate::Orb::scheduled).
 ///
 /// Lookup of an operation costs one hash and one comparison.

@@ -8,8 +8,8 @@ use super::Enforcer;
 thread_local! {
     /// Operation that this thread runs: address of the table, and the row.
     pub(super) static CURRENT: Cell<Option<(usize, u16)>> = const { Cell::new(None) };
-    /// Time of receipt of the request that this thread is about to serve, in nanoseconds of the
-    /// monotonic clock; 0 for now.
+    /// Time of receipt of the request that this thread is about to serve, in nanoseconds of the monotonic clock; 0 for
+    /// the current time.
     pub(super) static ARRIVED: Cell<u64> = const { Cell::new(0) };
     /// Processor time of the measured requests nested in the one that this thread runs, in ns.
     pub(super) static WITHIN: Cell<u64> = const { Cell::new(0) };

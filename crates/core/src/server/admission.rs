@@ -38,7 +38,7 @@ impl Expected {
 }
 
 impl Drop for Expected {
-    /// Records that the reply was small: the next one of the operation may be small, too.
+    /// Records that the reply was small, so that the next reply of the operation is expected to be smaller.
     fn drop(&mut self) {
         if self.owed.is_some() {
             owed::remember(&self.client, self.operation, 0);
@@ -91,7 +91,7 @@ impl Connection {
         if frame.header.kind != MessageType::REQUEST {
             return Room::Found(None);
         }
-        // The thread that runs the request reports the fault.
+        // A malformed request is reported by the thread that runs it.
         let Ok(request) = Request::parse(&frame) else {
             return Room::Found(None);
         };

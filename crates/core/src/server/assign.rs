@@ -113,7 +113,7 @@ fn assigned<'o>(
     if frame.header.kind != MessageType::REQUEST {
         return Ok(None);
     }
-    // The thread that runs the request reports the fault.
+    // A malformed request is reported by the thread that runs it.
     let Ok(Message::Request(request)) = frame.message() else {
         return Ok(None);
     };
@@ -199,7 +199,7 @@ pub(super) fn see_to_connection(
     if request.contexts.is_empty() {
         return;
     }
-    // The thread that serves the request reports the fault.
+    // An error is reported by the thread that serves the request.
     let _ = caller.dialect(request, 2);
     caller.keep_order(&request.contexts);
     if Offer::is_in(&request.contexts) {
@@ -283,7 +283,7 @@ impl Detached {
         let shared = self.orb.shared();
         let peer = || self.connection.link.peer();
         shared.note(Incident::OnewayDropped, peer, || why.to_owned());
-        // Releases its resources; as a oneway it gets no answer.
+        // `refuse` releases the resources of the request, and sends no answer to a oneway.
         self.refuse(raise::REQUESTS_BUFFERED);
     }
 
@@ -302,8 +302,7 @@ impl Detached {
             return self.give_up("it waited for longer than oneways of its class may");
         }
         let Detached { orb, connection, .. } = &mut self;
-        // A panic outside a servant is a fault of the ORB; it costs this request, and not the
-        // thread.
+        // A panic outside of a servant is a fault of the ORB. It costs this request, but not the thread.
         let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
         self.served = served.is_ok();
     }
@@ -341,7 +340,7 @@ impl Lane {
                 if queue.reserve(octets) {
                     return Ok(());
                 }
-                // Only oneways give way.
+                // `displace` takes only oneways out of the queue.
                 let Some(Work::Request(oneway)) = queue.displace(octets) else {
                     return Err(raise::REQUESTS_BUFFERED);
                 };
@@ -373,7 +372,7 @@ impl Lane {
             }
             return;
         }
-        // If the system provides no thread, the request is dropped, and so answered.
+        // If the system starts no thread, the request is dropped, which answers it with an exception.
         let started = self.spawn(orb, move |lane, orb| {
             request.serve(orb, &Home::Lane(Arc::clone(lane)));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
@@ -383,7 +382,7 @@ impl Lane {
         }
     }
 
-    /// Serves requests from the lane's queue: the main loop of the lane's worker threads.
+    /// Runs a worker thread of the lane: serves requests from the lane's queue.
     pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
         let home = Home::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {

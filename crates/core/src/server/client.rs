@@ -10,8 +10,8 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Client {
     /// Number of connections; changed only under the registry's lock.
     pub(super) connections: AtomicUsize,
-    /// Number of connections that were told to end and have not yet; included in `connections`, and changed only under
-    /// the registry's lock.
+    /// Number of connections that have been asked to end and have not ended yet; included in `connections`, and changed
+    /// only under the registry's lock.
     pub(super) ending: AtomicUsize,
     /// Number of requests being served.
     running: AtomicUsize,

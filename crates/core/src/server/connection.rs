@@ -192,8 +192,8 @@ impl Connection {
         }
     }
 
-    /// Serves requests until none arrives within the link's read timeout or, while `may_wait`
-    /// returns false, until there is no input or the connection had its turn.
+    /// Serves requests until none arrives within the link's read timeout or, while `may_wait` returns false, until
+    /// there is no input or the connection has used up its turn.
     pub(crate) fn serve(
         &mut self,
         orb: &impl Host,
@@ -230,7 +230,7 @@ impl Connection {
         may_wait: impl Fn() -> bool,
     ) -> Result<Served, Ended> {
         let mut reads = 0;
-        // Whether the last read returned all input.
+        // True if the last read returned all available input.
         let mut drained = false;
         let mut gather = Gather::default();
         loop {
@@ -250,10 +250,10 @@ impl Connection {
                     gather.before_read();
                     return Ok(Wait::Limited);
                 }
-                // A read stops before octets that can be lent, and so leaves unused space in the
-                // buffer.
+                // A read ends before octets that can be lent, so unused space in the buffer does not mean that there is
+                // no more input.
                 let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
-                // Octets that the link itself holds are not reported by the reactor.
+                // The reactor does not report octets that the link has already read, so they are taken now.
                 let has_had_its_turn = ends || (reads >= TURN && !self.link.pending());
                 Ok(if has_had_its_turn { Wait::Not } else { Wait::Now })
             });
@@ -371,8 +371,8 @@ impl Connection {
     /// Serves the request that was taken off its connection.
     pub(crate) fn serve_detached(&mut self, orb: &impl Host, home: &Home) {
         serving_context::serving(orb, home, self, |context, connection| {
-            // The request was announced before; the reader decides whether the connection stays
-            // open.
+            // The request was announced when it was read. The reader decides whether the connection stays open, so the
+            // result is ignored.
             connection.run(orb, context);
         });
         if self.sink.broken() {
@@ -383,7 +383,8 @@ impl Connection {
     /// Answers the detached request with an exception.
     pub(super) fn refuse_detached(&mut self, options: &Options, exception: SystemException) {
         let turn = self.lines.status.turn().cloned();
-        // The reader of the connection locks the right to write for each message itself.
+        // If this thread reads the connection, its sink itself locks the right to write for each message, so it is not
+        // locked here.
         let reads = serving_context::turn().zip(turn.as_ref());
         let reads = reads.is_some_and(|(served, turn)| Arc::ptr_eq(&served, turn));
         let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
@@ -492,8 +493,9 @@ impl Connection {
         }
     }
 
-    /// Reports whether a thread may wait for the next input of the connection: another request runs, or a call is
-    /// outstanding. All threads of its lane may be such threads, and none of them would read the connection there.
+    /// Reports whether a thread may be waiting for the next input of the connection, because another request runs or a
+    /// call is outstanding. If all threads of the lane wait in this way, none of them would read the connection at the
+    /// reactor.
     pub(super) fn is_needed(&self) -> bool {
         let status = &self.lines.status;
         status.under_way() > 0 || status.calls().is_some_and(|calls| calls.is_awaited())
@@ -530,7 +532,7 @@ impl Connection {
     fn falls_silent(&mut self, orb: &impl Parts, home: &Home) {
         if !self.silent && !self.inbox.mid_message() {
             self.silent = true;
-            // The connection's own thread has waited for a whole tick by now.
+            // The connection's own thread has already waited for a complete tick.
             let waited = match home {
                 Home::Thread(_) => self.tick(per_connection::tick(orb.options())),
                 Home::Lane(_) => Duration::ZERO,

@@ -69,8 +69,8 @@ fn dispatch_other(
             locate(orb, frame, request.id, key, sink);
             Ok(Next::Message)
         }
-        // The inbox has dropped partial messages of a cancelled request. A running servant may
-        // check for cancellation; otherwise the request is answered all the same, as CORBA allows.
+        // The inbox has dropped the partial messages of a cancelled request. A servant that already runs may check for
+        // cancellation. Otherwise the request is answered nevertheless, as CORBA allows.
         Message::CancelRequest(cancel) => {
             if let Some(turn) = caller.lines.status.turn() {
                 turn.cancel(cancel.id);
@@ -122,7 +122,7 @@ fn serve(
     sink.begin();
     let id = request.id;
     if inbox.is_cancelled(id) || caller.has_cancelled(id) {
-        // Cancelled while it waited for others.
+        // The request was cancelled while it waited for other requests, so it is not run.
         let peer = || caller.link.peer();
         let what = || format!("request {id}, operation {}", request.operation);
         orb.note(Incident::Cancelled, peer, what);
@@ -277,7 +277,7 @@ pub(crate) fn upcall(
         return;
     }
     if !sink.answered() {
-        // Interceptors that have seen the request see its end, except an interceptor that panics now.
+        // Interceptors that have seen the request also see its end, unless one of them panics now.
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
     }
@@ -303,7 +303,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     let mut e = sink.encoder(options.byte_order, options, wire.dialect());
     let begun = wire.begin_locate_reply(&mut e, id, status);
     if let Some(ior) = forward {
-        // The ORB's own IORs contain no text that cannot be encoded.
+        // Encoding an IOR never fails, so the result is ignored.
         let _ = ior.encode(&mut e);
     }
     let _ = wire.finish(&mut e, begun);

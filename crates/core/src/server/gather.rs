@@ -34,7 +34,7 @@ const WAIT: Duration = Duration::from_micros(50);
 /// length.
 const WORTH: u32 = 8;
 
-/// Length from which on a wait was prolonged by a computing thread.
+/// Length from which on a wait counts as prolonged by a computing thread.
 const TAKEN: Duration = Duration::from_micros(500);
 
 /// Yields of the last reads of a connection. A read that fills its buffer counts as one with the reads right after it,
@@ -112,7 +112,8 @@ impl Gather {
         self.last = Some(now);
         self.waited = None;
         if self.streak >= wanted {
-            // The client, or threads that serve other connections, may share this processor.
+            // The client, or threads that serve other connections, may need this processor, so this thread yields while
+            // it waits.
             while clock::since(now) < WAIT {
                 thread::yield_now();
             }
@@ -144,7 +145,8 @@ mod tests {
         gather.note()
     }
 
-    /// Sets the length of the last wait, in units of the usual: the test itself may have been stopped meanwhile.
+    /// Sets the length of the last wait, in units of the usual length, because the test itself may have been stopped
+    /// meanwhile.
     fn away(gather: &mut Gather, waits: u32) {
         assert!(gather.waited.is_some());
         gather.waited = Some(WAIT * waits);
@@ -187,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Events to so many consumers that they exceed one read.
+    /// Events to more consumers than one read can bring.
     #[test]
     fn a_wait_before_two_reads_is_worth_what_both_bring_beyond_what_two_bring_anyhow() {
         for (brought, wasted) in [(64 + 36, 1), (64 + 43, 1), (64 + 44, 0)] {

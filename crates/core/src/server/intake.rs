@@ -113,7 +113,7 @@ impl Intake {
             return Err(Ended::Stalled);
         }
         let wanted = inbox.memory().max(inbox.awaited());
-        // The memory kept for it is counted already.
+        // The memory that the inbox keeps between messages is already counted, so only the rest is claimed.
         let wanted = wanted.saturating_sub(self.kept.octets());
         if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
             self.throttled = false;
@@ -157,7 +157,8 @@ impl Intake {
         match &mut self.pace {
             Some(pace) if pace.octets < PACE => {
                 let limit = orb.options().stall_timeout;
-                // The connection was not read: the messages that block it stall first.
+                // A throttled connection is not read. Its limit is doubled, so that the messages that block it stall
+                // first.
                 let limit = if self.throttled { 2 * limit } else { limit };
                 let stalled = clock::since(pace.since) >= limit;
                 if stalled {

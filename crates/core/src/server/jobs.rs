@@ -25,7 +25,7 @@ impl Lane {
     /// the lane ends first.
     ///
     /// # Errors
-    /// The job is returned: too many are queued, the lane has ended, or its threads only serve connections.
+    /// Returns the job if too many are queued, the lane has ended, or its threads only serve connections.
     pub(crate) fn run(&self, job: Job, most: usize) -> Result<(), (NotQueued, Job)> {
         if self.plan.serving == Serving::ThreadPerConnection {
             return Err((NotQueued::Closed, job));
@@ -43,7 +43,7 @@ impl Lane {
     /// Checks that a single thread serves, from the start of the lane to its end.
     ///
     /// # Errors
-    /// The reason, if not.
+    /// The reason why it is not a single thread.
     pub(crate) fn is_one_thread(&self) -> Result<(), &'static str> {
         match self.plan.serving {
             Serving::Reader if self.polls_alone() => Ok(()),

@@ -231,7 +231,7 @@ impl Lane {
         let Some(lowest) = lowest.filter(|_| lanes.len() > 1) else {
             return;
         };
-        // Lanes of the same priority leave such requests to the thread that reads.
+        // Other lanes of the lowest priority leave such requests to the thread that reads them.
         let less = |lane: &&Arc<Lane>| lane.plan.priority > lowest.plan.priority;
         let _ = lowest.is_lowest.set(());
         if lowest.queue.is_some() {
@@ -391,7 +391,7 @@ impl Lane {
             connection.give_back_buffers();
         }
         added?;
-        // The reactor does not report octets that the link has read already.
+        // The reactor does not report octets that the link has already read, so a thread must serve the connection now.
         if link.pending()
             && let Some(connection) = self.take(id)
         {
@@ -432,8 +432,8 @@ impl Lane {
         }
     }
 
-    /// Serves until the lane or the ORB ends: the main loop of the lane's threads. A dynamic
-    /// thread, which is idle since `since`, also ends after its idle time.
+    /// Runs a thread of the lane: serves until the lane or the ORB ends. A dynamic thread, which is idle since `since`,
+    /// also ends after its idle time.
     pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
         let home = Home::Lane(Arc::clone(self));
         let _confines = self.confine_here(orb.shared());
@@ -445,7 +445,8 @@ impl Lane {
                 Ok(Turn::Nothing) => {}
                 Err(_) => thread::sleep(TICK),
             }
-            // Also if the reactor always has reports, or stalled connections would stay open.
+            // The check is also made while the reactor always has reports; otherwise stalled connections would stay
+            // open.
             if self.is_time_to_look() {
                 self.look_after_parked(orb);
             }
@@ -455,7 +456,7 @@ impl Lane {
             self.end_jobs();
         }
         if self.is_stopping() {
-            // Each ending thread wakes the next one.
+            // Each thread that ends wakes the next one, so that all threads end.
             self.reactor.wake();
         }
     }
@@ -499,8 +500,8 @@ impl Lane {
     }
 
     pub(super) fn serve_own(&self, orb: &impl Host, home: &Home, connection: Connection) {
-        // Staying is for quiet times: without a thread to lead, other connections must not wait for
-        // this connection's next request.
+        // A thread stays with a connection only in quiet times. If no thread waits to lead, other connections must not
+        // wait for this connection's next request.
         let may_stay = || {
             !self.reactor.is_awake()
                 && (self.waiting.load(Ordering::Relaxed) > 0
@@ -517,8 +518,7 @@ impl Lane {
         mut connection: Connection,
         may_stay: impl Fn() -> bool,
     ) {
-        // A panic outside a servant is a fault of the ORB; it costs this connection, and not the
-        // thread.
+        // A panic outside of a servant is a fault of the ORB. It costs this connection, but not the thread.
         let served =
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
         match served {
@@ -556,7 +556,7 @@ impl Lane {
 
     /// Disarms a connection, which another thread reads until the connection is parked again.
     pub(super) fn disarm(&self, link: &Arc<dyn Link>, id: u64) {
-        // Otherwise the reactor would report it, but no thread would find it parked.
+        // If the connection stayed armed, the reactor would report it, but the woken thread would not find it parked.
         let _ = self.reactor.disarm(link, Token(id));
     }
 
@@ -573,7 +573,7 @@ impl Lane {
         }
     }
 
-    /// Reports whether a single thread ever waits at its reactor.
+    /// Reports whether only a single thread ever waits at its reactor.
     pub(super) fn polls_alone(&self) -> bool {
         let pollers = match self.plan.serving {
             Serving::Reader => self.plan.static_threads,

@@ -1,8 +1,8 @@
 //! Buffers for a lane's connections, allocated before clients connect.
 //!
 //! A connection takes two buffers when it is accepted, one to read into and one to answer from, and returns them when
-//! it closes: the lane's lock for them is not on the path of requests. A connection accepted when no buffers are left
-//! has buffers of its own, as in lanes without.
+//! it closes: the lane's lock for them is not on the path of requests. A connection that is accepted when no buffers
+//! are left allocates its own buffers, as in lanes without preallocated ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -96,7 +96,7 @@ impl Drop for OverLink {
         if !registry.leave_answered(status) {
             return;
         }
-        // The connection has ended, and only this answer kept it open.
+        // The connection has already ended, and only this answer kept it open.
         if self.orb.is_closing() || status.was_told_to_end() {
             let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
             sink.part(self.wire);

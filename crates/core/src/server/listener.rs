@@ -212,12 +212,12 @@ fn accept(
                     && let Err(error) = link.apply(properties)
                 {
                     orb.shared().note(Incident::PagesRefused, || link.peer(), || error.to_string());
-                    // Closed in order, so that the client tries another address.
+                    // The connection is closed in order, so that its client tries another address.
                     turn_away(Arc::from(link), wire);
                     continue;
                 }
-                // Otherwise a client that vanishes silently would occupy its connection without
-                // limit; `idle_timeout` covers systems without this option.
+                // Without keep-alive, a client that vanishes silently would occupy its connection without limit;
+                // `idle_timeout` covers systems without this option.
                 let _ = link.apply(&orb.options().connection());
                 setup.apply(&*link, tag, lane);
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
@@ -230,7 +230,7 @@ fn accept(
                     orb.shared().note(Incident::HandshakeRefused, || refused.peer.clone(), why);
                     continue;
                 }
-                // Reported once for each shortage, and not for each attempt.
+                // A shortage is reported once, not for each attempt.
                 if !short {
                     short = true;
                     let endpoint = || acceptor.endpoint().to_string();
@@ -286,7 +286,7 @@ pub(crate) fn welcome(
         None => per_connection::start(orb, admitted, Arc::clone(&link)),
     };
     if let Err(error) = taken {
-        // A lane that ends returns this error.
+        // A lane that is ending returns this error, which is no incident.
         if error.kind() != io::ErrorKind::NotConnected {
             orb.shared().note(Incident::NotServed, || link.peer(), || error.to_string());
         }
@@ -298,7 +298,7 @@ pub(crate) fn welcome(
 /// Frees descriptors: closes an idle connection, and connections to servers that have closed them.
 fn make_room(orb: &impl Host) {
     let purged = orb.registry().purge_one();
-    // A connection opened by this process is closed only if there is no client's connection to close.
+    // An idle connection to a server is closed only if there is no client's connection to close.
     orb.give_up_opened(purged.is_none());
     if let Some(peer) = purged {
         orb.shared().note(Incident::Purged, || peer, String::new);
@@ -312,13 +312,14 @@ fn properties(of: &ProtocolProperties, priority: Option<Priority>) -> Properties
         return named;
     };
     let marked = priority.filter(|_| tcp.enable_network_priority);
-    // Queues 0 to 6 need no privilege.
+    // The priority is mapped to queues 0 to 6, which need no privilege.
     let queue = |priority: Priority| {
         let queue = i32::from(priority.get()) * 7 / (i32::from(Priority::MAX.get()) + 1);
         u8::try_from(queue).unwrap_or(0)
     };
     Properties {
-        // The option KeepAlive sets the time before the system probes a silent client.
+        // `None` leaves keep-alive to the option KeepAlive, which sets the time before the system probes a silent
+        // client.
         keep_alive: (!tcp.keep_alive).then_some(None),
         delay: None,
         dscp: marked.map(oxorb_rt::dscp),

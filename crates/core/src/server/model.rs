@@ -80,7 +80,7 @@ fn a_lane_buffers_what_it_has_room_for() {
             thread::spawn(move || {
                 let told = run(&object, number);
                 if told.is_err() {
-                    // A refusal proves that the thread is blocked; it may continue now.
+                    // A refusal proves that the thread is blocked, so the thread may continue now.
                     worker.gate.open.store(true, Ordering::SeqCst);
                 }
                 told

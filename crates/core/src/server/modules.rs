@@ -111,7 +111,7 @@ impl DispatchingModules {
     /// Returns row and timing of a request for a module; `None` if its operation has no row.
     ///
     /// # Errors
-    /// TRANSIENT: the request would miss its deadline.
+    /// TRANSIENT if the request would miss its deadline.
     pub(super) fn admit(
         &self,
         orb: &impl Host,
@@ -125,7 +125,7 @@ impl DispatchingModules {
         let (known, said) = self.enforcer.row(row);
         let arrived = monotonic_nanoseconds();
         let declared = Some(said.deadline).filter(|&deadline| deadline != 0);
-        // The caller's deadline counts if it is shorter.
+        // The caller's deadline counts if it is shorter than the declared one.
         let asked = Qos::of(&request.contexts).and_then(|qos| qos.due());
         let asked = asked.map(|deadline| deadline.as_nanos() as u64);
         let relative = match (declared, asked) {
@@ -217,7 +217,8 @@ impl Worker {
         let row = job.row;
         let done = Done(self, row);
         if let Some(priority) = self.priority {
-            // One system call per thread; a refusal is reported there.
+            // Only the first request of a thread costs a system call. `set` reports a refusal itself, so the result is
+            // ignored.
             let _ = job.request.shared().priorities().set(priority);
         }
         match taken {

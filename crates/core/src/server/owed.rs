@@ -104,7 +104,7 @@ impl Owed {
         Owed::new(client, octets).under_way(octets)
     }
 
-    /// Reserves for a reply before its request runs; `None` if it exceeds the limits at present.
+    /// Reserves for a reply before its request runs; returns `None` if it currently exceeds the limits.
     pub(super) fn expect(client: &Arc<Client>, octets: usize, options: &Options) -> Option<Owed> {
         let fits = client.share.expect_reply(octets, Limits::of(options));
         fits.then(|| Owed::new(Some(client), octets))

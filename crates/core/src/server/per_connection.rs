@@ -94,7 +94,7 @@ pub(super) fn tick(options: &Options) -> Duration {
     TICK.min(options.stall_timeout).min(options.idle_timeout.unwrap_or(TICK))
 }
 
-/// Serves a connection whose thread waits inside an upcall: the main function of a takeover thread.
+/// Runs a takeover thread: serves a connection whose own thread waits inside an upcall.
 pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
     if let Home::Lane(lane) = home {
         lane.enter_unreserved(orb.shared());
@@ -107,7 +107,7 @@ pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
 fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::within::mark_server_thread();
-    // The lane lists its own connections.
+    // A lane lists its own connections, so only a connection with its own thread is listed here.
     let _place = matches!(home, Home::Thread(_)).then(|| {
         let link = &*connection.link;
         Places::own().add(place(link.local()))
@@ -119,8 +119,8 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
                 break;
             }
         }
-        // A panic outside a servant is a fault of the ORB; it costs this connection, and must not
-        // keep shutdown waiting.
+        // A panic outside of a servant is a fault of the ORB. It costs this connection, but must not keep shutdown
+        // waiting.
         let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, || true)));
         match (served, home) {
             (Ok(Served::Idle), Home::Thread(_)) => {

@@ -112,8 +112,8 @@ impl<T> Queue<T> {
         self
     }
 
-    /// Reserves a position for a request of `octets`; returns false if the queue is full or closed. The caller then has
-    /// to push.
+    /// Reserves a position for a request of `octets`; returns false if the queue is full or closed. If it returns true,
+    /// the caller has to push a request.
     pub(crate) fn reserve(&self, octets: usize) -> bool {
         let mut state = self.state.lock();
         if self.has_room(&state, octets) && !state.closed {
@@ -157,7 +157,8 @@ impl<T> Queue<T> {
             (Some(rank), false) => state.urgent.push(Urgent { rank, waiting }),
             (Some(rank), true) => drop(state.urgent_yielding.insert(rank, waiting)),
         }
-        // A thread woken for another request that is gone takes this one.
+        // Each thread that was woken and has not returned yet takes one request, so another one is woken only if more
+        // threads sleep.
         let somebody_sleeps = state.idle > state.called;
         state.called += usize::from(somebody_sleeps);
         drop(state);
@@ -191,7 +192,7 @@ impl<T> Queue<T> {
             state = again;
             state.idle -= 1;
             state.called = match timed_out.timed_out() {
-                // No other thread was woken in its place.
+                // A thread that timed out did not use up a wake-up, but no more threads can be called than still wait.
                 true => state.called.min(state.idle),
                 false => state.called.saturating_sub(1),
             };
@@ -342,7 +343,7 @@ mod tests {
             Some(qos.urgency())
         };
         let rest = |queue: &Queue<char>| -> String { std::iter::from_fn(|| queue.pop()).collect() };
-        // In the order of arrival.
+        // Without urgency, requests are served, and give way, in the order of arrival.
         let full = || {
             let queue = Queue::new(4, 100);
             for (request, yields) in [('a', false), ('b', true), ('c', false), ('d', true)] {
@@ -367,7 +368,7 @@ mod tests {
         assert_eq!(queue.displace(10), None, "those that are left stay");
         queue.push('f', 10, None);
         assert_eq!(rest(&queue), "acef");
-        // By urgency: the oldest of the least urgent ones.
+        // With urgency, the oldest of the least urgent requests gives way.
         let full = || {
             let queue = Queue::new(5, 100).with_urgency();
             for (request, importance, yields) in

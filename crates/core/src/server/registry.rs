@@ -29,7 +29,7 @@ pub(crate) struct Registry {
     /// threads that check on each tick, which must not wait for threads of other lanes.
     closing: AtomicBool,
     changed: Condvar,
-    /// Origin of idle times.
+    /// Start of the registry, from which idle times are counted.
     began: Instant,
 }
 
@@ -38,7 +38,7 @@ struct State {
     next_id: u64,
     links: HashMap<u64, Entry>,
     clients: HashMap<PeerId, Arc<Client>>,
-    /// Number of connections that were told to end and have not yet.
+    /// Number of connections that have been asked to end and have not ended yet.
     ending: usize,
 }
 
@@ -179,8 +179,8 @@ impl Registry {
         self.purge_at(&mut self.lock(), now, |_| true)
     }
 
-    /// Ends one of the connections that `which` accepts: one that was never used, one that is idle,
-    /// or one that stalls within a message, in this order, and the longest first.
+    /// Ends one of the connections that `which` accepts: one that was never used, one that is idle, or one that stalls
+    /// within a message, in this order, and of these the one that has waited longest.
     fn purge_at(
         &self,
         state: &mut State,
@@ -276,7 +276,7 @@ impl Registry {
         }
     }
 
-    /// Finds the connections whose thread was in the same request at the last look, and records the present requests
+    /// Finds the connections whose thread was in the same request at the last look, and records the current requests
     /// for the next look.
     pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>, look: &mut Look) {
         let mut long = std::mem::take(&mut look.long);
@@ -290,7 +290,7 @@ impl Registry {
             if status.idle_since.load(Ordering::Relaxed) == 0 {
                 look.busy = true;
                 look.stream &= status.streams();
-                // An idle connection wakes the watching thread by its next input.
+                // Only busy connections count, because the next input of an idle connection wakes the watching thread.
                 look.shared |= status.is_shared();
             }
             match status.look() {
@@ -310,7 +310,7 @@ impl Registry {
         let idles = &status.idle_since;
         let since = idles.load(Ordering::Relaxed);
         if since != 0 {
-            // A failure means that the connection is busy again.
+            // If the exchange fails, the connection is busy again, and must not count as idle.
             let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
             let _ = idles.compare_exchange(since, self.now(), set, load);
         }

@@ -136,8 +136,8 @@ impl Lane {
         started.is_ok()
     }
 
-    /// Records that an answer is awaited over a connection. If the connection waits for a thread of the lane, and all
-    /// of those run requests, which may wait for such answers themselves, a takeover thread reads it.
+    /// Records that an answer is awaited over a connection. If the connection waits for a thread of the lane, but all
+    /// of these run requests, which may wait for such answers themselves, a takeover thread reads the connection.
     pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Arc<dyn Keeper>, id: u64) {
         let runs_out = self.waiting.load(Ordering::SeqCst) == 0;
         if !runs_out || self.plan.serving != Serving::Reader || !takeover_thread::take_room() {
@@ -190,7 +190,7 @@ impl Lane {
     pub(super) fn lent(self: &Arc<Self>, orb: &impl Host) {
         let _raised = self.raise(orb.shared());
         let token = self.reactor.wait_one(Duration::ZERO);
-        // First, because there may be more work, and more threads to lend.
+        // This comes first, because there may be more work, and more threads that can be lent.
         self.still_needs_help();
         let Ok(Some(Token(id))) = token else { return };
         match self.reserve.borrower(id) {
@@ -258,7 +258,8 @@ impl Lane {
             && let Ok(Some(Token(id))) = self.reactor.wait_one(Duration::ZERO)
         {
             match (self.reserve.borrower(id), self.take(id)) {
-                // The threads of a lane above are busy, too: its own reader handles this.
+                // A token of a lane above means that its threads are busy, too; its own reader handles this. A
+                // connection that is no longer parked has a thread.
                 (Some(_), _) | (None, None) => {}
                 (None, Some(connection)) => self.buffer(orb, queue, connection),
             }
@@ -271,8 +272,7 @@ impl Lane {
         self.reserve.reader.is_some() && self.queue.is_some()
     }
 
-    /// Queues the requests of a connection whose thread runs another one. Not for threads that
-    /// serve.
+    /// Queues the requests of a connection whose thread runs another one. Must not be called by threads that serve.
     pub(super) fn buffer_taken(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
         if let Some(queue) = &self.queue {
             self.buffer(orb, queue, connection);
@@ -295,7 +295,7 @@ impl Lane {
                             connection.next_place(self.plan.order, &self.plan.drops);
                         if refusable && let Some(mut request) = connection.next_detached(orb, &home)
                         {
-                            // The connection is read further: more of its requests may be queued.
+                            // The connection is read further, because more of its requests may be queued.
                             request.dropping = dropping;
                             request.wait_in(queue, octets, urgency);
                             self.wake_somebody();
@@ -332,7 +332,7 @@ impl Lane {
     }
 }
 
-/// Reports whether a message can be refused: a request that is complete.
+/// Reports whether a message can be refused, which is true of complete requests only.
 fn is_request(header: &Header) -> bool {
     header.kind == MessageType::REQUEST && !header.more_fragments
 }

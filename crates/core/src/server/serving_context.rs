@@ -39,7 +39,7 @@ pub(super) struct ServingContext {
     pub(super) running: Cell<u64>,
     /// Whether another thread has taken the connection over.
     pub(super) handed_over: Cell<bool>,
-    /// Whether this is a takeover thread of the request, which counts until the request ends.
+    /// Whether the thread has started a takeover thread for the request, which counts until the request ends.
     pub(super) stood_aside: Cell<bool>,
     /// Whether the request was taken off its connection.
     pub(super) detached: Cell<bool>,
@@ -61,7 +61,7 @@ pub(super) struct ServingContext {
     values: Cell<Option<Values>>,
     /// Turn to encode a large reply.
     pub(super) encoding: Cell<Option<Encoding>>,
-    /// Inbox for a single request while others are buffered behind it; kept for its memory.
+    /// Inbox for a single request while others are buffered behind it; kept so that its allocation is reused.
     pub(super) single: RefCell<Option<Inbox>>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn serving<R>(
         context.request.set(None);
         context.running.set(0);
         context.detached.set(detached);
-        // After a request was taken off its connection, another thread reads the connection.
+        // If the request was taken off its connection, another thread already reads the connection.
         context.handed_over.set(detached);
         let options = orb.options();
         let filtered = !options.thread_filters.is_empty();
@@ -162,7 +162,7 @@ pub(super) fn turn() -> Option<Arc<Turn>> {
     with(|context| {
         let served = context.served.borrow();
         let status = &*served.as_ref()?.lines.status;
-        // From now on no thread can take the connection over, and so none can begin to write.
+        // After this no other thread can take the connection over, so none can begin to write.
         context.take_back(status);
         status.turn().cloned()
     })

@@ -103,7 +103,7 @@ impl Caller<'_> {
 
     /// Returns the encoding of text in this request, as negotiated by the client in this or an
     /// earlier request of the connection.
-    // Inlined: of its two callers one runs for each request.
+    // This function is inlined, because one of its two callers runs for each request.
     #[inline(always)]
     pub(super) fn dialect(
         &mut self,

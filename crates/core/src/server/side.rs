@@ -39,7 +39,7 @@ impl ServerSide {
     pub(crate) fn start_modules(&self, shared: &Shared) -> Result<(), SetupError> {
         if self.modules.get().is_none() {
             let started = DispatchingModules::start(shared).map_err(SetupError::Threads)?;
-            // If another thread was faster, these end unused.
+            // If another thread was faster, the modules that this thread started end unused.
             let _ = self.modules.set(started);
         }
         Ok(())

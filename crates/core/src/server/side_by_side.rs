@@ -48,7 +48,7 @@ impl Connection {
         let others = self.inbox.mid_message() || status.under_way() > 0;
         status.comes(others);
         if self.inbox.is_cancelled(id) {
-            // The request is not run, so that the rest of the connection is not used.
+            // A cancelled request is not run, so the connection need not be prepared for another thread.
             return self.dispatch_announced(orb, context);
         }
         let handed_on = waits && status.is_shared() && self.hand_on(orb, context, id);
@@ -69,7 +69,7 @@ impl Connection {
         if let Some(rest) = rest {
             let mut single = std::mem::replace(&mut self.inbox, rest);
             single.discard();
-            // The inbox belongs to no client, and is kept by the thread.
+            // No client's share counts this inbox, so the thread keeps it only if it is small.
             let kept = Some(single).filter(|single| single.memory() <= SMALL);
             context.single.replace(kept);
         }

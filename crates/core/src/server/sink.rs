@@ -29,7 +29,7 @@ use crate::raise;
 /// Owned by the connection; a servant uses it only through its upcall.
 pub struct Sink {
     target: Target,
-    /// Buffer for replies, kept for its capacity.
+    /// Buffer for replies, kept so that its allocation is reused.
     out: Vec<u8>,
     /// Whether the current request was answered, or will be later.
     answered: bool,
@@ -227,7 +227,7 @@ impl Sink {
     /// Writes the octets of a complete message.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
-            // The message exists already, and counts regardless of the limits.
+            // The message already exists, so it counts regardless of the limits.
             let large = message.len() > SMALL;
             let _owed = large.then(|| Owed::acknowledge(self.client(), message.len()));
             let turn = self.target.turn();
@@ -236,7 +236,8 @@ impl Sink {
         }
     }
 
-    /// Notifies the client that the connection ends, and that nothing it sent since was run. Only this function does.
+    /// Notifies the client that the connection ends, and that nothing it sent since was run. No other function does
+    /// this.
     pub(super) fn part(&mut self, wire: Wire) {
         if let Some(close) = wire.close(ByteOrder::NATIVE) {
             self.send_octets(&close);
@@ -280,7 +281,7 @@ impl Sink {
         if let Target::Link(link) = &self.target
             && reply.position() <= self.usual
         {
-            // The case of nearly all replies.
+            // Nearly all replies are sent here.
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             let (sent, buffer) = send_written(&**link, reply, wire, options.fragment_size);
@@ -336,7 +337,7 @@ impl Sink {
         reply: Encoded<'_>,
         request: Option<&Request<'_>>,
     ) {
-        // The kept part of the buffer is counted already.
+        // The part of the buffer that the connection keeps is counted already, so only the rest is counted here.
         let octets = (reply.memory().saturating_sub(self.kept.octets())).max(reply.len());
         let mut encoding = serving_context::encoded();
         if let Some(encoding) = &mut encoding {

@@ -1,9 +1,10 @@
 //! State shared by the threads that serve a connection and the registry.
 //!
 //! One thread reads a connection and runs its requests. While a request runs, another thread can take the connection
-//! over and read further: `phase` decides between both. It holds the request that runs. The thread that runs the
-//! request takes the connection back before it writes the answer; a thread that takes over puts a mark into `phase`.
-//! Exactly one of them succeeds. The messages that had arrived after the request are in `behind` meanwhile.
+//! over and continue to read it. `phase`, which contains the request that runs, decides between the two threads: the
+//! thread that runs the request takes the connection back before it writes the answer, and a thread that takes over
+//! puts a mark into `phase`. Exactly one of them succeeds. Meanwhile the messages that arrived after the request are in
+//! `behind`.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -32,9 +33,9 @@ pub(crate) struct Status {
     pub(super) stalls_since: AtomicU64,
     /// Whether a message was received over it.
     pub(super) used: AtomicBool,
-    /// Flag: the connection has to end, in order.
+    /// Whether the connection has to end, in order.
     pub(super) told: AtomicBool,
-    /// Flag: the connection carries requests both ways, so closing it costs more than a connection.
+    /// Whether the connection carries requests both ways, so that closing it costs more than a connection.
     pub(crate) keep: AtomicBool,
     /// Number of requests received over it that are to be answered later.
     pub(super) unanswered: AtomicUsize,
@@ -174,7 +175,7 @@ impl Status {
 
     /// Records input after a silence.
     pub(crate) fn wakes(&self) {
-        // Ordered before the check whether the watching thread sleeps.
+        // `SeqCst` orders this before the check whether the watching thread sleeps.
         self.idle_since.swap(0, Ordering::SeqCst);
         self.used.store(true, Ordering::Relaxed);
     }
@@ -372,7 +373,8 @@ impl Status {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of such requests, plus those that wait for a later answer.
+    /// Returns the number of requests in threads that no longer read the connection, plus those that wait for a later
+    /// answer.
     pub(super) fn kept(&self) -> usize {
         self.under_way() + self.unanswered.load(Ordering::Relaxed)
     }
@@ -400,7 +402,7 @@ impl Status {
 
     /// Records the duration of a request in nanoseconds.
     pub(super) fn took(&self, nanoseconds: u64) {
-        // A model has no clock.
+        // A model has no clock, so it records no durations.
         if cfg!(all(test, feature = "model")) {
             return;
         }

@@ -62,10 +62,10 @@ pub(crate) struct Takeover {
 }
 
 impl Takeover {
-    /// Starts the thread, unless it runs already, or requests of one connection run one after another. Without it
-    /// connections are handed on only if requests are buffered behind each other.
+    /// Starts the thread, unless it runs already, or requests of one connection run one after another. Without the
+    /// thread, connections are handed on only if requests are buffered behind each other.
     pub(super) fn start(&self, orb: &impl Host, lane: Option<Arc<Lane>>) {
-        // In a model the test makes the looks.
+        // In a model, the test itself calls `look`.
         if cfg!(all(test, feature = "model"))
             || orb.options().max_requests_per_connection <= 1
             || self.begun.load(Ordering::Relaxed)
@@ -97,7 +97,7 @@ impl Takeover {
         builder.spawn(watch).map(drop)
     }
 
-    /// Wakes the thread if it sleeps: a connection has input after a silence.
+    /// Wakes the thread if it sleeps, because a connection has input after a silence.
     pub(super) fn wakes(&self) {
         if self.sleeps.load(Ordering::SeqCst) {
             self.wake();
@@ -141,7 +141,7 @@ impl Takeover {
                     }
                 }
             };
-            // The next look finds the connection with input.
+            // The token is ignored, because the next look finds the connection with input.
             if reactor.wait_one(pause).is_err() {
                 thread::sleep(SELDOM);
             }
@@ -155,7 +155,7 @@ impl Takeover {
         if let Some(reactor) = self.reactor.get() {
             let token = Token(*id);
             let rearmed = reactor.rearm(link, token, Armed::Once);
-            // A link that cannot be watched is checked at each look.
+            // A link that cannot be watched is checked at each look, so a failure is ignored.
             let _ = rearmed.or_else(|_| reactor.add(link, token, Armed::Once));
         }
     }

@@ -66,7 +66,7 @@ impl ServingContext {
                 return false;
             };
             let behind = served.lines.status.behind.lock();
-            // Messages had arrived after the request that runs.
+            // If messages had already arrived after the running request, there is no need to wait for input.
             behind.is_none().then(|| Arc::clone(&served.link))
         };
         let arrived = match (own.as_ref().and_then(|own| own.poll_fd()), reply.poll_fd()) {
@@ -162,7 +162,7 @@ pub(crate) fn start(
     connection: Connection,
     last: fn(),
 ) -> Result<(), Option<Box<Connection>>> {
-    // Kept here until the thread exists.
+    // The connection is kept here until the thread exists, so that it can be returned if no thread can be started.
     let handed = Arc::new(Mutex::new(Some(connection)));
     let (taken, orb) = (Arc::clone(&handed), orb.clone());
     let started = builder.spawn(move || {

@@ -33,7 +33,7 @@ pub(crate) fn time_of_day() -> SystemTime {
 }
 
 pub(crate) fn monotonic_nanoseconds() -> u64 {
-    // Never 0, as on a machine that has booted.
+    // The result is never 0, as on a machine that has booted.
     here().map_or(0, |here| here.now()) + 1
 }
 

@@ -685,7 +685,7 @@ impl Drop for SimulatedLink {
         }
         self.close();
         let mut state = self.wire.state();
-        // A direction is removed with its second end.
+        // A direction is removed when its second end is dropped.
         for number in [self.incoming, self.outgoing] {
             let pipe = state.pipe(number);
             pipe.dropped += 1;

@@ -217,7 +217,7 @@ impl Server {
         let text = self.object.ior().to_string();
         let object = client.string_to_object(&text).expect("a reference");
         let object = object.reference().clone();
-        // Parsed in advance: otherwise the first caller parses it, while others wait on a lock
+        // The reference is parsed in advance. Otherwise the first caller would parse it, while others wait for a lock
         // outside of the world.
         object.route().expect("a reference that can be used");
         object
@@ -250,7 +250,7 @@ impl Pair {
     pub(super) fn end(self) {
         self.client.shutdown(true).expect("not within a request");
         self.server.orb.shutdown(true).expect("not within a request");
-        // Servants that continued after the shutdown have ended by then.
+        // Servants that continued after the shutdown end during this time.
         thread::sleep(secs(1000));
         assert!(self.server.orb.registry().has_ended(), "connections are left");
     }

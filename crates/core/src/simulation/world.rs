@@ -14,16 +14,16 @@ use super::{Random, caught, words};
 /// Duration of one step of a thread in ns, so that time passes for a thread that polls.
 const STEP: u64 = 1_000;
 
-/// Duration of a clock reading in ns, for the same reason.
+/// Duration of a clock reading in ns, so that time passes for a thread that only reads the clock.
 const LOOK: u64 = 20;
 
-/// Maximum number of steps in one world: a longer run has a thread that polls without end.
+/// Maximum number of steps in one world. A run with more steps has a thread that polls without end.
 const MOST_STEPS: u64 = 20_000_000;
 
 /// Frequency with which a thread yields within a step: once in this number of times.
 const GIVES_WAY: u64 = 4;
 
-/// Longest run on the clock of this machine: a thread may wait for something outside the world.
+/// Longest run on the clock of this machine. In a longer run, a thread waits for something outside of the world.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Maximum number of threads that a failure names.

@@ -57,7 +57,7 @@ impl StandInReactor {
             }
             let token = self.first_ready()?;
             let mut state = self.0.lock();
-            // Another thread may have taken the report.
+            // Another thread may have taken the report meanwhile, so the state is checked again.
             if let Some((_, armed)) = state.watched.get_mut(&token)
                 && let Some(before) = *armed
             {

@@ -1,4 +1,4 @@
-//! State that the lock of an outlet guards.
+//! State of an outlet, which the outlet's lock protects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,50 +11,51 @@ use crate::lane::TOKENS;
 use crate::queue::{Entry, Queue, Room};
 use crate::{Attributes, Cause, Counts, Qos, Timer};
 
-/// Maximum number of scratch buffers that an outlet keeps.
+/// Maximum number of delivery buffers that an outlet keeps for reuse.
 const HANDS: usize = 16;
 
 /// State of an outlet.
 pub(crate) struct State<E> {
     pub(super) queue: Queue<E>,
     qos: Qos,
-    /// Turns in each lane; a single element without lanes.
+    /// Waiting turns in each lane; one element if there are no lanes.
     lanes: Box<[Place]>,
     counts: Counts,
     core: Arc<Core>,
-    /// [`Qos::wait`].
+    /// Copy of [`Qos::wait`].
     pub(crate) wait: Duration,
     hands: Vec<Hand<E>>,
     pub(super) in_hand: u64,
-    /// Number of threads that deliver now.
+    /// Number of deliveries in progress.
     pub(super) running: usize,
     suspended: bool,
-    /// Cause for which offered events are dropped.
+    /// Set when the outlet no longer accepts events: the cause for which offered events are dropped.
     pub(super) refusing: Option<Cause>,
-    /// Cause for which waiting events were dropped; set when the outlet is closed.
+    /// Set when the outlet is closed: the cause for which waiting events were dropped.
     pub(super) closed: Option<Cause>,
-    /// Consecutive failed deliveries.
+    /// Number of consecutive failed deliveries.
     failures: u32,
-    /// Whether a supplier waited in vain and nothing was delivered since.
+    /// Whether a supplier's wait timed out and no event has been delivered since.
     stalled: bool,
-    /// Time before which nothing is delivered, after a failure; 0: none.
+    /// Time before which no event is delivered after a failure; 0 if there is no such time.
     not_before: u64,
     /// Time at which waiting events are delivered even if they do not fill a batch.
     pace_due: u64,
-    /// Time for which the timer is armed.
+    /// Time for which the timer is armed; `None` if it is not armed.
     pub(super) armed: Option<u64>,
     pub(super) timer: Option<Timer>,
     pub(super) ends_awaited: bool,
 }
 
-/// Turn mode: the threads that take turns, and their order.
+/// Dispatch mode of a lane: the threads that execute turns, and the order of the outlets. A turn is one dispatch of an
+/// outlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turns {
-    /// Delivery by suppliers' threads, each of which delivers one event after the other.
+    /// Suppliers' threads deliver, one event after the other.
     Reactive,
-    /// Delivery by a lane, first come, first served.
+    /// Threads of a lane deliver in the lane's static order.
     Lane,
-    /// Delivery by a lane that orders outlets by the deadline of their next event.
+    /// Threads of a lane deliver in the order of deadline or laxity of each outlet's next event.
     ByDeadline,
 }
 
@@ -63,11 +64,11 @@ struct Place {
     turns: Turns,
     /// Number of waiting turns.
     tokens: u32,
-    /// Deadline of the most urgent of the waiting turns.
+    /// Deadline of the most urgent waiting turn.
     deadline: u64,
 }
 
-/// Events that a sink is processing.
+/// Buffer for the events that a sink is processing.
 pub(super) struct Hand<E> {
     pub(super) events: Vec<E>,
     pub(super) rest: Vec<(Attributes, u64)>,
@@ -76,23 +77,23 @@ pub(super) struct Hand<E> {
 /// Next step of an outlet.
 pub(super) enum Next {
     Nothing,
-    /// Check again at this time.
+    /// Check the outlet again at this time.
     Look(u64),
-    /// Take a turn in this lane.
+    /// Queue a turn in this lane.
     Turn(usize, Timing),
 }
 
 /// Result of an attempt to take events for delivery.
 pub(super) enum Taken<E> {
-    /// Deliver these events; meanwhile another turn may be needed.
+    /// Deliver these events. `Next` is the step to perform before the delivery.
     Hand(Hand<E>, Next),
-    /// The event has expired: report it and try again.
+    /// The event has expired: report it and take again.
     Expired(Entry<E>),
     Nothing(Next),
 }
 
 impl<E> State<E> {
-    /// Creates a state; `lanes` has one entry per lane, and a single one without lanes.
+    /// Creates a state. `lanes` has one element for each lane, or a single one if there are no lanes.
     pub(crate) fn new(qos: Qos, lanes: &[Turns], core: Arc<Core>) -> State<E> {
         let place = |turns: &Turns| Place { turns: *turns, tokens: 0, deadline: u64::MAX };
         State {
@@ -130,13 +131,13 @@ impl<E> State<E> {
         &self.qos
     }
 
-    /// Returns the lane that dispatches the outlet; 0 without lanes.
+    /// Returns the index of the lane that dispatches the outlet; 0 if there are no lanes.
     fn lane(&self) -> usize {
         self.qos.lane.min(self.lanes.len() - 1)
     }
 
-    /// Replaces the quality of service; returns the events that no longer fit. For a lane that does not exist, the
-    /// present lane is kept.
+    /// Replaces the quality of service, and returns the events that exceed the new limits. If the lane does not exist,
+    /// the outlet stays in its present lane.
     pub(crate) fn set_qos(&mut self, mut qos: Qos) -> Vec<(Cause, Entry<E>)> {
         if qos.lane >= self.lanes.len() {
             qos.lane = self.qos.lane;
@@ -144,12 +145,12 @@ impl<E> State<E> {
         self.qos.lane = qos.lane;
         self.qos.order_in_lane = qos.order_in_lane;
         self.qos.execution = qos.execution;
-        // The queue does not depend on the lane.
+        // Only lane settings differ, so the queue need not be rebuilt.
         if qos == self.qos {
             return Vec::new();
         }
         let mut old = std::mem::replace(&mut self.queue, Queue::new(&qos, spare(&qos)));
-        // A failed delivery puts its events back among these.
+        // A failed delivery may put its events back into the new queue, which orders them by their old arrival numbers.
         self.queue.continue_from(&old);
         self.wait = qos.wait;
         self.qos = qos;
@@ -183,13 +184,13 @@ impl<E> State<E> {
         !self.wait.is_zero() && !self.stalled
     }
 
-    /// Counts the beginning of a supplier's wait, or records that a wait was in vain.
+    /// Counts a supplier's wait. If `in_vain` is set, records instead that the wait timed out.
     pub(super) fn waited(&mut self, in_vain: bool) {
         self.counts.waits += u64::from(!in_vain);
         self.stalled |= in_vain;
     }
 
-    /// Reports whether the current time matters for this event, or for those that wait.
+    /// Reports whether the current time affects this event or the waiting events.
     pub(super) fn needs_time(&self, about: &Attributes) -> bool {
         about.start.is_some()
             || about.expiry.is_some()
@@ -202,7 +203,7 @@ impl<E> State<E> {
         self.needs_time(&Attributes::default())
     }
 
-    /// Makes space for one event; [`Room::Free`] must be followed by a [`push`](Self::push).
+    /// Makes space for one event. If the result is [`Room::Free`], the caller must call [`push`](Self::push).
     pub(super) fn room(&mut self, about: &Attributes, now: u64, may_wait: bool) -> Room<E> {
         let reserved = self.core.reserve();
         let room = self.queue.room(about, now, may_wait, !reserved);
@@ -227,13 +228,13 @@ impl<E> State<E> {
         }
     }
 
-    /// Counts an offered event that is dropped without being queued.
+    /// Counts an offered event that was dropped without being queued.
     pub(super) fn drop_offered(&mut self, cause: Cause) {
         self.counts.offered += 1;
         self.counts.dropped[cause as usize] += 1;
     }
 
-    /// Counts an event that left the queue undelivered.
+    /// Counts an event that was removed from the queue without being delivered.
     fn drop_queued(&mut self, cause: Cause) {
         self.counts.dropped[cause as usize] += 1;
         self.core.free(1);
@@ -255,7 +256,7 @@ impl<E> State<E> {
             place.tokens += 1;
             place.deadline = deadline;
             let timing = Timing {
-                // Half the range of `u64`: laxities are computed from it.
+                // Limit deadlines to half the range of `u64`, so that computing a laxity cannot overflow.
                 deadline: deadline.min(u64::MAX / 2),
                 execution: nanoseconds(self.qos.execution),
                 order: self.qos.order_in_lane,
@@ -317,14 +318,14 @@ impl<E> State<E> {
         self.running += 1;
         self.pace_from(now);
         let next = match self.lanes[self.lane()].turns {
-            // A turn within another one would recurse without end.
+            // Do not start a turn here: it would be nested in this one. The caller of `turn` continues in a loop.
             Turns::Reactive => Next::Nothing,
             Turns::Lane | Turns::ByDeadline => self.next(now),
         };
         Taken::Hand(hand, next)
     }
 
-    /// Returns the resources of a delivery, except its events.
+    /// Ends a delivery. Its events are counted by the caller.
     fn end(&mut self, events: usize) {
         self.running -= 1;
         self.in_hand -= events as u64;
@@ -337,15 +338,16 @@ impl<E> State<E> {
         self.stalled = false;
     }
 
-    /// Counts events of a failed delivery; returns the number of consecutive failures if it reaches the limit.
+    /// Counts the events of a failed delivery. Returns the number of consecutive failures if it has reached the limit.
     pub(super) fn failed(&mut self, events: usize, cause: Cause) -> Option<u32> {
         self.end(events);
         self.counts.dropped[cause as usize] += events as u64;
         self.one_more_failure()
     }
 
-    /// Puts the events of a delivery back until the given time; `counts`: the delivery counts as failed. Events that
-    /// can no longer be kept are left in the hand, and counted for the returned cause.
+    /// Puts the events of a delivery back and delays the next delivery until the given time. If `counts` is set, the
+    /// delivery counts as failed. Events that can no longer be kept remain in `hand`, and are counted for the returned
+    /// cause.
     pub(super) fn retry(
         &mut self,
         hand: &mut Hand<E>,
@@ -406,7 +408,7 @@ impl<E> State<E> {
         }
     }
 
-    /// Drops the next event if it is late, for a lane with this policy.
+    /// Drops the next event if it is late. Only for lanes that drop late events.
     pub(super) fn take_late(&mut self, now: u64) -> Option<Entry<E>> {
         let deadline = self.queue.first()?.deadline?;
         let late = now.saturating_add(nanoseconds(self.qos.execution)) >= deadline;
@@ -415,8 +417,8 @@ impl<E> State<E> {
         Some(entry)
     }
 
-    /// Accounts for a turn that begins after waiting in a lane. Returns whether the lane still dispatches the outlet: a
-    /// lane that the outlet has left has nothing to do, since the new lane has a turn for the waiting events.
+    /// Removes a turn that a lane has dequeued. Returns `false` if the outlet has left the lane: the waiting events
+    /// then have a turn in the new lane.
     pub(super) fn token_used(&mut self, lane: usize) -> bool {
         let place = &mut self.lanes[lane];
         place.tokens -= 1;
@@ -426,7 +428,7 @@ impl<E> State<E> {
         lane == self.lane()
     }
 
-    /// Adds a spurious turn, for models.
+    /// Adds a turn without an event, for models.
     #[cfg(all(test, feature = "model"))]
     pub(super) fn token_given(&mut self) {
         self.lanes[0].tokens += 1;
@@ -440,7 +442,7 @@ impl<E> State<E> {
         self.suspended
     }
 
-    /// Returns the waiting events, counted as dropped, unless the outlet was closed before.
+    /// Closes the outlet and returns the waiting events, which are counted as dropped; `None` if it was closed already.
     pub(super) fn close(&mut self, cause: Cause) -> Option<Queue<E>> {
         if self.closed.is_some() {
             return None;
@@ -464,9 +466,9 @@ pub(super) enum Pulled<E> {
     Event(E),
     /// The event has expired: report it and try again.
     Expired(Entry<E>),
-    /// The queue has no event to deliver; the next held event starts at this time.
+    /// The queue has no event that may be delivered now. If an event is held, the value is its start time.
     Empty(Option<u64>),
-    /// The outlet is closed, and no event is left.
+    /// The outlet is empty, and no further event can arrive.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! Turns: one delivery of one outlet.
+//! Turns. A turn is one delivery of one outlet.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use super::{LONG, Runner, Shared};
 use crate::clock::nanoseconds;
 use crate::{Cause, Outcome, PullError, Release};
 
-/// Maximum number of turns in one offer of a reactive outlet. The rest is left to the timers.
+/// Maximum number of turns during one offer of a reactive outlet. After that, a timer continues.
 const TURNS: usize = 64;
 
 impl<E: Clone + Send + 'static> Shared<E> {
-    /// Takes a turn that waited in a lane.
+    /// Executes a turn that was queued in a lane.
     pub(crate) fn turn_of_token(&self, lane: usize) {
         let dispatches = self.lock().token_used(lane);
         if dispatches {
@@ -20,7 +20,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Drops the event whose turn came too late.
+    /// Executes a turn that the lane dropped as late: drops the event if it is late.
     pub(crate) fn late_token(&self, lane: usize) {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -38,7 +38,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.act(next);
     }
 
-    /// Takes turns on the thread of a supplier.
+    /// Executes turns in the supplier's thread.
     pub(super) fn turns_here(&self) {
         self.lock().token_used(0);
         for _ in 0..TURNS {
@@ -49,7 +49,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.arm(self.clock.now());
     }
 
-    /// Makes one delivery. Returns whether the caller should take another turn.
+    /// Makes one delivery. Returns whether the caller should make another one.
     fn turn(&self) -> bool {
         let hand = loop {
             let mut state = self.lock();
@@ -84,16 +84,17 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.after_turn(release)
     }
 
-    /// Counts a delivery; returns the reason to release the consumer, if any.
+    /// Counts a delivery. Returns the reason if the consumer must be released.
     fn end_turn(&self, mut hand: Hand<E>, outcome: Outcome) -> Option<Release> {
         let events = hand.events.len();
         match outcome {
             Outcome::Delivered => {
-                // Their destructors run without the lock.
+                // Drop the events before taking the lock, because their destructors may take long.
                 hand.clear();
                 let mut state = self.lock();
                 state.delivered(events);
-                // Under the same lock: the next turn reuses the buffer instead of allocating one.
+                // Return the buffer while still holding the lock, so that the next turn reuses it instead of allocating
+                // another.
                 state.keep(hand);
                 None
             }
@@ -140,7 +141,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Wakes the threads that wait for the end of deliveries, if any.
+    /// Wakes the threads that wait for the end of deliveries, if `awaited` is set.
     fn notify_ends(&self, awaited: bool) {
         if awaited {
             self.ends.notify();
@@ -154,7 +155,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         hand.clear();
     }
 
-    /// Takes the next event, waiting at most `limit` for it.
+    /// Takes the next event. Waits for at most `limit`.
     pub(crate) fn pull(&self, limit: Duration) -> Result<E, PullError> {
         let mut until = None;
         loop {

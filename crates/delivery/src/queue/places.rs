@@ -1,14 +1,14 @@
-//! A block of places, some of them linked in order of arrival.
+//! A block of places, some of which are linked in the order of arrival.
 
 use super::Entry;
 
 const NONE: u32 = u32::MAX;
 
-/// Entries in one block, of which some form a doubly linked list.
+/// Entries in one block. Some of them form a doubly linked list.
 #[derive(Debug)]
 pub(super) struct Places<E> {
     nodes: Vec<Node<E>>,
-    /// First of the free nodes, which are linked by `next`.
+    /// Head of the list of free nodes, which are linked by `next`.
     free: u32,
     len: usize,
     first: u32,
@@ -43,12 +43,12 @@ impl<E> Places<E> {
         }
     }
 
-    /// Returns the first of the list.
+    /// Returns the first place of the list.
     pub(super) fn first(&self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// Adds an entry, which is not linked yet.
+    /// Adds an entry without linking it.
     pub(super) fn add(&mut self, entry: Entry<E>) -> u32 {
         self.len += 1;
         let node = Node { entry: Some(entry), previous: NONE, next: NONE };
@@ -62,7 +62,7 @@ impl<E> Places<E> {
         place
     }
 
-    /// Removes an entry, which is in use and not linked.
+    /// Removes an entry, which must not be linked.
     pub(super) fn remove(&mut self, place: u32) -> Entry<E> {
         let node = &mut self.nodes[place as usize];
         let entry = node.entry.take().expect("a place that is in use");
@@ -72,7 +72,7 @@ impl<E> Places<E> {
         entry
     }
 
-    /// Links a place at the end of the list, or at its front.
+    /// Links a place at the front of the list if `in_front` is set, otherwise at the end.
     pub(super) fn link(&mut self, place: u32, in_front: bool) {
         let (previous, next) = match in_front {
             true => (NONE, self.first),

@@ -1,16 +1,16 @@
-//! An index from sources to the place of their latest event.
+//! An index that maps each source to the place of its latest event.
 
 use std::hash::{BuildHasher, RandomState};
 
 const NONE: u32 = u32::MAX;
 
-/// A hash table from sources to places, of fixed size. Suppliers choose the sources, so the hash is
-/// keyed.
+/// A hash table of fixed size that maps sources to places. The hash is keyed, because suppliers choose the sources and
+/// could otherwise cause collisions.
 #[derive(Debug)]
 pub(super) struct Sources {
     hasher: RandomState,
     buckets: Box<[u32]>,
-    /// Source and next place of the same bucket, by place.
+    /// Source, and next place of the same bucket, for each place.
     chained: Vec<(u64, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Order, policies and expiry, against a plain model: a vector that is searched linearly.
+//! Order, policies and expiry of a queue, compared with a simple model: a vector that is searched linearly.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -17,12 +17,12 @@ enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Waiting {
     number: u64,
-    /// Larger than those that became ready before it.
+    /// Number that increases in the order in which events became ready.
     ready: i64,
     about: Attributes,
 }
 
-/// The model of a queue, written rule by rule.
+/// The model of a queue, which states each rule directly.
 struct Plain {
     qos: Qos,
     now: u64,
@@ -58,8 +58,7 @@ impl Plain {
         self.waiting.remove(at.unwrap())
     }
 
-    /// Drops events until the offered one fits or is dropped itself; returns the dropped ones, in
-    /// order.
+    /// Drops events until the offered one can be queued or is dropped itself. Returns the dropped events in order.
     fn offer(&mut self, number: u64, about: Attributes) -> Vec<(Cause, u64)> {
         let mut gone = Vec::new();
         loop {
@@ -215,7 +214,7 @@ fn run(qos: Qos, steps: Vec<Step>) {
                 let start = about.start.filter(|&start| start > plain.now);
                 let about = Attributes { start, ..about };
                 let expected = plain.offer(number, about);
-                // In both, only pushed events count as arrivals.
+                // Neither the queue nor the model assigns an arrival number to an event that it rejects.
                 assert_eq!(offer(&mut queue, number, about, plain.now), expected);
                 number += 1;
             }

@@ -1,4 +1,4 @@
-//! Steady state without allocations, both where an event is offered and where it is delivered.
+//! Neither offering nor delivering events allocates in steady state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use oxorb_testkit::process::alone;
 
 use crate::common::PLAIN;
 
-/// Maximum number of rounds until one allocates nothing.
+/// Maximum number of rounds until the first one that allocates nothing.
 const ROUNDS: u64 = 20;
 
-/// Further rounds, none of which may allocate.
+/// Number of further rounds, none of which may allocate.
 const MORE: u64 = 5;
 
 /// Counts deliveries.
@@ -30,7 +30,7 @@ fn about(number: u64) -> Attributes {
     Attributes {
         priority: (number * 31 % 17) as i16,
         deadline: Some(u64::MAX / 2 - number * 7 % 11),
-        // Far away, so that the heaps are in use and nothing expires.
+        // The expiry is far in the future, so that the heap of expiry times is used but no event expires.
         expiry: Some(u64::MAX - number),
         source: number % 5,
         octets: 8,
@@ -58,7 +58,7 @@ fn without_spares(mut plan: Plan) -> Plan {
 
 #[test]
 fn nothing_is_allocated_once_warm() {
-    // Allocations of the whole process are counted.
+    // Run in a separate process, because the allocations of all threads are counted.
     if !alone(nothing_is_allocated_once_warm) {
         return;
     }
@@ -96,7 +96,7 @@ fn nothing_is_allocated_once_warm() {
                 }
             }
         };
-        // Let as many events wait as ever will, so that all memory reaches its final size.
+        // Make more events wait than in any later round, so that all buffers reach their final size.
         outlets.iter().for_each(Outlet::suspend);
         for number in 0..200 {
             dispatcher.offer_all(&outlets, &event, &about(number));
@@ -107,8 +107,8 @@ fn nothing_is_allocated_once_warm() {
         }
         done.store(0, Ordering::Relaxed);
         run(200);
-        // All threads are counted, including those that are still starting. After one round without allocations, every
-        // round must be free of them.
+        // The allocations of all threads are counted, including threads that are still starting. Once a round has
+        // allocated nothing, no later round may allocate.
         let mut rounds = 0;
         let mut made = || {
             rounds += 1;

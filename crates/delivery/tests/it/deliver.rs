@@ -1,4 +1,4 @@
-//! Recipients, order and threads of deliveries, and consumers that cannot accept events.
+//! Recipients, order and threads of deliveries, and consumers that do not accept events.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
@@ -19,7 +19,7 @@ fn plans() -> [Plan; 4] {
     ]
 }
 
-/// Every dispatch mode keeps each supplier's order and loses nothing.
+/// Every dispatch mode keeps the order of each supplier and loses no event.
 #[test]
 fn each_suppliers_order_is_kept_and_every_event_is_accounted_for() {
     const EACH: u64 = 500;
@@ -63,7 +63,7 @@ fn each_suppliers_order_is_kept_and_every_event_is_accounted_for() {
     }
 }
 
-/// A stuck consumer costs only its own queue and one thread: the pool has spare threads.
+/// A stuck consumer occupies only its own queue and one thread, which a spare thread of the pool replaces.
 #[test]
 fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     let mut plan = Plan::pool(1);
@@ -88,7 +88,7 @@ fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     assert!(dispatcher.shut_down(LONG));
 }
 
-/// A consumer with a full queue gets no more turns than each other consumer of its lane.
+/// A consumer with a full queue gets no more deliveries than any other consumer of its lane.
 #[test]
 fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     const FULL: usize = 1_000;
@@ -96,7 +96,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     const CONSUMERS: usize = 4;
     let lane = LanePlan { spares: 0, ..LanePlan::new("one") };
     let dispatcher = Dispatcher::start(Plan::lanes([lane])).unwrap();
-    // The lane is held until all events wait.
+    // Block the only thread of the lane until all events are queued.
     let (gate, held, open) = Recorder::blocking();
     let gate = dispatcher.connect(gate, Qos::default()).unwrap();
     gate.offer(&0, &PLAIN);
@@ -123,7 +123,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     assert!(dispatcher.shut_down(LONG));
     let order = order.lock().unwrap();
     assert_eq!(order.len(), FULL + (CONSUMERS - 1) * FEW);
-    // While another consumer has a waiting event, the full one is never two turns ahead of it.
+    // As long as another consumer has a waiting event, consumer 0 is never two deliveries ahead of it.
     for other in 1..CONSUMERS {
         let last = order.iter().rposition(|&one| one == other).unwrap();
         let (mut full, mut its) = (0, 0);
@@ -135,7 +135,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     }
 }
 
-/// A lane of one priority is independent of the lanes of others.
+/// A lane of one priority is independent of the lanes of other priorities.
 #[test]
 fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
     let low = LanePlan { spares: 0, ..LanePlan::new("low") };
@@ -154,7 +154,7 @@ fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
     assert_eq!(stuck.counts().waiting, 101);
 }
 
-/// A supplier waits for a consumer that makes progress, but only once for one that does not.
+/// A supplier always waits for a consumer that makes progress, but only once for a consumer that does not.
 #[test]
 fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();
@@ -171,7 +171,7 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     });
     release.send(()).unwrap();
     assert_eq!(receive(&held, 2), [1, 2]);
-    // Now the consumer holds 2 and keeps it, and 3 waits.
+    // The consumer is blocked in the delivery of event 2, and event 3 will fill its queue.
     let short = Qos { wait: Duration::from_millis(20), ..qos };
     slow.set_qos(short);
     slow.offer(&3, &PLAIN);
@@ -186,8 +186,8 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     drop(release);
 }
 
-/// A consumer that moves to another lane gets its waiting events there, in order, while its old lane is held by another
-/// consumer.
+/// A consumer that moves to another lane gets its waiting events there, in order, although the only thread of its old
+/// lane is blocked.
 #[test]
 fn a_consumer_moves_to_another_lane_with_its_queue() {
     let lane = |name: &str| LanePlan { spares: 0, ..LanePlan::new(name) };
@@ -203,7 +203,7 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
         Outcome::Delivered
     });
     let moved = dispatcher.connect(moved, Qos::default()).unwrap();
-    // The only thread of the low lane is busy in another consumer.
+    // Occupy the only thread of the low lane.
     holder.offer(&99, &PLAIN);
     receive(&held, 1);
     (0..10).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
@@ -212,12 +212,12 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     moved.set_qos(to(1));
     assert_eq!(receive(&told, 10), (0..10).collect::<Vec<_>>());
     assert!(threads.lock().unwrap().iter().all(|name| name.contains("high")));
-    // With a lane that does not exist, the present lane is kept.
+    // If the requested lane does not exist, the outlet stays in its present lane.
     moved.set_qos(to(7));
     assert_eq!(moved.qos().lane, 1);
-    // The last event was reported before its delivery ended.
+    // The sink reports an event before the delivery ends, so wait for the end of the last delivery.
     assert!(moved.quiesce(LONG));
-    // Back to a lane where a turn of the first stay still waits: one thread, one order.
+    // In the low lane the outlet is still queued from before. It must not be dispatched twice.
     moved.set_qos(to(0));
     (10..20).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
     assert_eq!(moved.counts().waiting, 10);
@@ -227,7 +227,7 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     assert!(dispatcher.counts().is_balanced());
 }
 
-/// Lanes that change constantly during offers: nothing is lost, duplicated or reordered.
+/// Consumers constantly change lanes while events are offered. No event is lost, duplicated or reordered.
 #[test]
 fn moves_between_lanes_keep_every_suppliers_order() {
     const EACH: u64 = 2_000;
@@ -273,7 +273,7 @@ fn moves_between_lanes_keep_every_suppliers_order() {
     assert_eq!(outlet.counts().delivered, 2 * EACH);
 }
 
-/// All other consumers have the event before the supplier waits for one.
+/// All other consumers have received the event before the supplier waits for a full one.
 #[test]
 fn others_have_the_event_before_one_is_waited_for() {
     let dispatcher = Dispatcher::start(Plan::pool(2)).unwrap();
@@ -288,7 +288,7 @@ fn others_have_the_event_before_one_is_waited_for() {
     thread::scope(|scope| {
         let offer = scope.spawn(|| dispatcher.offer_all([&full, &other], &2, &PLAIN));
         assert_eq!(receive(&told, 1), [2]);
-        // The supplier is still waiting, or has not begun to.
+        // Unblock the consumer. The supplier may already be waiting, or not yet.
         drop(release);
         assert_eq!(offer.join().unwrap(), 2);
     });
@@ -368,7 +368,7 @@ fn events_that_are_to_be_retried_come_again_in_order() {
     }
 }
 
-/// The consumer accepts all events in the end, however often it postpones them.
+/// However often a consumer postpones events, it is not released and finally accepts them all.
 #[test]
 fn a_consumer_that_takes_events_later_has_not_failed() {
     for plan in plans() {
@@ -428,7 +428,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
         assert!(outlet.drain(LONG));
         assert_eq!(outlet.offer(&100, &PLAIN), Offered::Dropped(Cause::Detached));
         assert_eq!(told.try_iter().flatten().count(), 100);
-        // An outlet that cannot be drained is abandoned after the limit, and at once at the end.
+        // `drain` abandons an outlet that cannot be drained when its limit expires, and `shut_down` immediately.
         let [first, second] = [0, 1].map(|event| {
             let (sink, _told) = Recorder::new();
             let outlet = dispatcher.connect(sink.clone(), Qos::default()).unwrap();
@@ -445,7 +445,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
     }
 }
 
-/// A sink whose deliveries each wait for a signal.
+/// A sink in which each delivery waits for a signal.
 struct Held {
     entered: mpsc::Sender<()>,
     go_on: Mutex<mpsc::Receiver<()>>,
@@ -461,7 +461,7 @@ impl Sink<u64> for Held {
 
 #[test]
 fn the_end_waits_for_a_consumer_no_longer_than_it_may() {
-    // Without the first plan, whose suppliers deliver themselves.
+    // Skip the reactive plan, in which the supplier's thread would block in the sink.
     for plan in plans().into_iter().skip(1) {
         let dispatcher = Dispatcher::start(plan).unwrap();
         let ((entered, inside), (go_on, held)) = (mpsc::channel(), mpsc::channel());
@@ -478,8 +478,7 @@ fn the_end_waits_for_a_consumer_no_longer_than_it_may() {
     }
 }
 
-/// Serves, among several outlets, the one whose next event is due first; late events are treated by the policy of the
-/// lane.
+/// The lane serves the outlet whose next event has the earliest deadline, and treats late events by its policy.
 #[test]
 fn a_lane_by_deadline_takes_the_most_urgent_outlet_and_drops_late_events() {
     let lane = LanePlan {
@@ -499,7 +498,7 @@ fn a_lane_by_deadline_takes_the_most_urgent_outlet_and_drops_late_events() {
     let second = 1_000_000_000;
     let mut outlets = Vec::new();
     let mut sinks = Vec::new();
-    // The last outlet becomes the most urgent one by an event that arrives while its turn already waits.
+    // The last outlet gets its more urgent event when it is already queued with the deadline of the first one.
     for (number, deadlines) in [vec![60], vec![30], vec![0], vec![90, 10]].into_iter().enumerate() {
         let tell = order.clone();
         let (sink, _) = Recorder::answering(move |events| {
@@ -540,7 +539,7 @@ fn a_consumer_pulls_what_waits_and_is_woken_for_what_comes() {
     assert!(outlet.counts().is_balanced() && outlet.counts().delivered == 1);
 }
 
-/// CosNotification `MaxQueueLength`: a bound for all queues together.
+/// CosNotification `MaxQueueLength`: a limit for all queues together.
 #[test]
 fn all_outlets_together_keep_no_more_than_the_plan_says() {
     let mut plan = Plan::reactive();
@@ -556,7 +555,7 @@ fn all_outlets_together_keep_no_more_than_the_plan_says() {
     assert!(dispatcher.is_full());
     let counts = outlets.each_ref().map(Outlet::counts);
     assert_eq!(counts.map(|counts| counts.waiting), [2, 2, 1]);
-    // The third outlet evicted its own event, as its policy requires.
+    // At the common limit, the policy of the third outlet drops an event of its own queue.
     assert_eq!(counts[2].dropped(Cause::Oldest), 1);
     assert_eq!(outlets[0].try_pull(), Ok(0));
     assert_eq!(outlets[2].offer(&2, &PLAIN), Offered::Taken);
@@ -582,7 +581,7 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
     dispatcher.connect_pull(Qos::default()).unwrap();
 }
 
-/// Events returned by a consumer keep their order before those that arrived later.
+/// Events that a consumer asks for again are delivered before those that arrived later, even after `set_qos`.
 #[test]
 fn a_new_quality_of_service_keeps_the_order_of_what_is_tried_again() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Delivery of events, a module for each subject.
+//! Tests of event delivery, with one module for each subject.
 
 mod allocations;
 mod common;

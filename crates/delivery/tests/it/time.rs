@@ -32,7 +32,7 @@ impl World {
     }
 }
 
-/// CosNotification `MaximumBatchSize` and `PacingInterval`.
+/// Tests `MaximumBatchSize` and `PacingInterval` of CosNotification.
 #[test]
 fn a_batch_is_delivered_when_it_is_full_or_its_time_is_over() {
     let world = World::new();
@@ -54,13 +54,13 @@ fn a_batch_is_delivered_when_it_is_full_or_its_time_is_over() {
     assert!(told.try_recv().is_err());
     world.pass(10);
     assert_eq!(told.try_recv(), Ok(vec![5]));
-    // Draining does not wait for the pacing interval.
+    // `drain` does not wait for the end of the pacing interval.
     offer(6..7);
     assert!(outlet.drain(Duration::ZERO));
     assert_eq!(told.try_recv(), Ok(vec![6]));
 }
 
-/// CosNotification `StartTime`, `StopTime`.
+/// Tests `StartTime` and `StopTime` of CosNotification.
 #[test]
 fn an_event_is_delivered_from_its_start_to_its_expiry_and_no_longer() {
     let world = World::new();
@@ -140,7 +140,7 @@ fn timers_fire_in_order_until_they_are_stopped_and_no_more_than_there_may_be() {
     c.every(Duration::from_millis(15));
     assert_eq!(pass(9), (vec![], Some(10 * MS)));
     assert_eq!(pass(11), (vec![('b', 10, 0), ('c', 15, 0), ('a', 20, 0)], Some(30 * MS)));
-    // Armed again before it fires: replaces the earlier arming.
+    // Arming a timer that is armed replaces the earlier time.
     b.at(25 * MS);
     b.at(90 * MS);
     assert_eq!(pass(45), (vec![('c', 30, 2)], Some(75 * MS)));
@@ -174,8 +174,7 @@ fn a_timer_that_panics_or_arms_itself_again_harms_no_other() {
     drop(own.lock().unwrap().take());
 }
 
-/// Consumer control: TAO's ping period and time-out; a peer is lost exactly when its retries are
-/// used up.
+/// Consumer control with TAO's ping period and time-out. A peer is lost exactly when its retries are used up.
 #[test]
 fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
     struct Silent(Vec<Ping>, AtomicU32, mpsc::Sender<u32>);
@@ -206,7 +205,7 @@ fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
 #[test]
 fn a_supplier_beyond_its_rate_is_counted_refused_or_delayed() {
     let rate = |beyond| Rate { period: Duration::from_millis(10), burst: 3, beyond };
-    // 100 times the rate for a second.
+    // Offers events at 100 times the declared rate for one second.
     let judge = |meter: &Meter| {
         let mut passed = 0;
         for number in 0..10_000 {

@@ -42,7 +42,8 @@ impl<'a> Making<'_, 'a> {
                 true => connection.external_endpoint.clone(),
                 false => Vec::new(),
             };
-            // A connection that leads only outwards belongs to the outer connection.
+            // A connection of one inner port with a port of the assembly is a part of the outer
+            // connection to that port.
             let is_whole = ends.len() + outside.len() + connection.external_reference.len() > 1;
             if !is_whole && !connection.external_endpoint.is_empty() {
                 continue;

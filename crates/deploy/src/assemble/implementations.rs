@@ -81,7 +81,7 @@ impl<'a> Implementations<'a> {
         seen: &mut HashSet<*const ImplementationArtifactDescription>,
         into: &mut Vec<Ref>,
     ) -> Result<(), Error> {
-        // Without recursion, since chains of artifacts may be long.
+        // Does not recurse, because chains of artifacts may be long.
         let mut next = vec![named];
         while let Some(named) = next.pop() {
             let found = shelf.follow(named, &named.value.referenced_artifact)?;

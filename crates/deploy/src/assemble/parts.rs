@@ -74,7 +74,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
     let label = chosen.package.value.label.as_deref().map(str::trim);
     let label = label.filter(|label| !label.is_empty()).unwrap_or(stem).to_owned();
     making.plan.label = Some(label.clone());
-    // The only instance of a package without an assembly has the name of the package.
+    // Without an assembly, the only instance has the name of the package.
     let name = match making.implementation(&chosen)?.value.assembly_impl.is_empty() {
         true => label,
         false => String::new(),
@@ -399,7 +399,7 @@ impl<'s, 'a> Making<'s, 'a> {
         for locality in all {
             self.locality(whole, locality)?;
         }
-        // In the order of the descriptor, so that equal packages make equal plans.
+        // Visits the parts in the order of the descriptor, so that equal packages make equal plans.
         for one in &whole.assembly.value.instance {
             self.place(&whole.parts[one.id.0.as_str()])?;
         }

@@ -49,7 +49,7 @@ pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Erro
         let jobs = Jobs::of(plan, &resources).map_err(wrong)?;
         let timing = timing::analyse(&jobs);
         let missed = timing.chains.iter().filter(|chain| !chain.meets());
-        // A critical deadline outweighs all others.
+        // A missed critical deadline costs more than all other missed deadlines together.
         let cost =
             missed.map(|chain| if chain.is_critical { timing.chains.len() + 1 } else { 1 }).sum();
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -88,7 +88,7 @@ fn without_priorities(resources: &ServerResources) -> ServerResources {
 }
 
 fn orders(jobs: &Jobs<'_>) -> Result<Vec<(&'static str, Ranks)>, Error> {
-    // A work is as urgent as the most urgent one that waits for it.
+    // A job is as urgent as the most urgent job that must wait for it.
     let mut deadlines: Vec<Nanos> = jobs.jobs.iter().map(|job| job.deadline).collect();
     for (at, job) in jobs.jobs.iter().enumerate().rev() {
         if let Some(parent) = job.parent {

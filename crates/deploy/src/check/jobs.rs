@@ -269,7 +269,8 @@ impl<'p> Maker<'p> {
         let node = instance.node.as_deref().unwrap_or_default();
         let node = self.node_at.get(node).copied().unwrap_or_default();
         let deadline = work.deadline.map_or(period, |deadline| deadline.0);
-        // A call on the same node at the caller's priority is a part of the caller.
+        // A call on the same node at the caller's priority is analysed as a part of the calling job, to which its
+        // execution time is added.
         let part_of = origin.filter(|origin| {
             let caller = &self.jobs[origin.from];
             origin.is_call && caller.node == node && caller.priority == priority
@@ -345,7 +346,8 @@ impl<'p> Maker<'p> {
         if let Some(known) = self.used.get(&std::ptr::from_ref(work)) {
             return Rc::clone(known);
         }
-        // A port that is not a connected event sink is a facet, or not reached at all.
+        // A port that is not a connected event sink is a facet, or nothing is connected to it. By default, the work of
+        // such a port uses no other ports.
         let is_called =
             (work.port.as_deref()).is_some_and(|port| !self.sinks.contains(&(at, port)));
         let mut used = Vec::new();
@@ -378,7 +380,7 @@ impl<'p> Maker<'p> {
             let what = format!("{:?} has no port {port:?} that is {kind}", instance.name);
             self.say(Finding::error(work.place, what).cure(cure));
         }
-        // Without a provider there is no connection to count or follow.
+        // Drops ports without a provider, because they have no connection to count or follow.
         let leads = |port: &str| self.leads.get(&(at, port)).is_some_and(|to| !to.is_empty());
         used.retain(|(port, _)| leads(port));
         let used: Rc<[(&'p str, bool)]> = used.into();
@@ -457,7 +459,7 @@ impl<'p> Maker<'p> {
                 make(self, from, true, delay);
                 self.calls -= 1;
             }
-            // The caller also waits for pushes by the called job.
+            // Within a call, the caller also waits for what the called job pushes.
             How::Push if self.calls > 0 => make(self, from, true, delay),
             How::Push => {
                 let before = self.last.unwrap_or(from);

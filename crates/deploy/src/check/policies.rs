@@ -221,7 +221,7 @@ impl<'c> Checked<'c> {
                 "declare it in resources",
             );
         }
-        // Moved out, since findings are added meanwhile.
+        // Moved out of `self`, because `priorities` borrows `self` mutably to add findings.
         let laned = std::mem::take(&mut self.laned);
         let lanes = pool.and_then(|to| laned.get(&*to.id));
         self.priorities(set, lanes);

@@ -92,7 +92,7 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
         }
         'pairs: for (user, user_name, wants) in &users {
             for (_, provider_name, has) in &providers {
-                // A facet must conform to the receptacle's type, and an event to the sink's type.
+                // A facet must conform to the type of the receptacle, and an event to the type of the sink.
                 let (given, wanted) =
                     if wants.kind.is_event() { (wants, has) } else { (has, wants) };
                 if !given.is_also.contains(&wanted.type_name) && wanted.type_name != "Object" {
@@ -169,7 +169,8 @@ fn type_among<'c>(
 
 fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Settings of deployment engines contain dots; CIAO's oldest one does not.
+    // Names with a dot are settings of deployment engines, not attributes. `ComponentIOR` is CIAO's oldest setting,
+    // without a dot.
     let is_setting =
         |property: &Property| property.name.contains('.') || property.name == "ComponentIOR";
     for property in instance.config_property.iter().filter(|property| !is_setting(property)) {

@@ -79,7 +79,7 @@ fn groups(calls: &[Call<'_>], from: &[Vec<usize>]) -> Vec<usize> {
         if order[root] != UNSEEN {
             continue;
         }
-        // Instance, and the number of its calls that were followed.
+        // Path of instances, each with the number of its calls that were followed.
         let mut path: Vec<(usize, usize)> = vec![(root, 0)];
         while let Some((at, followed)) = path.last_mut() {
             let at = *at;

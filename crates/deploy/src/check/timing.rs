@@ -246,7 +246,7 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
     for round in 0..=MOST_ROUNDS {
         let before = states.clone();
         for (at, job) in all.iter().enumerate() {
-            // Parents come first, so that a change propagates to all descendants in one round.
+            // Parents precede their children, so that a change propagates to all descendants in one round.
             let released = |at: usize, states: &[State]| match all[at].parent {
                 None => Some(all[at].jitter),
                 Some(parent) => Some(states[parent].response?.saturating_add(all[at].delay)),
@@ -267,7 +267,7 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
             let begun = released(segments[at].top, &states);
             let mut response = begun.zip(alone).map(|(begun, alone)| begun.saturating_add(alone));
             if let (Some(found), Some(caller)) = (response, caller) {
-                // The caller ends later than its call.
+                // The caller waits for the call, so the call ends no later than the caller.
                 response = states[caller].response.map(|caller| caller.min(found)).or(Some(found));
             }
             states[at].alone = alone.unwrap_or(job.period).min(job.period).max(states[at].alone);
@@ -324,7 +324,8 @@ fn competition(
         task.jitter = state.arrival?;
         if state.suspended > 0 {
             match job.priority == segment.priority {
-                // It may hold a thread that both need.
+                // While a job of equal priority waits, it may hold a thread that both jobs need, so its waiting counts
+                // as execution.
                 true => task.wcet = task.wcet.saturating_add(state.suspended),
                 false => task.jitter = task.jitter.max(state.response?.saturating_sub(job.wcet)),
             }

@@ -26,7 +26,7 @@ impl Item for Priority {
 
     fn write(&self, name: &str) -> Element {
         let element = crate::described::bare(name, self.0);
-        // An attribute in the schema.
+        // In the schema, `server_priority` is an attribute and every other priority an element.
         match name {
             "server_priority" => element.attribute(),
             _ => element,

@@ -51,7 +51,8 @@ impl<'t> Lines<'t> {
     fn place(&self, offset: usize) -> Place {
         let line = self.starts.partition_point(|&start| start <= offset).max(1);
         let start = self.starts[line - 1];
-        // In a line of megabytes, each element would cost the length of the line.
+        // Counts at most 4096 octets of the line. Otherwise, each element of a very long line would
+        // cost time in proportion to the line.
         let end = offset.min(start + 4096);
         let column = self
             .text

@@ -20,7 +20,7 @@ pub(crate) fn write(root: &Element, kind: &str) -> Result<String, Error> {
         let _ = writeln!(out, "{KIND} = {}", quoted(kind));
     }
     table(root, "", &mut out);
-    // Only the reader knows its maximum depth.
+    // Parses the text again, because only the TOML parser knows the depth that it accepts.
     match DeTable::parse(&out) {
         Ok(_) => Ok(out),
         Err(error) => Err(Error::plain(format!(
@@ -47,7 +47,8 @@ fn groups(element: &Element) -> Vec<Group<'_>> {
         if child.name == "id" && child.is_attribute && name == Some(&child.text) {
             continue;
         }
-        // The schema writes elements with the same name together.
+        // Comparing with the last group suffices, because the schema writes elements with the same
+        // name together.
         match groups.last_mut().filter(|last| last.name == child.name) {
             Some(last) => last.items.push(child),
             None => groups.push(Group { name: &child.name, items: vec![child] }),
@@ -60,7 +61,8 @@ fn groups(element: &Element) -> Vec<Group<'_>> {
 /// root.
 fn table(element: &Element, path: &str, out: &mut String) {
     let groups = groups(element);
-    // References and texts first: all that follows a table header belongs to that table.
+    // References and texts are written first, because everything after a table header belongs to
+    // that table.
     for group in groups.iter().filter(|group| !is_tabular(group, path)) {
         match endpoints(element, group) {
             Some(short) => short.iter().for_each(|(kind, ends)| {
@@ -162,7 +164,7 @@ fn short_any(element: &Element) -> Option<String> {
     Some(match basic {
         Basic::String => quoted(&leaf.text),
         Basic::Boolean | Basic::Long => leaf.text.clone(),
-        // XML and TOML have different words for infinity and not-a-number.
+        // Infinity and NaN are written as text, because XML and TOML have different words for them.
         Basic::Double if is_toml_float(&leaf.text) => leaf.text.clone(),
         _ => format!("{{ {} = {} }}", basic.name(), leaf_text(leaf)),
     })
@@ -219,7 +221,7 @@ fn inline(group: &Group<'_>) -> String {
     }
     let is_property = PROPERTIES.contains(&group.name);
     match group.items.as_slice() {
-        // For properties, a table would be the short form.
+        // A single property becomes an array, because a table would be read as the short form.
         [one] if !is_property => item(one),
         many => {
             let items: Vec<String> = many.iter().map(|one| item(one)).collect();
@@ -255,7 +257,7 @@ fn body(element: &Element) -> String {
 
 fn leaf_text(element: &Element) -> String {
     match element.look {
-        // TOML's numbers are signed 64-bit integers.
+        // TOML's numbers are signed 64-bit integers, so greater ones are written as text.
         Look::Bare
             if element.text.parse::<i64>().is_ok()
                 || ["true", "false"].contains(&&*element.text) =>

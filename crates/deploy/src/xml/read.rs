@@ -143,7 +143,8 @@ impl Tree<'_> {
         let name = utf8(start.local_name().as_ref(), place)?;
         let mut element = Element::new(&name).at(place);
         for (at, attribute) in start.attributes().enumerate() {
-            // Each attribute is compared with all earlier ones.
+            // The number is limited, because the parser compares each attribute with all earlier
+            // ones.
             if at >= MOST_ATTRIBUTES {
                 let what =
                     format!("<{name}> has more than {MOST_ATTRIBUTES} attributes, the limit");
@@ -182,7 +183,7 @@ impl Tree<'_> {
         };
         let has_elements = done.children.iter().any(|child| !child.is_attribute);
         if has_elements && done.text.chars().all(|c| c.is_ascii_whitespace()) {
-            // Text between elements is layout.
+            // White space between elements is layout, not content.
             done.text.clear();
         }
         match self.open.last_mut() {

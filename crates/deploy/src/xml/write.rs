@@ -88,7 +88,7 @@ fn escape(text: &str, is_attribute: bool, out: &mut String) -> Result<(), Error>
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' if is_attribute => out.push_str("&quot;"),
-            // Readers would convert these to line feeds and spaces.
+            // Unescaped, these characters would be converted to line feeds and spaces by readers.
             '\r' => out.push_str("&#13;"),
             '\u{85}' => out.push_str("&#133;"),
             '\u{2028}' => out.push_str("&#8232;"),

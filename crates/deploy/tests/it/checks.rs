@@ -198,7 +198,7 @@ fn types_of_both_ends_are_compared() {
         "{}",
         told(&report)
     );
-    // A facet of a derived interface is sufficient.
+    // The facet's type may be derived from the receptacle's.
     let sensor = components.get_mut("Avionics::Sensor").unwrap();
     sensor.ports.get_mut("location").unwrap().is_also.insert("Avionics::Place".into());
     assert_eq!(told(&checked(&components)), "");
@@ -277,7 +277,7 @@ fn policies_have_to_go_together() {
 #[test]
 fn a_caller_needs_a_lane_where_the_server_takes_its_priority() {
     let base = text("collision-rt.toml");
-    // gps publishes at 10, and the display serves at the caller's priority in lanes of 20 and 30.
+    // `gps` publishes at priority 10, and the display serves at the caller's priority, in lanes of 20 and 30.
     let more = "[[orbConfigs.resources.threadpoolWithLanes]]\nid = \"upper\"\n\
         threadpoolLane = [{ static_threads = 1, dynamic_threads = 0, priority = 20 }]\n\
         stacksize = 0\nallow_borrowing = false\nallow_request_buffering = false\nmax_buffered_requests = 0\n\
@@ -355,15 +355,16 @@ fn response(report: &Report, last: &str) -> Option<u64> {
 fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
     let report = checked(&text("collision.toml"), Some(&text("collision-rt.toml")));
     assert_eq!(told(&report), "");
-    // slow rate 0.1, radar 10, warning 5.05 with its call: nothing is more urgent, but each waits for its own chain.
+    // The chain takes 0.1 ms for `slow rate`, 10 ms for `radar`, and 5.05 ms for `warning` with its call. No other
+    // chain is more urgent, but jobs of the same chain may delay each other.
     let warning = response(&report, "warning.update").unwrap();
     assert!((15_150_000..=30_000_000).contains(&warning), "{warning}");
     let timing = report.timing.as_ref().unwrap();
     let (_, share) = &timing.nodes[0];
-    // 20 times (0.1 + 10 + 15.05) ms and 5 times (0.1 + 10 + 5.05) ms per second.
+    // In each second, the node executes 20 times (0.1 + 10 + 15.05) ms and 5 times (0.1 + 10 + 5.05) ms.
     assert!((share - 0.578_75).abs() < 1e-6, "{share}");
 
-    // Twice the rate overloads the node: navigation is late, the warning display is not.
+    // Twice the rate overloads the node, so that navigation is late, but the warning display is not.
     let busy = swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 40 }");
     let report = checked(&busy, Some(&text("collision-rt.toml")));
     assert!(report.is_good(), "{}", told(&report));
@@ -388,7 +389,7 @@ fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
 fn the_analysis_chooses_priorities_that_serve() {
     let plan =
         plan(&swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 30 }"));
-    // Against the rates and the deadlines: the urgent instances have the least urgent lane.
+    // These priorities contradict the rates and the deadlines: the urgent instances have the least urgent lane.
     let wrong = resources(
         &text("collision-rt.toml")
             .replace("server_priority = 10", "server_priority = 30")
@@ -431,8 +432,9 @@ fn calls_to_another_node_suspend_the_caller() {
         [[connection]]\nname = \"position\"\ndelay = \"1 ms\"\n";
     let report = checked(&two, Some(&rt(delays)));
     assert_eq!(told(&report), "");
-    // 1, message 1, 2, message 1, 4; the call takes 1, 3 with at most 2 of refresh, and 1 again. The rate generator may
-    // run a second time before the display, on the same node and at the same priority.
+    // The works and messages of the chain take 1, 1, 2, 1 and 4 ms. The call takes 1 ms there, 3 ms with at most 2 ms
+    // of `refresh`, and 1 ms back. The rate generator may run a second time before the display, on the same node and at
+    // the same priority.
     let found = response(&report, "navigation.update").unwrap();
     assert!((14_000_000..=18_000_000).contains(&found), "{found}");
     let report = checked(&two, Some(&rt("")));
@@ -487,16 +489,17 @@ fn an_overrun_of_its_own_chain_delays_a_job() {
         );
         declared(&[10, 20], &rest)
     };
-    // The logger takes 30 of 20 ms, and precedes the next release of the work that triggers it.
+    // The logger takes 30 ms in a period of 20 ms, and is more urgent than the next release of the work that triggers
+    // it.
     let report = plain(&two, &rt(10, 20, "30 ms"));
     assert!(!report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "rate"), None);
-    // If it is less urgent, it delays nothing.
+    // A less urgent logger delays nothing.
     let report = plain(&two, &rt(20, 10, "30 ms"));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "rate"), Some(1_000_000));
     assert_eq!(response(&report, "logger.update"), None);
-    // If it is in time, it delays nothing either.
+    // A logger that is in time delays nothing either.
     let report = plain(&two, &rt(10, 20, "10 ms"));
     assert_eq!(response(&report, "rate"), Some(1_000_000));
 }
@@ -527,7 +530,7 @@ fn row(length: usize, calls: usize) -> Report {
 
 #[test]
 fn calls_that_merge_are_counted() {
-    // 2 + 4 + ... + 2^12 steps are below the limit, and one more doubling exceeds it.
+    // The 2 + 4 + ... + 2^12 steps are below the limit, and one more doubling exceeds it.
     assert_eq!(told(&row(13, 2)), "");
     for length in [14, 40, 200] {
         let report = row(length, 2);
@@ -586,7 +589,7 @@ fn a_connection_joins_a_bounded_number_of_pairs() {
         )
     };
     let rt = declared(&[], "");
-    // Only one finding, though each of 1000 pairs is wrong.
+    // Each of the 1000 pairs is wrong, but there is only one finding.
     let report = plain(&ends(20, 50), &rt);
     assert_eq!(told(&report).matches("joins a.e").count(), 1, "{}", told(&report));
     let report = plain(&ends(2_000, 2_000), &rt);
@@ -635,7 +638,7 @@ fn pushed(slow: &str, events: &str) -> Report {
     let report = plain(&plan, &declared(&[10, 20, 30], &rest));
     assert!(report.is_good(), "{}", told(&report));
     let chains = &report.timing.as_ref().unwrap().chains;
-    // The chain starts at the source, regardless of the preceding job.
+    // The chain starts at the source, although the job of the other consumer comes between the two.
     assert_eq!(chains[2].steps, ["rate", "alarm.update"]);
     report
 }
@@ -643,16 +646,16 @@ fn pushed(slow: &str, events: &str) -> Report {
 #[test]
 fn what_is_pushed_directly_follows_the_consumers_before_it() {
     let alarm = |slow, events| response(&pushed(slow, events), "alarm.update");
-    // 1 ms of the source, 20 of the less urgent consumer, then 2.
+    // The alarm waits 1 ms for the source and 20 ms for the less urgent consumer, and takes 2 ms itself.
     for events in ["", "events = \"direct\""] {
         assert_eq!(alarm("n", events), Some(23_000_000), "{events}");
     }
-    // The threads of a channel push by priority.
+    // The threads of a channel push by priority, so the alarm does not wait for the less urgent consumer.
     let channel = "events = \"channel\"";
     assert_eq!(alarm("n", channel), Some(3_000_000));
     let slow = response(&pushed("n", channel), "slow.update");
     assert_eq!(slow, Some(23_000_000));
-    // On another node the previous consumer takes a message there and one back.
+    // If the other consumer is on another node, a message there and one back take 3 ms each.
     assert_eq!(alarm("m", ""), Some(29_000_000));
     assert_eq!(alarm("m", channel), Some(3_000_000));
 }
@@ -706,7 +709,7 @@ fn of_many_errors_the_first_are_kept_and_the_others_counted() {
     };
     assert_eq!(with(101), (100, 0));
     assert_eq!(with(152), (100, 51));
-    // The same for errors in references, which end the check.
+    // Errors in references, which end the check, are limited in the same way.
     let text = "[[instance]]\nname = \"a\"\nnode = \"n\"\nimplementation = \"I\"\n";
     let text: String = (0..150).map(|at| text.replace("\"a\"", &format!("\"a{at}\""))).collect();
     let error =
@@ -746,7 +749,7 @@ fn rings_of_facets_are_written_out() {
     assert!(told[1].contains("d.to_e -> e.f, e.to_d -> d.f"), "{}", told[1]);
     let told = rings(&["a-a"]);
     assert!(told[0].starts_with("a calls itself: a.to_a -> a.f; "), "{told:?}");
-    // Two rings in one group are one warning, and the shortest is written out.
+    // Two rings in one group cause one warning, which shows the shortest ring.
     let told = rings(&["a-b", "b-c", "c-a", "b-a"]);
     assert_eq!(told.len(), 1);
     assert!(told[0].contains("a.to_b -> b.f, b.to_a -> a.f; "), "{}", told[0]);

@@ -41,14 +41,15 @@ fn rates_that_cannot_be_enforced_are_errors() {
         errors(period, "burst = 3"),
         ["work of \"sink\" has a burst, and enforces no rate of a port"]
     );
-    // A period that is missing is one error.
+    // A missing period causes only one error.
     assert_eq!(
         errors(&format!("emits = [\"tick\"], {refuse}"), ""),
         ["work of \"source\" without a port has neither period nor rateFrom"]
     );
 }
 
-/// Rates, periods and tolerances in ms, that the works of an instance with the attribute `hertz` have enforced.
+/// Returns the rates that the works of an instance with the attribute `hertz` have enforced: port, period and tolerance
+/// in ms.
 fn enforced(works: &str) -> Result<Vec<(String, f64, f64)>, String> {
     let plan = plan(
         "[[implementation]]\nname = \"I\"\n\
@@ -57,7 +58,7 @@ fn enforced(works: &str) -> Result<Vec<(String, f64, f64)>, String> {
     let text =
         format!("document = \"ServerResources\"\n[[instance]]\nname = \"a\"\nwork = [{works}]\n");
     let resources = resources(&text);
-    // Written and read again in both forms, it says the same.
+    // The document must stay the same when it is written and read again in either format.
     for format in [Format::Toml, Format::Xml] {
         let written = Document::Resources(Box::new(resources.clone())).write(format).unwrap();
         let read = Document::read(&written, format, &Limits::default()).unwrap();
@@ -72,7 +73,7 @@ fn enforced(works: &str) -> Result<Vec<(String, f64, f64)>, String> {
 #[test]
 fn enforced_rates_let_through_what_the_analysis_assumes() {
     let rate = |port: &str, period, tolerance| (port.to_owned(), period, tolerance);
-    // An event leaves between the release of its work and the deadline.
+    // An event may leave at any time between the release of its work and the deadline.
     let source = "{ wcet = \"1 ms\", rateFrom = \"hertz\", emits = [\"x\"], beyond = \"refuse\" }";
     assert_eq!(enforced(source), Ok(vec![rate("x", 50.0, 50.0)]));
     let early = source.replace("emits", "deadline = \"10 ms\", jitter = \"2 ms\", emits");
@@ -104,7 +105,8 @@ fn a_port_whose_rate_is_enforced_belongs_to_one_work() {
             assert_eq!(refused, "several works of \"a\" use port \"x\", whose rate is enforced");
         }
     }
-    // What is limited is a sink, through which nothing is emitted.
+    // A sink with an enforced rate is no source, so other work that emits through all sources does not conflict with
+    // it.
     let sink = "{ port = \"p\", wcet = \"1 ms\", mostRate = \"1 Hz\", beyond = \"refuse\" }";
     let free = "{ wcet = \"1 ms\", period = \"9 s\" }";
     assert_eq!(enforced(&format!("{sink}, {free}")).unwrap().len(), 1);

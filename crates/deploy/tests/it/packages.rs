@@ -21,7 +21,7 @@ fn cockpit() -> Archive {
     let mut archive = Archive::default();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/packages/cockpit");
     add(&mut archive, Path::new(folder), "");
-    // Packed and unpacked, as a recipient gets it.
+    // The archive is packed and unpacked, so that tests read it as a recipient would.
     Archive::read(&archive.write().unwrap(), &ArchiveLimits::default()).unwrap()
 }
 
@@ -80,7 +80,7 @@ fn a_plan_of_a_package_is_whole() {
     let plan = cockpit().plan(&on("nose")).unwrap();
     let report = check(&Input { plan: &plan, resources: None, domain: None, components: None });
     assert!(report.findings.is_empty(), "{:?}", report.findings);
-    // The first implementation that is precise enough, of two, and each only once.
+    // Of two implementations, the first one that is precise enough is selected. Each implementation occurs only once.
     let names: Vec<&str> = plan.implementation.iter().map(|one| &*one.name).collect();
     assert_eq!(names, ["Timer implementation", "FineGps implementation"]);
     let parameters = &plan.implementation[1].exec_parameter;
@@ -92,7 +92,7 @@ fn a_plan_of_a_package_is_whole() {
     );
     assert_eq!(plan.artifact.len(), 1);
     assert_eq!(plan.artifact[0].location, ["bin/cockpit"]);
-    // The connection from outside ends at the inner instance.
+    // The outer connection to a port of the assembly ends at the inner instance.
     let connections: Vec<&str> = plan.connection.iter().map(|one| &*one.name).collect();
     assert_eq!(connections, ["fast pulse", "usual/pulse", "slow/pulse"]);
     let ends = &plan.connection[0].internal_endpoint;
@@ -213,7 +213,7 @@ fn packages_that_grow_or_contain_themselves_are_refused() {
     let limits = AssemblyLimits { octets: 100, ..AssemblyLimits::default() };
     let told = cockpit().plan(&Assembly { limits, ..on("n") }).unwrap_err().to_string();
     assert!(told.contains("more than 100 octets of names and values, the limit"), "{told}");
-    // Unused names count as well, each time that they are read.
+    // Names that are not used count against the limit, too, each time they are read.
     let mut archive = cockpit();
     let names: Vec<String> =
         (0..20_000).map(|at| format!("{{ name = \"{at}\", externalName = \"{at}\" }}")).collect();
@@ -222,7 +222,7 @@ fn packages_that_grow_or_contain_themselves_are_refused() {
     let limits = AssemblyLimits { elements: 30_000, ..AssemblyLimits::default() };
     let told = archive.plan(&Assembly { limits, ..on("n") }).unwrap_err().to_string();
     assert!(told.contains("more than 30000 elements, the limit"), "{told}");
-    // Each level doubles the one below.
+    // Each level contains the one below twice.
     let mut archive = cockpit();
     for level in 0..30 {
         let inner = match level {

@@ -40,7 +40,8 @@ impl From<DynamicError> for DynAnyError {
     fn from(error: DynamicError) -> Self {
         let what = error.to_string();
         match error.reason {
-            // Of the right type, but outside its bounds, or not marshallable.
+            // The value is of the right type, but it exceeds the bounds of the type or cannot be
+            // marshalled.
             Reason::Cdr(_) | Reason::WrongLength { .. } | Reason::TooLarge => {
                 Self::InvalidValue(what)
             }

@@ -66,10 +66,10 @@ type Result<T, E = DynAnyError> = std::result::Result<T, E>;
 
 /// Value of any type, with a current component.
 ///
-/// Owns its value, or borrows it from the value that it is a component of: a change of a component
-/// changes the whole without copying. Components are created on request, each positioned at its
-/// first component; a sequence of a million numbers therefore costs no more than its numbers.
-/// Changing a value checks the new one, which costs as much as encoding it.
+/// Owns its value, or borrows it from the value that it is a component of: a change of a component changes the complete
+/// value without copying. Components are created on request, each positioned at its first component; a sequence of a
+/// million numbers therefore costs no more than its numbers. Changing a value checks the new one, which costs as much
+/// as encoding it.
 #[derive(Debug)]
 pub struct DynAny<'v> {
     ty: TypeCode,
@@ -236,7 +236,7 @@ impl<'v> DynAny<'v> {
 
     /// Returns the index of the current component.
     pub fn position(&self) -> Option<usize> {
-        // A union may have lost its member through its discriminant.
+        // A union may have lost the current component, because a new discriminant selects no member.
         self.position.filter(|at| *at < self.component_count())
     }
 
@@ -277,13 +277,13 @@ impl<'v> DynAny<'v> {
         Some(DynAny::at(ty, place))
     }
 
-    /// Reports whether there can be components: not for an exception without members, for example.
+    /// Reports whether there can be components; this is false for an exception without members, for example.
     fn can_have_components(&self) -> bool {
         let ty = self.ty.as_ref().resolved();
         match ty.shape() {
             Shape::Struct | Shape::Except => ty.members().len() > 0,
             Shape::Union { .. } | Shape::Sequence { .. } | Shape::Array { .. } => true,
-            // Null has no components.
+            // A valuetype has components unless it is null.
             _ => matches!(*self.value(), Dynamic::Value(_)),
         }
     }
@@ -319,8 +319,8 @@ impl<'v> DynAny<'v> {
     /// Replaces the value by one of the type.
     fn set(&mut self, mut value: Dynamic) -> Result<()> {
         match value.check(&self.ty) {
-            // Only the whole shows whether there is such a value before this position; `to_any`
-            // checks.
+            // Accept an indirection here. Only the complete value shows whether its target precedes this position, and
+            // `to_any` checks that.
             Err(error)
                 if error.reason == Reason::NoSuchValue && !matches!(self.place, Place::Own(_)) => {}
             checked => checked?,

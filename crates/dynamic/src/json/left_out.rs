@@ -5,22 +5,23 @@ use serde_json::Value;
 
 use super::{JsonError, Reader};
 
-/// Maximum number of parts filled in for one message: types may contain each other in many ways.
+/// Maximum number of parts filled in for one message. It is needed because a small type may have
+/// very many parts.
 const MOST: usize = 1 << 20;
 
-/// Maximum nesting depth of structs that are filled in: each level takes stack.
+/// Maximum nesting depth of structs that are filled in, because each level uses stack.
 const MAX_DEPTH: usize = 128;
 
 /// Interpretation of a member omitted from JSON.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// Value to use, such as that of the member's `@default`.
+    /// Use this value, such as that of the member's `@default`.
     Default(Value),
-    /// Zero, false, empty, nil, the first enumerator or union member; members of a struct as if
-    /// each were omitted.
+    /// Use zero, false, empty, nil, or the first enumerator or union member; fill in the members of
+    /// a struct as if each were omitted.
     Zero,
-    /// Error that names the member and ends with this advice, which may be empty.
+    /// Report an error that names the member and ends with this advice, which may be empty.
     Refused(&'static str),
 }
 

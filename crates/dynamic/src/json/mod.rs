@@ -55,8 +55,8 @@ pub trait Names {
         LeftOut::Refused("")
     }
 
-    /// Returns the reference for a text other than `IOR:` and `corbaloc:`, or the reason why there
-    /// is none.
+    /// Returns the reference for a text, or the reason why there is none. By default, supports `IOR:` and
+    /// `corbaloc:`.
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         match parse_reference(text) {
             Ok(Url::Ior(ior)) => Ok(ior),
@@ -82,7 +82,7 @@ impl Names for Plain {
 /// Reason why JSON is not a value of a type, and the part that is invalid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonError {
-    /// Path to the part, as in `route[3].name`; empty for the whole.
+    /// Path to the part, as in `route[3].name`; empty for the complete value.
     pub path: String,
     /// Description of the error.
     pub what: String,

@@ -65,7 +65,8 @@ pub(super) fn read_double(text: &str) -> Option<f64> {
         "NaN" => Some(f64::NAN),
         "Infinity" => Some(f64::INFINITY),
         "-Infinity" => Some(f64::NEG_INFINITY),
-        // Rust also parses "inf" and "infinity" in any case, which is not documented.
+        // Require a digit at the end: Rust also parses "inf" and "infinity" in any case, which the
+        // mapping does not define.
         text if text.ends_with(|last: char| last.is_ascii_digit() || last == '.') => {
             text.parse().ok().filter(|value: &f64| value.is_finite())
         }

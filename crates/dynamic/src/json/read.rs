@@ -45,14 +45,15 @@ impl<'n> Reader<'n> {
             return Err(JsonError::new("the type is not complete"));
         }
         let value = self.read(json, ty.as_ref())?;
-        // Checks bounds, and characters that no code set contains.
+        // `check` also finds exceeded bounds, and characters that no code set contains.
         match value.check(ty) {
-            // It is in an earlier value, or the reader would have rejected the indirection.
+            // The target is in an earlier value, or the reader would have rejected the indirection.
             Err(error) if error.reason == Reason::NoSuchValue => Ok(value),
             Err(error) => Err(JsonError {
                 path: error.path,
                 what: match error.reason {
-                    // There are no octets here to which a position could refer.
+                    // Omit the position in the error, because JSON has no octets to which it could
+                    // refer.
                     Reason::Cdr(error) => error.kind.to_string(),
                     other => other.to_string(),
                 },
@@ -147,7 +148,7 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
             let octets = base64::decode(text(json)?);
             Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
         }
-        // `Object` and `ValueBase` are not simple kinds.
+        // This kind is never `Object` or `ValueBase`, which are not simple kinds.
         other => return Err(JsonError::new(format!("a {other} cannot be JSON"))),
     })
 }

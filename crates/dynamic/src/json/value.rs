@@ -1,5 +1,5 @@
-//! Valuetypes as JSON: objects whose names with a dollar sign contain the identity and the type of
-//! the value.
+//! Valuetypes as JSON: objects in which members with a dollar sign in their names contain the
+//! identity and the type of the value.
 
 use std::collections::HashMap;
 
@@ -100,7 +100,7 @@ impl Reader<'_> {
         if marked(&[REF]) {
             return self.earlier(object(json)?);
         }
-        // A box may be represented by its content alone.
+        // A box without any of these marks is represented by its content alone.
         if let Shape::ValueBox(content) = formal.shape()
             && !marked(&[ID, TYPE, BOXED])
         {

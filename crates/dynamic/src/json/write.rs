@@ -67,8 +67,8 @@ impl<'v> Shared<'v> {
     }
 
     /// Sets names by which the types of `any`s are written ([`Names::name_of_type`]), instead of
-    /// whole types. Values that are types are written whole. The [limits](Names::limits) of the
-    /// names limit the octets of the text.
+    /// complete types. Values that are types are written completely. The [limits](Names::limits) of
+    /// the names limit the octets of the text.
     #[must_use]
     pub fn with_names(mut self, names: &'v dyn Names) -> Self {
         self.text = Text::of(&names.limits());
@@ -136,7 +136,7 @@ impl Serialize for Within<'_> {
                 }
                 map.end()
             }
-            // A compact type has no names.
+            // The type code is compact and has no names, so write the ordinal.
             Dynamic::Enum { name, ordinal } if name.is_empty() => to.serialize_u32(*ordinal),
             Dynamic::Enum { name, .. } => to.serialize_str(name),
             Dynamic::Reference(reference) => match reference.is_nil() {

@@ -1,4 +1,5 @@
-//! Printed text is accepted as input: random types and values as JSON, and back (U8).
+//! Text that was written is accepted as input: random types and values are converted to JSON and
+//! back.
 
 use oxorb_cdr::{
     Any, ByteOrder, CharSet, Dialect, Dynamic, DynamicValue, Encoder, Label, LongDouble,
@@ -47,7 +48,7 @@ impl Steps<'_> {
     }
 }
 
-/// Returns a type of at most this depth. `number`: makes repository ids distinct.
+/// Returns a type of at most this depth. `number` makes repository ids distinct.
 fn type_of(steps: &mut Steps<'_>, depth: usize, number: &mut usize) -> TypeCode {
     *number += 1;
     let (id, name) = (format!("IDL:T{number}:1.0"), format!("T{number}"));
@@ -171,7 +172,7 @@ fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
             return state.into();
         }
         Shape::Named(_) => {
-            // A nil reference may have a type id, but reads back as plain nil.
+            // A nil reference may have a type id, but it is read back without one.
             let nil = steps.below(2) == 0;
             let profile =
                 RawProfile { tag: steps.below(4) as u32 + 7, data: steps.octets::<5>().to_vec() };

@@ -305,7 +305,7 @@ fn deferred_requests_are_answered_later() {
     assert!(request.poll_response().unwrap(), "it stays answered");
     assert_eq!(request.get_response().unwrap(), Results::returning(30u32));
 
-    // Without polling, and with an exception.
+    // `get_response` also waits without polling, and returns the exception of the servant.
     let mut refuse = office.request("refuse");
     refuse.add_in("how", TypeCode::LONG, 1i32).add_exception(refused());
     refuse.send_deferred().unwrap();

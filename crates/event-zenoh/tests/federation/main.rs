@@ -15,10 +15,10 @@ use oxorb_event::{
 use oxorb_event_zenoh::{Federation, FederationOptions, Node, WhenCongested, ZenohGateway};
 use oxorb_testkit::net::free_port;
 
-/// Time limit of events that must happen; no machine, however loaded, takes that long.
+/// Time limit for events that must happen. No machine takes this long, however loaded it is.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Events that a consumer got.
+/// Events that a consumer received.
 #[derive(Default)]
 struct Record(Mutex<Vec<Event>>);
 
@@ -33,7 +33,7 @@ impl Record {
         self.0.lock().unwrap().clone()
     }
 
-    /// Type, ttl and payload of each event.
+    /// Returns the type, ttl and payload of each event.
     fn told(&self) -> Vec<(i32, i32, Vec<u8>)> {
         let told = |event: Event| (event.header.r#type, event.header.ttl, event.data.payload);
         self.all().into_iter().map(told).collect()
@@ -63,7 +63,7 @@ struct Host {
 }
 
 impl Host {
-    /// Joins the host that listens at a port, or listens there itself.
+    /// Connects to the host that listens at the port, or listens there itself if `listens` is set.
     fn join(port: u16, listens: bool, options: FederationOptions) -> Host {
         let endpoint = format!("tcp/127.0.0.1:{port}");
         let node = match listens {
@@ -85,7 +85,7 @@ impl Host {
         self.supplier.push(events).unwrap();
     }
 
-    /// Pushes probes until a remote consumer gets one, and waits until it has all.
+    /// Pushes probes until a remote consumer receives one, and then waits until it has received all of them.
     fn until_heard(&self, event_type: i32, at: &Record) {
         let came = |payload: &[u8]| {
             let of = |one: &&Event| one.header.r#type == event_type && one.data.payload == payload;
@@ -101,7 +101,7 @@ impl Host {
     }
 }
 
-/// Options with which zenoh drops nothing, however late its threads run.
+/// Options with which zenoh drops no event, however late its threads run.
 fn patient() -> FederationOptions {
     FederationOptions { when_congested: WhenCongested::Wait, ..FederationOptions::default() }
 }

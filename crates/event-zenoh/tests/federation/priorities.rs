@@ -1,4 +1,4 @@
-//! Priorities of events, in zenoh and in the gateway's queues.
+//! Priorities of events in zenoh and in the gateway's queues.
 
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -44,7 +44,7 @@ fn zenoh_carries_each_event_at_its_priority() {
     all(19, Priority::DataHigh, false);
 }
 
-/// Holds the first event until the test releases it.
+/// Consumer that blocks at the first event until the test releases it.
 struct Held {
     reached: mpsc::Sender<()>,
     open: Mutex<mpsc::Receiver<()>>,
@@ -54,7 +54,7 @@ struct Held {
 impl PushConsumer for Held {
     fn push(&self, events: &[Event]) {
         let _ = self.reached.send(());
-        // Once the test has dropped the other end, nothing is held.
+        // Ignore the error: after the test has dropped the sender, `recv` returns immediately.
         let _ = self.open.lock().unwrap().recv();
         self.record.push(events);
     }
@@ -77,12 +77,12 @@ fn what_is_urgent_overtakes_what_waits_and_keeps_its_own_order() {
     let record = Arc::<Record>::default();
     let held = Held { reached, open: Mutex::new(open), record: Arc::clone(&record) };
     let _held = other.channel.connect_consumer(Arc::new(held), &asks_for(&Filter::ALL)).unwrap();
-    // The probe is of a subscribed type, so that no subscription changes.
+    // Probe with a type to which `other` is already subscribed, so that its subscriptions do not change.
     one.push(&[event(19, 1, 9, b"first")]);
     first.recv().unwrap();
     let before = other.gateway.statistics().receiving.offered;
     for number in 0..30_u8 {
-        // Least urgent first, from two sources each.
+        // Push the least urgent type first, each type from two sources.
         for event_type in [18, 19, 17] {
             one.push(&[event(event_type, i32::from(number % 2) + 1, 9, &[number])]);
         }

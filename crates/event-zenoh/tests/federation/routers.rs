@@ -1,5 +1,5 @@
-//! Two hosts, each with a router and a channel behind it: a router that is killed and restarted, and a cable that loses
-//! all packets for a while. Each event is numbered by its supplier; missing ones are counted.
+//! Two hosts, each with a router and a channel that is connected to it. A router is killed and restarted, and then the
+//! cable loses all packets for a while. The supplier numbers all events, so that missing ones can be counted.
 //!
 //! ```text
 //! [north: supplier, channel --client--> router] ==cable== [south: router <--client-- channel, consumer]
@@ -28,17 +28,17 @@ use world::World;
 
 const NORTH: &str = "10.77.1.1";
 const SOUTH: &str = "10.77.1.2";
-/// Types of the events, each of another priority.
+/// Types of the events. Each has a different priority.
 const TYPES: [i32; 3] = [17, 18, 19];
 const PRIORITIES: &str = "17@real-time 18@data 19@background";
-/// Files by which the test signals its hosts; each world has its own /run.
+/// Files by which the test signals its hosts. Each test environment has its own /run.
 const GO: &str = "/run/federation-go";
 const STOP: &str = "/run/federation-stop";
-/// First octet of an event that probes for a consumer.
+/// First octet of a probe, which shows that events of its type reach the consumer.
 const HELLO: u8 = b'h';
-/// First octet of an event that is counted.
+/// First octet of an event that the consumer counts.
 const NUMBERED: u8 = b'n';
-/// First octet of an event after the last that is counted.
+/// First octet of the events that follow the last counted event.
 const END: u8 = b'e';
 
 #[test]
@@ -68,13 +68,13 @@ fn order_is_kept_and_gaps_are_counted_while_a_router_dies_and_a_cable_is_cut() {
     consumer.wait_for_line("steady", LONG);
     let before = waits_for(&mut consumer, "mark", 2);
 
-    // A killed process sends nothing; its host resets the connections.
+    // A killed process sends nothing more, but the kernel of its host resets its connections.
     south.kill();
     sleep(Duration::from_secs(1));
     let _south = router("south", NORTH);
     let after = more_than(&mut consumer, before + 1_000);
 
-    // No reset here: TCP retransmits.
+    // While the cable is cut, no connection is reset. TCP retransmits the data afterwards.
     world.swallow("north", SOUTH);
     world.swallow("south", NORTH);
     sleep(Duration::from_secs(2));
@@ -97,7 +97,7 @@ fn order_is_kept_and_gaps_are_counted_while_a_router_dies_and_a_cable_is_cut() {
     assert_eq!(pushed, received + lost, "repeated: {repeated}");
 }
 
-/// Numbers in a line, after its first word.
+/// Returns the numbers in a line of output.
 fn numbers(line: &str) -> Vec<u64> {
     line.split(' ').filter_map(|word| word.parse().ok()).collect()
 }
@@ -114,7 +114,7 @@ fn waits_for(process: &mut Process, line: &str, times: usize) -> u64 {
     last
 }
 
-/// Waits until a consumer has got an event later than `number`; returns its number.
+/// Waits until a consumer has received an event later than `number`, and returns the number of that event.
 fn more_than(process: &mut Process, number: u64) -> u64 {
     loop {
         let last = waits_for(process, "mark", 1);
@@ -142,13 +142,13 @@ fn router() {
     };
     let _router = Federation::join(&node).unwrap();
     println!("routing");
-    // Until it is killed.
+    // Route until the test kills this process.
     loop {
         sleep(LONG);
     }
 }
 
-/// A channel whose gateway is a client of the router on its host.
+/// Creates a channel whose gateway is a client of the router on its host.
 fn member() -> (EventChannel, ZenohGateway) {
     let node = Node {
         mode: Mode::Client,
@@ -200,7 +200,7 @@ fn supplier() {
         seen.sending.dropped_in_all(),
         seen.failed
     );
-    // Repeated until it is killed, since some may be lost.
+    // Push the end repeatedly, since some events may be lost, until the test kills this process.
     loop {
         push(END, number);
         sleep(Duration::from_millis(100));
@@ -219,14 +219,14 @@ fn consumer() {
     hears_all(&record);
     println!("hears all");
     until("numbers come", || record.all().iter().any(|one| one.data.payload[0] == NUMBERED));
-    // Probes are not counted, nor are lost ones.
+    // Events are counted from here on. Probes, and events lost before, are not counted.
     println!("steady");
     let mut marked = 0;
     loop {
         sleep(Duration::from_millis(100));
         let all = record.all();
         let of = |event_type: i32| all.iter().filter(move |one| one.header.r#type == event_type);
-        // All three, so that each type has arrived again.
+        // Take the minimum of all types, so that every type has arrived up to this number.
         let last = TYPES.map(|one| of(one).last().map_or(0, |last| number(&last.data.payload)));
         let last = last.into_iter().min().unwrap_or(0);
         if last > marked {
@@ -250,7 +250,7 @@ fn consumer() {
                 missing += now - *before - 1;
                 *before = now;
             }
-            // The last numbers were lost.
+            // The end carries the last number, so the events between were lost.
             END => {
                 missing += now - *before;
                 *before = now;
@@ -259,10 +259,10 @@ fn consumer() {
         }
     }
     let seen = gateway.statistics();
-    // Ends may be lost, too: then the gateway counts more than the numbers show.
+    // Lost ends are counted by the gateway, but not in `missing`.
     assert!(seen.lost >= missing, "the gateway counts its gaps: {seen:?}");
     assert!(seen.lost <= missing + 100, "and no others: {seen:?}");
-    // The reader of this line ends the process.
+    // Print this line last, because the test kills this process when it has read the line.
     println!(
         "got {received} lost {missing} disordered {disordered} repeated {} dropped {}",
         seen.repeated,

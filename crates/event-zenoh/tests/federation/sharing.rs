@@ -1,4 +1,4 @@
-//! Events from channel to channel, each once; late joiners; circles; full queues; hostile samples.
+//! Sharing of events between channels, each event once; late joiners; circles; full queues; hostile samples.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
     let port = free_port();
     let one = Host::join(port, true, patient());
     let others = [(); 2].map(|()| Host::join(port, false, patient()));
-    // Overlapping expressions, and events that match both.
+    // The first filter has overlapping expressions, and most of the events match both.
     let both = Filter::any_of([Filter::event_type(17), Filter::event(0, 1)]);
     let records = [(&others[0], &both), (&others[1], &Filter::event(17, 1))]
         .map(|(host, filter)| Record::at(&host.channel, filter));
@@ -32,7 +32,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
         event(17, 1, 1, b"last hop"),
         event(17, 1, 0, b"no hop"),
     ]);
-    // An event of any type concerns all consumers.
+    // An event without a type is sent to all consumers.
     one.push(&[event(0, 1, 3, b"any")]);
     for (record, _) in &records {
         until("all that is asked for is there", || {
@@ -48,7 +48,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
         );
         assert_eq!(record.count(b"nobody") + record.count(b"no hop"), 0);
     }
-    // Received events were not sent out again, so that nothing came back.
+    // The other gateways did not send received events out again, so none came back.
     assert_eq!(own.all().len(), before + 54);
     for host in &others {
         until("they find each other", || host.gateway.statistics().neighbours == 2);
@@ -69,7 +69,7 @@ fn what_nobody_asks_for_any_more_does_not_come() {
     drop(first);
     until("subscriptions change", || other.gateway.statistics().subscriptions == 2);
     one.until_heard(18, &later);
-    // Counted after its delivery.
+    // `received` is incremented after the delivery, so wait until no event is being delivered.
     let received = || {
         until("nothing is in hand", || other.gateway.statistics().receiving.waiting == 0);
         other.gateway.statistics().received
@@ -114,7 +114,7 @@ fn events_in_a_circle_of_federations_end() {
     let ports = [free_port(), free_port()];
     let options = |prefix: &str| FederationOptions { prefix: prefix.to_owned(), ..patient() };
     let hosts = [true, false].map(|listens| Host::join(ports[0], listens, options("left")));
-    // The same channels under another prefix: out one way, back the other.
+    // A second federation connects the same channels under another prefix, which closes a circle.
     let back = hosts.each_ref().map(|host| {
         ZenohGateway::start(&host.channel, &host.federation, options("right")).unwrap()
     });
@@ -126,7 +126,8 @@ fn events_in_a_circle_of_federations_end() {
         ways.into_iter().all(|way| way.statistics().received > 0)
     });
     hosts[0].push(&[event(17, 1, 4, b"round")]);
-    // Two ways there; each copy returns by the other way, and so on, with its ttl decremented each time.
+    // The event takes both ways to the other host. Each copy returns by the other way with a decremented ttl, and so
+    // on.
     let ttls = |at: usize| {
         let told = records[at].0.told();
         let mut ttls: Vec<i32> =
@@ -140,7 +141,7 @@ fn events_in_a_circle_of_federations_end() {
     assert_eq!((ttls(0), ttls(1)), (vec![0, 0, 2, 2, 4], vec![1, 1, 3, 3]));
 }
 
-/// Blocks the pushing thread until the test releases it.
+/// Consumer that blocks the pushing thread until the test releases it.
 struct Stuck {
     open: Mutex<mpsc::Receiver<()>>,
     record: Arc<Record>,
@@ -160,7 +161,7 @@ impl PushConsumer for Stuck {
 #[test]
 fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     let port = free_port();
-    // Losses happen only in the receiver's queue.
+    // The sender's queue is large enough for all events, so that they are lost only in the receiver's queue.
     let sending =
         FederationOptions { sending: Qos { events: 10_000, ..Qos::default() }, ..patient() };
     let receiving =
@@ -172,7 +173,7 @@ fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     let record = Arc::<Record>::default();
     let stuck = Arc::new(Stuck { open: Mutex::new(open), record: Arc::clone(&record) });
     let _stuck = other.channel.connect_consumer(stuck, &asks_for(&Filter::event(17, 1))).unwrap();
-    // Only after the last probe: its consumer is subscribed until then.
+    // Drop the probing consumer only now, so that the topic remains subscribed throughout.
     drop(probing);
     until("it is asked for", || other.gateway.statistics().subscriptions == 2);
     let offered = other.gateway.statistics().receiving.offered;
@@ -214,7 +215,8 @@ fn hostile_samples_are_refused_and_counted() {
     for length in [0, 1, 31, 32, 33, good.len() - 1] {
         bad("17/1", &good[..length]);
     }
-    // Magic, version, order, priority, reserved octet, number of events, length of the payload.
+    // Magic number, version, byte order, priority (too low and too high), reserved octet, and the first and the last
+    // octet of the number of events.
     for (at, octet) in [(0, b'x'), (4, 9), (5, 7), (6, 0), (6, 8), (7, 1), (32, 0xff), (35, 0xff)] {
         let mut changed = good.clone();
         changed[at] = octet;

@@ -7,12 +7,12 @@ use super::proxies::{ConsumerProxy, SupplierProxy};
 use super::refusal::PushError;
 use crate::rtec_event_comm::Event;
 
-/// A consumer's connection. Dropping it disconnects.
+/// The connection of a consumer. Dropping it disconnects the consumer.
 pub struct ConsumerConnection {
     proxy: Arc<ConsumerProxy>,
 }
 
-/// A supplier's connection, through which it pushes events. Dropping it disconnects.
+/// The connection of a supplier, through which the supplier pushes events. Dropping it disconnects the supplier.
 pub struct SupplierConnection {
     proxy: Arc<SupplierProxy>,
 }
@@ -31,7 +31,7 @@ impl ConsumerConnection {
         self.proxy.number()
     }
 
-    /// Suspends delivery: further matching events are counted and dropped.
+    /// Suspends delivery. Events that match the filter are then counted and dropped.
     pub fn suspend(&self) {
         self.proxy.suspend(true);
     }
@@ -41,7 +41,7 @@ impl ConsumerConnection {
         self.proxy.suspend(false);
     }
 
-    /// Reports whether the connection still exists: it was neither ended by the consumer nor released by the channel.
+    /// Reports whether the connection still exists, that is, neither the consumer nor the channel has ended it.
     pub fn is_connected(&self) -> bool {
         self.proxy.is_connected()
     }
@@ -49,7 +49,7 @@ impl ConsumerConnection {
 
 impl Drop for ConsumerConnection {
     fn drop(&mut self) {
-        // The connection may have ended before, or never begun.
+        // This does nothing if the connection has already ended.
         self.proxy.leave();
     }
 }
@@ -66,17 +66,17 @@ impl SupplierConnection {
 
     /// Pushes events to all consumers whose filters accept them. Each event is filtered separately.
     ///
-    /// Allocates nothing for local consumers after the first call since the last change of consumers; takes no lock
-    /// that another supplier takes.
+    /// For local consumers, a push allocates no memory after the first push that follows a change of the consumers. It
+    /// takes no lock that another supplier takes.
     ///
     /// # Errors
-    /// [`PushError`]; the events are counted as refused.
+    /// [`PushError`]. Events that are not accepted are counted as refused, unless the connection has ended.
     pub fn push(&self, events: &[Event]) -> Result<(), PushError> {
         self.proxy.push(events)
     }
 
-    /// Excludes one consumer from the events of this supplier, from the next push on, so that a gateway that is both
-    /// supplier and consumer does not receive its own events. A later call replaces the excluded consumer.
+    /// Excludes one consumer from the events of this supplier, starting with the next push. A gateway that is both a
+    /// supplier and a consumer thus does not receive its own events. A later call replaces the excluded consumer.
     pub fn keep_from(&self, consumer: &ConsumerConnection) {
         self.proxy.keep_from(consumer.number());
     }

@@ -1,4 +1,4 @@
-//! Connected consumers: filter, timers, and queue, if any.
+//! Connected consumers, with their filters, timers and queues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -23,30 +23,30 @@ pub(crate) struct Connected {
     pub(super) target: Arc<Target>,
     qos: ConsumerQos,
     program: Program,
-    /// Progress of a filter with state.
+    /// Progress of the filter, if the filter depends on earlier events.
     progress: Option<Mutex<Progress>>,
-    /// Flag of the proxy, which may be suspended before and after the connection.
+    /// Flag of the consumer's proxy. It can be set before the consumer connects, and survives the connection.
     suspended: Arc<AtomicBool>,
-    /// Set once, when the consumer is disconnected or released.
+    /// Whether the consumer was disconnected or released. Never reset.
     over: AtomicBool,
-    /// `None`: events are delivered in the supplier's thread.
+    /// Queue of the consumer; `None` if events are delivered in the supplier's thread.
     queue: Option<ConsumerQueue>,
     timers: Vec<(TimeoutKind, Duration, Timer)>,
     pub(super) matched: AtomicU64,
     pub(super) held_back: AtomicU64,
 }
 
-/// Constituents of a consumer.
+/// The parts from which a consumer is created.
 pub(super) struct Parts {
     pub(super) number: u64,
     pub(super) target: Arc<Target>,
     pub(super) qos: ConsumerQos,
     pub(super) program: Program,
     pub(super) suspended: Arc<AtomicBool>,
-    /// Maximum size in octets of the events that conjunctions may keep.
+    /// Maximum size in octets of the events that the consumer's conjunctions may collect.
     pub(super) collected: usize,
     pub(super) queue: Option<ConsumerQueue>,
-    /// Timers, in the order of the program.
+    /// Timers of the filter, in the order of the program.
     pub(super) timers: Vec<Timer>,
 }
 
@@ -74,7 +74,7 @@ impl Connected {
         }
     }
 
-    /// Starts the timers; their time begins when the consumer connects.
+    /// Starts the timers. Their periods begin now, when the consumer connects.
     pub(super) fn start(&self) {
         for (kind, period, timer) in &self.timers {
             match kind {
@@ -101,19 +101,19 @@ impl Connected {
         self.queue.as_ref().filter(|queue| queue.follows())
     }
 
-    /// Returns the number of events that conjunctions dropped at their limit.
+    /// Returns the number of events that conjunctions dropped because of their size limit.
     pub(super) fn uncollected(&self) -> u64 {
         let progress = self.progress.as_ref();
         progress.map_or(0, |progress| progress.lock().dropped())
     }
 
-    /// Returns the counters of the consumer's queue; zeros without one.
+    /// Returns the counters of the consumer's queue; zeros if there is no queue.
     pub(super) fn queue_counts(&self) -> Counts {
         let queue = self.queue.as_ref();
         queue.map(ConsumerQueue::counts).unwrap_or_default()
     }
 
-    /// Ends deliveries and drops the events in the queue; `false` if they had ended before.
+    /// Ends deliveries and drops the events in the queue. Returns `false` if deliveries had already ended.
     pub(super) fn end(&self) -> bool {
         if let Some(queue) = &self.queue {
             queue.detach();
@@ -137,10 +137,10 @@ impl Connected {
         self.offer(trigger, &Outgoing::new(std::slice::from_ref(&event), arrived))
     }
 
-    /// Applies the filter to an event, and pushes the events that it accepts.
+    /// Applies the filter to an event, and pushes the events that the filter accepts.
     ///
     /// # Errors
-    /// The consumer must be released.
+    /// An error if the consumer must be released.
     pub(super) fn offer(
         &self,
         trigger: Trigger<'_>,
@@ -153,7 +153,7 @@ impl Connected {
             None if self.program.accepts(trigger) => Matched::Event,
             None => Matched::No,
             Some(progress) => {
-                // A panic within leaves a progress that is merely incomplete.
+                // A panic under this lock leaves the progress usable: at worst, some events are not collected.
                 let mut progress = progress.lock();
                 self.program.advance(trigger, &mut progress)
             }
@@ -165,17 +165,18 @@ impl Connected {
         }
     }
 
-    /// Reports whether the consumer receives events as messages and without a conjunction. Only such a push can be
-    /// repeated: a conjunction no longer has the events that it collected if they turn out to be unsent.
+    /// Reports whether a push to this consumer can be repeated. The consumer must receive events as messages. It must
+    /// not have a conjunction, because a conjunction no longer has the collected events when it turns out that they
+    /// were not sent.
     pub(super) fn may_be_repeated(&self) -> bool {
         self.progress.is_none() && self.target.is_far()
     }
 
-    /// Corrects the counters for events that were counted as delivered but not sent. Pushes them again, unless the
-    /// consumer may have received them.
+    /// Corrects the counters for events that were counted as delivered but were not sent. Pushes these events again,
+    /// unless the consumer may have received them.
     ///
     /// # Errors
-    /// The consumer must be released.
+    /// An error if the consumer must be released.
     pub(super) fn unsent(
         &self,
         outgoing: &Outgoing<'_>,
@@ -219,7 +220,7 @@ impl Connected {
         Ok(())
     }
 
-    /// Restarts the deadline timers, which begin again with every push.
+    /// Restarts the timers of deadlines, because every push restarts their periods.
     fn put_off_deadlines(&self) {
         for (kind, period, timer) in &self.timers {
             if *kind == TimeoutKind::Deadline {
@@ -228,7 +229,7 @@ impl Connected {
         }
     }
 
-    /// Returns the number of sets that the queue dropped, except those that could not be delivered.
+    /// Returns the number of sets that the queue dropped. Sets that could not be delivered are not included.
     pub(super) fn dropped(&self) -> u64 {
         let counts = self.queue_counts();
         counts.dropped_in_all() - counts.dropped(Cause::Failed)

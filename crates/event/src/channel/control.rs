@@ -1,4 +1,4 @@
-//! Threads with periodic work: pinging peers, and checking for a new schedule.
+//! Threads of a channel with periodic work, such as pinging peers or checking for a new schedule.
 
 use std::io;
 use std::sync::Arc;
@@ -8,20 +8,22 @@ use std::time::Duration;
 
 use oxorb_sys::sync::{Condvar, Mutex};
 
-/// Periodic thread of a channel.
+/// A periodic thread of a channel.
 #[derive(Default)]
 pub(super) struct Rounds {
     stopped: Mutex<bool>,
     changed: Condvar,
-    /// Whether the thread runs.
+    /// Whether the thread has been started.
     runs: AtomicBool,
 }
 
 impl Rounds {
-    /// Starts the thread once: it calls `round` after each period until `round` returns `false`.
+    /// Starts the thread if it is not running. The thread calls `round` after each period until `round` returns
+    /// `false`.
     ///
-    /// The system refuses the thread. Failed pushes still reveal dead consumers, and a consumer that connects again
-    /// gets its scheduled lane; the next call tries again.
+    /// # Errors
+    /// The system cannot start the thread. The next call tries again. Until then, failed pushes still reveal dead
+    /// consumers, and a consumer that connects again gets its scheduled lane.
     pub(super) fn begin(
         self: &Arc<Self>,
         thread: &str,
@@ -47,7 +49,7 @@ impl Rounds {
         self.changed.notify_all();
     }
 
-    /// Waits for one period; returns `false` if the thread must end.
+    /// Waits for one period. Returns `false` if the thread must end.
     fn wait(&self, period: Duration) -> bool {
         let stopped = self.stopped.lock();
         let (stopped, _) = self.changed.wait_timeout_while(stopped, period, |stopped| !*stopped);

@@ -1,4 +1,4 @@
-//! Shared state of a channel: its members, and the notifications about their changes.
+//! State that all parts of a channel share: its members, and the notifications about their changes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,11 +35,12 @@ type Log = Box<dyn Fn(&Notice) + Send + Sync>;
 /// Function that chooses the rate of a supplier when it connects.
 pub(super) type Rates = Box<dyn Fn(&SupplierQos) -> Option<Rate> + Send + Sync>;
 
-/// Shared state of all parts of a channel.
+/// State that all parts of a channel share.
 pub(crate) struct Core {
     pub(crate) options: ChannelOptions,
     pub(super) observers: Observers,
-    /// Number of changes of consumers; a supplier whose routes have another number determines them again.
+    /// Number of changes of consumers. If it differs from the number for which a supplier's routes were determined,
+    /// they are determined again.
     generation: AtomicU64,
     members: Mutex<Members>,
     destroyed: AtomicBool,
@@ -48,30 +49,30 @@ pub(crate) struct Core {
     /// Thread that checks for a new schedule.
     looks: Arc<Rounds>,
     names: Names,
-    /// Thread that checks for suppliers that left without disconnecting.
+    /// Thread that checks for suppliers that have left without disconnecting.
     silences: Arc<Rounds>,
-    /// Thread that checks for proxies that were never connected and whose clients have left.
+    /// Thread that checks for proxies that were never connected and whose clients have disconnected.
     leavings: Arc<Rounds>,
     /// Thread that notifies remote observers.
     teller: Arc<Teller>,
-    /// Scheduling service to which connections are reported automatically.
+    /// Scheduling service to which the channel reports connections.
     scheduling: OnceLock<Scheduling>,
-    /// Function called for each connecting consumer.
+    /// Function that is called for each consumer that connects.
     chooser: OnceLock<Chooser>,
-    /// Function called for each connecting supplier.
+    /// Function that is called for each supplier that connects.
     rates: OnceLock<Rates>,
-    /// Treatment of events beyond the periods that suppliers declared, unless `rates` chooses a rate.
+    /// Treatment of events beyond the periods that suppliers declared. Rates chosen by `rates` take precedence.
     declared: OnceLock<Beyond>,
-    /// `None`: events are delivered in the supplier's thread.
+    /// Queues of the consumers; `None` if events are delivered in the supplier's thread.
     queues: Option<Queues>,
-    /// Timers of filters, created when a filter first needs one.
+    /// Timers of filters, created when the first filter needs one.
     timers: Mutex<Option<Timers>>,
 }
 
 /// Queues of all consumers.
 pub(super) struct Queues {
     pub(super) dispatcher: Dispatcher<Arc<Set>>,
-    /// Quality of each queue, unless chosen otherwise.
+    /// Quality of service of each queue for which none is chosen.
     pub(super) qos: Qos,
 }
 
@@ -79,12 +80,12 @@ pub(super) struct Queues {
 struct Members {
     last: u64,
     consumers: BTreeMap<u64, Arc<ConsumerProxy>>,
-    /// Suppliers, owned by POAs and connections.
+    /// Suppliers. POAs and connections own them.
     suppliers: BTreeMap<u64, Weak<SupplierProxy>>,
 }
 
 impl Queues {
-    /// Returns the default dispatch of a consumer.
+    /// Returns the dispatch of a consumer for which none is chosen.
     fn usual(&self) -> ConsumerDispatch {
         ConsumerDispatch { queue: self.qos.clone(), ..ConsumerDispatch::default() }
     }
@@ -100,10 +101,10 @@ type Calls = Vec<Box<dyn FnOnce() + Send>>;
 /// Maximum number of concurrent calls in `destroy`.
 const SIDE_BY_SIDE: usize = 16;
 
-/// Shortest period of the checks for silent suppliers and for unused proxies.
+/// Minimum period of the checks for silent suppliers and for unused proxies.
 const LEAST_LOOK: Duration = Duration::from_millis(10);
 
-/// Total time limit of the calls in `destroy`, as a multiple of `call_timeout`.
+/// Total time limit for the calls in `destroy`, as a multiple of `call_timeout`.
 const DESTROY_CALLS: u32 = 10;
 
 impl Core {
@@ -138,7 +139,7 @@ impl Core {
         let _ = self.log.set(log);
     }
 
-    /// Reports whether events wait in queues; otherwise they are delivered in the supplier's thread.
+    /// Reports whether the channel has queues. If not, events are delivered in the supplier's thread.
     pub(super) fn has_queues(&self) -> bool {
         self.queues.is_some()
     }
@@ -147,7 +148,7 @@ impl Core {
         self.destroyed.load(Ordering::Acquire)
     }
 
-    /// Creates a proxy to which a consumer may connect.
+    /// Creates a proxy to which a consumer can connect.
     pub(crate) fn consumer_proxy(
         self: &Arc<Self>,
         maker: Maker,
@@ -173,14 +174,15 @@ impl Core {
         Ok(proxy)
     }
 
-    /// Creates a proxy to which a supplier may connect.
+    /// Creates a proxy to which a supplier can connect.
     pub(crate) fn supplier_proxy(
         self: &Arc<Self>,
         maker: Maker,
     ) -> Result<Arc<SupplierProxy>, ConnectError> {
         let limit = self.options.limits.suppliers;
         let elsewhere = maker.is_elsewhere();
-        // A proxy that is dropped here locks the members, so it must be dropped after this lock.
+        // Declared before the lock guard, and thus dropped after it: dropping the last reference to a proxy locks the
+        // members.
         let mut theirs = Vec::new();
         let mut members = self.members()?;
         if members.suppliers.len() >= limit {
@@ -213,7 +215,7 @@ impl Core {
         appended
     }
 
-    /// Creates the queue of a consumer, if the channel has queues. `own` is the dispatch that the consumer requested.
+    /// Creates the queue of a consumer if the channel has queues. `own` is the dispatch that the consumer requested.
     pub(super) fn queue(
         self: &Arc<Self>,
         number: u64,
@@ -237,11 +239,12 @@ impl Core {
         queue.map(Some).map_err(ConnectError::Queue)
     }
 
-    /// Returns the dispatch of a consumer: the schedule's if it has one, as modified by the owner's choice.
+    /// Returns the dispatch of a consumer: that of the schedule or, if it has none, the default one. The owner of the
+    /// channel may modify it.
     fn choose(&self, queues: &Queues, qos: &ConsumerQos) -> ConsumerDispatch {
         let usual = queues.usual();
         let scheduled = self.scheduling.get();
-        // If the service does not answer, the next check places the consumer.
+        // If the service does not answer, use the default lane. `place` has the next check assign the scheduled one.
         let scheduled =
             scheduled.and_then(|scheduling| scheduling.place(qos, queues.lanes(), &usual).ok()?);
         self.chosen(qos, scheduled.unwrap_or(usual))
@@ -254,11 +257,11 @@ impl Core {
         }
     }
 
-    /// Moves consumers to the lanes of a new schedule, if there is one. Consumers without a scheduled operation keep
-    /// their lanes.
+    /// Moves consumers to the lanes of a new schedule, if there is one. Consumers whose operations are not scheduled
+    /// remain in their lanes.
     ///
     /// # Errors
-    /// The service cannot be reached. The next call places all consumers.
+    /// The service cannot be reached. In this case the next call places all consumers.
     pub(super) fn follow_schedule(&self) -> Result<(), SchedulingError> {
         let (Some(scheduling), Some(queues)) = (self.scheduling.get(), &self.queues) else {
             return Ok(());
@@ -285,7 +288,8 @@ impl Core {
         let _ = self.declared.set(beyond);
     }
 
-    /// Returns the rate limit of a supplier: the owner's choice, otherwise the declared rate.
+    /// Returns the rate limit of a supplier: the one that the owner of the channel chose or, if there is none, the
+    /// declared rate.
     pub(super) fn rate(&self, qos: &SupplierQos) -> Option<Rate> {
         let chosen = self.rates.get().and_then(|rates| rates(qos));
         chosen.or_else(|| {
@@ -299,22 +303,23 @@ impl Core {
         let _ = self.chooser.set(chooser);
     }
 
-    /// Begins to follow a schedule, with periodic checks for a new one.
+    /// Starts to follow a schedule, with periodic checks for a new one.
     pub(super) fn set_scheduling(self: &Arc<Self>, scheduling: Scheduling) {
         let is_first = self.scheduling.set(scheduling).is_ok();
         if let (true, Some(_), Some(period)) = (is_first, &self.queues, self.options.reschedule) {
             let weak = Arc::downgrade(self);
-            // A service that does not answer now may answer at the next check.
+            // Ignore the error: the service may answer at the next check.
             let look = move || weak.upgrade().map(|core| core.follow_schedule().ok()).is_some();
             self.begun("event-schedule", self.looks.begin("event-schedule", period, look));
         }
     }
 
-    /// Reports a consumer, and all suppliers whose events concern it, to the scheduling service.
+    /// Reports a consumer, and all suppliers whose events may match its filter, to the scheduling service.
     pub(super) fn schedule_consumer(&self, consumer: &Connected) {
         let (number, program) = (consumer.number, consumer.program());
         if let Some(scheduling) = self.scheduling.get() {
-            // The consumer was placed before it became one of those that a check moves.
+            // The consumer was placed before it was added to those that a check moves, so a check in between would have
+            // missed it.
             scheduling.look_anew();
         }
         self.tell_schedule(number, |scheduling| {
@@ -325,7 +330,7 @@ impl Core {
         });
     }
 
-    /// Reports a supplier, and all consumers that its events concern, to the scheduling service.
+    /// Reports a supplier, and all consumers whose filters its events may match, to the scheduling service.
     pub(super) fn schedule_supplier(&self, number: u64, qos: &SupplierQos) {
         self.tell_schedule(number, |scheduling| {
             let consumers = self.consumers();
@@ -334,7 +339,7 @@ impl Core {
         });
     }
 
-    /// Withdraws a consumer's dependencies on suppliers from the scheduling service.
+    /// Withdraws the dependencies of a consumer on suppliers from the scheduling service.
     pub(super) fn unschedule_consumer(&self, consumer: &Connected) {
         if let Some(scheduling) = self.scheduling.get() {
             for supplier in self.suppliers() {
@@ -353,7 +358,7 @@ impl Core {
         }
     }
 
-    /// Reports to the scheduling service; a failure is logged and does not affect the connection.
+    /// Reports to the scheduling service. A failure is logged, but does not affect the connection.
     fn tell_schedule(
         &self,
         number: u64,
@@ -366,7 +371,7 @@ impl Core {
         }
     }
 
-    /// Creates the timers of a filter. They run in a thread of the channel.
+    /// Creates the timers of a filter. Their events are delivered in a thread of the channel.
     pub(super) fn timers(
         self: &Arc<Self>,
         number: u64,
@@ -404,7 +409,7 @@ impl Core {
         }
     }
 
-    /// Returns a reference whose calls time out after `call_timeout`.
+    /// Returns a reference whose calls have the time limit `call_timeout`.
     pub(crate) fn timed<I: oxorb::Interface>(&self, object: &I) -> I {
         target::timed(object, &self.options)
     }
@@ -413,7 +418,7 @@ impl Core {
         self.observers.remove(handle)
     }
 
-    /// Returns the members, unless the channel was destroyed.
+    /// Returns the members. Fails if the channel was destroyed.
     fn members(&self) -> Result<MutexGuard<'_, Members>, ConnectError> {
         let members = self.lock();
         match self.is_destroyed() {
@@ -426,7 +431,8 @@ impl Core {
         self.members.lock()
     }
 
-    /// Notifies suppliers and observers that a consumer connected or left; observers are not notified of gateways.
+    /// Notifies suppliers and observers that a consumer has connected or left. Observers are not notified about
+    /// gateways.
     pub(super) fn consumers_changed(self: &Arc<Self>, is_gateway: bool) {
         self.generation.fetch_add(1, Ordering::Release);
         if !is_gateway {
@@ -435,7 +441,7 @@ impl Core {
         }
     }
 
-    /// Notifies observers that a supplier connected or left, unless it is a gateway.
+    /// Notifies observers that a supplier has connected or left. They are not notified about gateways.
     pub(super) fn suppliers_changed(self: &Arc<Self>, is_gateway: bool) {
         if !is_gateway {
             self.observers.tell(Change::Suppliers, &**self);
@@ -443,7 +449,7 @@ impl Core {
         }
     }
 
-    /// Wakes the channel's thread that notifies remote observers.
+    /// Wakes the thread of the channel that notifies remote observers.
     fn tell_objects(self: &Arc<Self>) {
         if !self.observers.has_objects() {
             return;
@@ -487,24 +493,24 @@ impl Core {
         proxies.extend(self.lock().suppliers.values().filter_map(Weak::upgrade));
     }
 
-    /// Returns the consumers that the events of a supplier concern.
+    /// Returns the consumers whose filters the events of a supplier may match.
     pub(super) fn routes(&self, supplier: &Supplying) -> Routes {
         let concerned = |consumer: &Arc<Connected>| supplier.concerns(consumer, &self.options);
         let consumers = self.consumers().into_iter().filter(concerned);
         Routes::new(consumers.collect(), supplier.meter.clone())
     }
 
-    /// Releases a consumer that is dead or fails.
+    /// Releases a consumer that no longer exists or that fails repeatedly.
     pub(super) fn release_consumer(self: &Arc<Self>, number: u64, why: Released) {
         let proxy = self.lock().consumers.get(&number).cloned();
         if let Some(consumer) = proxy.and_then(|proxy| proxy.end(self)) {
-            // A local servant may be waiting for events that will not arrive.
+            // Notify a local servant, which may be waiting for events that will no longer arrive.
             consumer.target.call_back_local();
             self.note(&Notice::Released { side: Side::Consumer, number, why });
         }
     }
 
-    /// Begins to ping peers that are objects, when the first one connects.
+    /// Starts to ping peers that are objects. Called when such a peer connects.
     pub(super) fn watch(self: &Arc<Self>) {
         if let Some(period) = self.options.control.period {
             let weak = Arc::downgrade(self);
@@ -513,11 +519,11 @@ impl Core {
         }
     }
 
-    /// Begins to check for remote suppliers that connected with nil and fell silent, when the first one connects.
+    /// Starts to check for silent suppliers that connected with nil. Called when such a supplier connects.
     pub(super) fn watch_silence(self: &Arc<Self>) {
         if let Some(idle) = self.options.supplier_idle {
             let weak = Arc::downgrade(self);
-            // Kept, so that checks do not allocate.
+            // The vector is kept between checks, so that they do not allocate memory.
             let mut looked_at = Vec::new();
             let look = move || {
                 weak.upgrade().map(|core| core.release_silent(idle, &mut looked_at)).is_some()
@@ -527,14 +533,15 @@ impl Core {
         }
     }
 
-    /// Begins to check for proxies that remote clients obtained and never connected, when the first one is obtained.
+    /// Starts to check for proxies that remote clients obtained but never connected. Called when such a proxy is
+    /// obtained.
     fn watch_unused(self: &Arc<Self>, elsewhere: bool) {
         if !elsewhere {
             return;
         }
         let grace = self.options.keep_unused;
         let weak = Arc::downgrade(self);
-        // Kept, so that checks do not allocate.
+        // The vectors are kept between checks, so that they do not allocate memory.
         let (mut consumers, mut suppliers) = (Vec::new(), Vec::new());
         let look = move || {
             let look = |core: Arc<Core>| core.release_unused(grace, &mut consumers, &mut suppliers);
@@ -562,7 +569,7 @@ impl Core {
         suppliers.drain(..).for_each(|proxy| proxy.release_silent(idle));
     }
 
-    /// Pings each peer once, in turn: a round takes `control.timeout` for each that does not answer.
+    /// Pings all peers, one after the other. Each peer that does not answer takes `control.timeout`.
     fn ask_all(self: &Arc<Self>) {
         for consumer in self.consumers() {
             let target = &consumer.target;
@@ -580,7 +587,8 @@ impl Core {
             let Some(supplier) = proxy.connected() else {
                 continue;
             };
-            // A supplier may push without listening, so only one that certainly does not exist is released.
+            // A supplier may push without listening for calls. Release it only if the reply shows that it does not
+            // exist.
             if let Some(Err(why)) = supplier.object().map(|object| self.ask(object))
                 && why.kind == SystemExceptionKind::ObjectNotExist
             {
@@ -605,7 +613,7 @@ impl Core {
         self.lock().suppliers.remove(&number);
     }
 
-    /// Logs that a thread could not be started.
+    /// Logs the error if a thread could not be started.
     fn begun(&self, thread: &'static str, begun: io::Result<()>) {
         if let Err(why) = begun {
             self.note(&Notice::NoThread(thread, why.to_string()));
@@ -618,7 +626,7 @@ impl Core {
         }
     }
 
-    /// Ends the channel; `false` if it was destroyed before.
+    /// Ends the channel. Returns `false` if it was already destroyed.
     pub(crate) fn destroy(self: &Arc<Self>) -> bool {
         let mut members = self.lock();
         if self.destroyed.swap(true, Ordering::AcqRel) {
@@ -634,7 +642,7 @@ impl Core {
         self.teller.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
-            // Waiting events are delivered within the time limit of one call.
+            // Waiting events have the time of one call to be delivered.
             queues.dispatcher.shut_down(self.options.call_timeout);
         }
         let mut calls: Calls = Vec::new();
@@ -677,8 +685,8 @@ impl Listed for Core {
 }
 
 impl Drop for Core {
-    /// Disconnects local consumers, which would otherwise wait for events. Remote peers are disconnected only by
-    /// [`destroy`](Core::destroy), which may take long.
+    /// Disconnects local consumers, because they might wait for events otherwise. Only [`destroy`](Core::destroy)
+    /// disconnects remote peers, because that may take a long time.
     fn drop(&mut self) {
         self.rounds.stop();
         self.looks.stop();
@@ -692,7 +700,7 @@ impl Drop for Core {
     }
 }
 
-/// Makes calls on a few threads. Begins no further call after `limit`.
+/// Makes calls with several threads. Starts no call after `limit`.
 fn side_by_side(calls: Calls, limit: Duration) {
     let end = Instant::now() + limit;
     let threads = calls.len().min(SIDE_BY_SIDE);
@@ -708,14 +716,14 @@ fn side_by_side(calls: Calls, limit: Duration) {
     thread::scope(|scope| {
         for _ in 1..threads {
             let thread = thread::Builder::new().name("event-destroy".into());
-            // With fewer threads, or only this one, the calls take longer.
+            // Ignore the error: without further threads the calls only take longer.
             let _ = thread.spawn_scoped(scope, work);
         }
         work();
     });
 }
 
-/// Exception that stands for a `true` result of `_non_existent`.
+/// Exception that represents a reply of `true` to `_non_existent`.
 const GONE: SystemException = SystemException::object_not_exist(
     oxorb::minor::object_not_exist::NO_OBJECT,
     oxorb::CompletionStatus::No,

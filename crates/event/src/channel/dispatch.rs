@@ -1,4 +1,4 @@
-//! Dispatch of single consumers: queue, lane and urgency.
+//! Dispatch of individual consumers: queue, lane and urgency.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,18 +31,19 @@ use crate::rtec_event_comm::Event;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerDispatch {
-    /// Size and policy of the queue, its lane, and its order within the lane. `batch` counts as 1.
+    /// Size and policy of the queue, its lane, and its order within the lane. The value of `batch` is ignored: it is
+    /// always 1.
     pub queue: Qos,
-    /// Deadline of an event, relative to its arrival at the channel. It determines the order in queues
-    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and in lanes ordered by deadline or laxity; late events
-    /// are not dropped. Default: the deadline in the supplier's request (RIOP), if any; if both exist, the earlier one
-    /// applies. Costs one clock reading per event.
+    /// Deadline of an event, relative to its arrival at the channel. The deadline determines the order in queues
+    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and in lanes that are ordered by deadline or laxity.
+    /// Late events are not dropped. Default: the deadline in the supplier's request (RIOP), if there is one. If both
+    /// exist, the earlier one applies. A deadline costs one clock reading for each event.
     pub deadline: Option<Duration>,
-    /// Priorities of events by type and source; 0 is a wildcard. The first matching entry applies; events without a
-    /// matching entry have the priority in the supplier's request, or 0. The priority determines the order in queues
-    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and which event a full queue drops. Default: empty; the
-    /// priority in the request (RIOP) is then four times the importance, plus one for ISOCHRONOUS, minus one for BURST.
-    /// Costs one comparison per entry and event.
+    /// Priorities of events by type and source; 0 is a wildcard. The first entry that matches applies. Events that
+    /// match no entry have the priority of the supplier's request, or 0. The priority determines the order in queues
+    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and which event a full queue drops. The priority of a
+    /// request (RIOP) is four times its importance, plus one for ISOCHRONOUS, minus one for BURST. Default: empty. The
+    /// table costs one comparison for each entry and event.
     pub priorities: Vec<(Key, i16)>,
 }
 
@@ -54,18 +55,18 @@ pub(super) type Chooser =
 pub(super) struct ConsumerQueue {
     outlet: Outlet<Arc<Set>>,
     clock: Arc<dyn Clock>,
-    /// Nanoseconds; [`NO_DEADLINE`]: none.
+    /// Deadline relative to the arrival of an event, in nanoseconds, or [`NO_DEADLINE`].
     deadline: AtomicU64,
     priorities: Vec<(Key, i16)>,
-    /// Whether the channel chose the dispatch, rather than the consumer.
+    /// Whether the channel chose the dispatch, and not the consumer.
     follows: bool,
 }
 
-/// Value of `deadline` for none.
+/// Value of `deadline` if there is no deadline.
 const NO_DEADLINE: u64 = u64::MAX;
 
 impl ConsumerQueue {
-    /// Connects a consumer with a dispatch; with `follows`, the dispatch changes with the schedule.
+    /// Connects a consumer with a dispatch. If `follows` is set, the dispatch changes with the schedule.
     pub(super) fn connect(
         dispatcher: &Dispatcher<Arc<Set>>,
         sink: Arc<dyn Sink<Arc<Set>>>,
@@ -86,7 +87,7 @@ impl ConsumerQueue {
         self.follows
     }
 
-    /// Replaces queue, lane and deadline; priorities stay. Waiting events keep their order.
+    /// Replaces queue settings, lane and deadline, but not the priorities. Waiting events keep their order.
     pub(super) fn take_on(&self, dispatch: ConsumerDispatch) {
         self.deadline.store(nanoseconds(dispatch.deadline), Relaxed);
         self.outlet.set_qos(one_by_one(dispatch.queue));
@@ -100,14 +101,14 @@ impl ConsumerQueue {
         self.outlet.detach();
     }
 
-    /// Puts a set into the queue, which counts the result.
+    /// Offers a set to the queue. The queue counts the result.
     pub(super) fn offer(&self, set: &Arc<Set>) {
         let attributes = self.attributes(&set.events, set.qos.qos());
         let _ = self.outlet.offer(set, &attributes);
     }
 
-    /// Returns the attributes that order a set: those that the consumer requested, otherwise those of the supplier's
-    /// request.
+    /// Returns the attributes that order a set. Those that the consumer has set take precedence over those of the
+    /// supplier's request.
     fn attributes(&self, events: &[Event], said: Option<RequestQos>) -> Attributes {
         let octets = events.iter().map(|one| held_octets(one) + OVERHEAD);
         let octets: usize = octets.sum();
@@ -132,7 +133,7 @@ impl ConsumerQueue {
         }
     }
 
-    /// Returns the priority that the consumer assigns to events of a type and source.
+    /// Returns the priority that the consumer has assigned to events of a type and source.
     fn priority(&self, event_type: i32, source: i32) -> Option<i16> {
         let meets = |asked: i32, has: i32| asked == 0 || asked == has;
         let entry = self.priorities.iter().find(|((of_type, of_source), _)| {
@@ -142,8 +143,8 @@ impl ConsumerQueue {
     }
 }
 
-/// Returns the priority of events by the quality of service in the supplier's request: four times the importance. Among
-/// equals, samples rank before bulk data, which a full queue drops first.
+/// Returns the priority that follows from the quality of service of the supplier's request: four times the importance,
+/// modified by the class. At equal importance, samples precede bulk data, which a full queue drops first.
 fn worth(said: &RequestQos) -> i16 {
     let class = match said.class {
         CommunicationClass::Isochronous => 1,
@@ -154,7 +155,7 @@ fn worth(said: &RequestQos) -> i16 {
     worth.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
-/// Returns the quality of a queue that delivers sets one by one.
+/// Returns settings for a queue that delivers one set at a time.
 fn one_by_one(queue: Qos) -> Qos {
     Qos { batch: 1, ..queue }
 }
@@ -163,5 +164,5 @@ fn nanoseconds(deadline: Option<Duration>) -> u64 {
     deadline.map_or(NO_DEADLINE, |after| u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE))
 }
 
-/// Size in octets of an event in a queue, without its payload.
+/// Size in octets of an event in a queue, not including its payload.
 const OVERHEAD: usize = std::mem::size_of::<Event>();

@@ -1,4 +1,4 @@
-//! A set of events on its way to several consumers: marshalled at most once, and copied once for all queues.
+//! A set of events for several consumers. It is marshalled at most once, and copied once for all queues.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, OnceLock};
@@ -14,41 +14,41 @@ use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer
 /// A set of events in the supplier's thread.
 pub(super) struct Outgoing<'e> {
     events: &'e [Event],
-    /// Encoded set as received, if it can be sent unchanged.
+    /// Encoded set as received from the supplier, if it can be sent without changes.
     received: Option<&'e [u8]>,
-    /// Time of arrival, if latencies are measured.
+    /// Time of arrival; `None` if latencies are not measured.
     arrived: Option<Instant>,
     octets: Octets,
-    /// Copy for queues, made when the first queue needs it.
+    /// Copy of the set for queues, created when the first queue needs it.
     set: OnceCell<Arc<Set>>,
 }
 
-/// Encoded form of a set, made when a remote consumer first needs it.
+/// Encoded forms of a set, created when the first remote consumer needs them.
 #[derive(Default)]
 pub(super) struct Octets {
-    /// Encoding in the [`USUAL`] code sets.
+    /// Encoding in the code sets of [`USUAL`].
     usual: OnceLock<CdrResult<Marshalled>>,
-    /// Encoding in the code sets of the first peer that has others.
+    /// Encoding in other code sets, namely those of the first peer that needs them.
     other: OnceLock<CdrResult<Marshalled>>,
 }
 
 struct Marshalled {
-    /// Buffer of the octets. The part after `used` is scratch.
+    /// Buffer with the encoded octets. Octets after `used` are not part of the encoding.
     buffer: Vec<u8>,
     used: usize,
-    /// Code sets and version, for events whose octets depend on them.
+    /// Code sets and GIOP version; `None` if the octets of the events do not depend on them.
     dialect: Option<Dialect>,
 }
 
-/// Dialect that ORBs with Unicode support negotiate.
+/// Dialect that ORBs with support for Unicode negotiate.
 const USUAL: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 thread_local! {
-    /// Buffer of the last set that this thread encoded, for reuse.
+    /// Buffer of the last set that this thread encoded, kept for reuse.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Larger buffers are not kept.
+/// Maximum capacity in octets of a buffer that is kept for reuse.
 const KEPT_OCTETS: usize = 1 << 20;
 
 impl<'e> Outgoing<'e> {
@@ -62,8 +62,8 @@ impl<'e> Outgoing<'e> {
         }
     }
 
-    /// Sends the octets of the set as received: a sequence in this host's byte order, aligned to eight, without
-    /// anything that depends on code sets.
+    /// Sets the octets of the set as received. They must be a sequence in this host's byte order, aligned to eight,
+    /// whose encoding does not depend on code sets.
     pub(super) fn with_received(self, received: Option<&'e [u8]>) -> Outgoing<'e> {
         Outgoing { received, ..self }
     }
@@ -84,8 +84,9 @@ impl<'e> Outgoing<'e> {
         &self.octets
     }
 
-    /// Returns the set as queues keep it: one copy for all. For remote consumers the set is encoded here, in the
-    /// supplier's thread; dispatching threads would wait for each other.
+    /// Returns the set in the form for queues, which all queues share. If `with_octets` is set, for a remote consumer,
+    /// the set is encoded here in the supplier's thread. If dispatching threads encoded it, they would wait for each
+    /// other.
     pub(super) fn set(&self, with_octets: bool) -> &Arc<Set> {
         let set = self.set.get_or_init(|| sets::copy(self.events, self.arrived));
         if with_octets {
@@ -99,8 +100,8 @@ impl<'e> Outgoing<'e> {
 }
 
 impl Octets {
-    /// Sends a set: to a local servant without a message, to each remote consumer with the same octets, those
-    /// `received` if there are any.
+    /// Sends a set. A local servant is called without a message. All remote consumers receive the same octets, those in
+    /// `received` if possible.
     pub(super) fn send(
         &self,
         events: &[Event],
@@ -136,7 +137,7 @@ impl Octets {
         })
     }
 
-    /// Copies the octets of the set from the received message, unless they were made before.
+    /// Copies the octets of the set from the received message, unless the set is already encoded.
     fn take_over(&self, received: &[u8]) {
         self.usual.get_or_init(|| {
             let mut buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
@@ -147,7 +148,7 @@ impl Octets {
         });
     }
 
-    /// Marshals the set on the first call.
+    /// Marshals the set. Further calls return the same result.
     fn make(&self, events: &[Event]) -> &CdrResult<Marshalled> {
         self.usual.get_or_init(|| marshal(events, USUAL))
     }
@@ -158,15 +159,15 @@ impl Drop for Octets {
         if let Some(Ok(Marshalled { buffer, .. })) = self.usual.take()
             && buffer.capacity() <= KEPT_OCTETS
         {
-            // At the end of a thread its last sets may be dropped after the thread-local buffer.
+            // Ignore the error: when a thread ends, its last sets may be dropped after the thread-local buffer.
             let _ = BUFFER.try_with(|kept| kept.set(buffer));
         }
     }
 }
 
 impl Marshalled {
-    /// Copies the octets into a message if it can contain them unchanged: at a multiple of eight, in this host's byte
-    /// order, with the same code sets. Returns whether it does.
+    /// Copies the octets into a message if they can be used without changes: the position must be a multiple of eight,
+    /// and byte order and code sets must be the same. Returns whether the octets were copied.
     fn copy_to<'a>(&'a self, e: &mut Encoder<'a>) -> bool {
         let same_text = self.dialect.is_none_or(|dialect| dialect == e.dialect());
         let fits = same_text && takes_as_it_is(e);
@@ -177,16 +178,17 @@ impl Marshalled {
     }
 }
 
-/// Reports whether octets that begin at a multiple of eight, in this host's byte order, fit a message unchanged.
+/// Reports whether octets can be copied into a message without changes. They are in this host's byte order and aligned
+/// to eight.
 fn takes_as_it_is(e: &Encoder<'_>) -> bool {
     e.order() == ByteOrder::NATIVE && e.position() & 7 == 0
 }
 
-/// Maximum unused octets of a kept buffer, beyond twice its contents.
+/// Maximum unused capacity in octets of a kept buffer, in addition to twice the size of its contents.
 const SPARE: usize = 4096;
 
 fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
-    // An empty buffer where a thread that is ending still pushes.
+    // When a thread that still pushes events is ending, its thread-local may be gone. Use an empty buffer then.
     let buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
     let mut e = Encoder::new(buffer, ByteOrder::NATIVE, dialect);
     e.sequence(events, None)?;
@@ -199,7 +201,7 @@ fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
     })
 }
 
-/// Shrinks the buffer of a large event before it is kept for small ones.
+/// Shrinks the buffer of a large event, because it may be kept and used for small events.
 fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     if buffer.capacity() > SPARE + 2 * used {
         buffer.truncate(used);
@@ -208,8 +210,8 @@ fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     buffer
 }
 
-/// Reports whether the `any` of an event is empty. The octets of an `any` with a value may depend on code sets, and on
-/// the ORB that reads them.
+/// Reports whether the `any` of an event is empty. The encoding of an `any` with a value may depend on code sets and on
+/// the ORB that receives it.
 pub(crate) fn is_textless(event: &Event) -> bool {
     event.data.any_value.type_code().kind() == TcKind::Null
 }

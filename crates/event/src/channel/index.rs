@@ -1,23 +1,23 @@
 //! Index of consumers by event type and source.
 //!
-//! Peers choose the keys, since their filters name them. With a known hash, one peer could fill a single run of slots
-//! that every event would have to search. Therefore a key is multiplied by a random odd number: without that number,
-//! two keys can be made to collide only by chance, with a probability of at most two divided by the number of slots
-//! (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem", 1997). If chance or a peer
-//! that measures times produces a long run all the same, the table is rebuilt with another number, and with more slots
-//! if that does not help.
+//! Peers choose the keys, because their filters contain them. If the hash function were known, one peer could fill a
+//! single run of slots, and every event would have to search this run. A key is therefore multiplied by a random odd
+//! number. Someone who does not know this number can make two keys collide only by chance, with a probability of at
+//! most two divided by the number of slots (Dietzfelbinger et al., "A reliable randomized algorithm for the
+//! closest-pair problem", 1997). If a long run occurs nevertheless, by chance or because a peer has measured response
+//! times, the table is rebuilt with another number and, if this does not suffice, with more slots.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use crate::filter::Key;
 
-/// Immutable table of consumer indices by key.
+/// Immutable table that maps a key to the indices of its consumers.
 pub(super) struct Index {
-    /// A power of two of slots, at most half of them occupied.
+    /// Slots. Their number is a power of two, and at most half of them are occupied.
     slots: Box<[Slot]>,
-    /// Consumer indices of all keys, grouped by key.
+    /// Indices of consumers for all keys, grouped by key.
     places: Vec<usize>,
-    /// Odd multiplier.
+    /// Odd number by which keys are multiplied.
     factor: u64,
     /// Number of low bits of the product that do not select the slot.
     shift: u32,
@@ -26,18 +26,18 @@ pub(super) struct Index {
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: u64,
-    /// Range of the entry in `places`; empty in a free slot.
+    /// Range of the key's indices in `places`. It is empty in a free slot.
     start: usize,
     end: usize,
 }
 
-/// Maximum distance of a key from its own slot.
+/// Maximum distance between a key and the slot that its hash selects.
 const LONGEST: usize = 8;
 
-/// Number of factors tried for one number of slots.
+/// Number of factors that are tried with each number of slots.
 const FACTORS: u32 = 4;
 
-/// Maximum slots per key; at this size a longer run is accepted.
+/// Maximum number of slots per key. With this number of slots, a longer run is accepted.
 const MOST_SLOTS: usize = 32;
 
 impl Index {
@@ -89,7 +89,7 @@ impl Default for Index {
     }
 }
 
-/// Puts keys into slots; returns the largest distance of a key from its own slot.
+/// Inserts keys into slots. Returns the maximum distance between a key and the slot that its hash selects.
 fn fill(keys: &[Slot], count: usize, factor: u64) -> (Box<[Slot]>, usize) {
     let mut slots = vec![Slot::default(); count].into_boxed_slice();
     let mut longest = 0;
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(index.get((1, 2)), [4]);
     }
 
-    /// Keys that collide under one factor do not collide under another.
+    /// Keys that collide under one factor do not collide under another one.
     #[test]
     fn keys_that_were_chosen_to_meet_are_spread_by_another_factor() {
         let known = 0x9e37_79b9_7f4a_7c15;
@@ -160,7 +160,7 @@ mod tests {
         assert!(*away.keys().max().unwrap() <= LONGEST, "{away:?}");
     }
 
-    /// Memory grows in proportion to the keys that a peer chooses.
+    /// The memory of the table is proportional to the number of keys that a peer chooses.
     #[test]
     fn the_table_is_bounded() {
         let index = Index::new((0..1_000).map(|key| ((key, key), 0)).collect());

@@ -1,4 +1,4 @@
-//! The channel without any CORBA object: its members, and the path of an event from a supplier to consumers.
+//! The channel without CORBA objects: its members, and the path of an event from a supplier to consumers.
 //!
 //! ```text
 //! SupplierProxy --push--> Routes (by type and source) --> Connected (filter) --> Outgoing --> servant, or message
@@ -49,7 +49,7 @@ use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{PushConsumer, PushSupplier};
 use crate::scheduling::Scheduling;
 
-/// A real-time event channel. Cheap to clone: all clones are the same channel.
+/// A real-time event channel. Cheap to clone. All clones refer to the same channel.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,15 +90,17 @@ pub struct EventChannel {
 }
 
 impl EventChannel {
-    /// Creates a channel for suppliers and consumers of this process; [`serve`](Self::serve) admits remote ones.
+    /// Creates a channel for suppliers and consumers in this process. [`serve`](Self::serve) makes it available to
+    /// remote peers.
     pub fn new(options: ChannelOptions) -> EventChannel {
         EventChannel { core: Arc::new(Core::new(options, None)) }
     }
 
-    /// Creates a channel that delivers from queues: one per consumer, emptied by the threads of a plan. A slow, stopped
-    /// or dead consumer then affects only its own queue, never another consumer or a supplier. `queue` is the size and
-    /// policy of each queue, unless [`dispatch_by`](Self::dispatch_by) or
-    /// [`connect_consumer_with`](Self::connect_consumer_with) chooses another one; its `batch` counts as 1.
+    /// Creates a channel that delivers from queues. Each consumer has a queue, and the threads of a plan empty the
+    /// queues. A slow, stopped or dead consumer therefore affects only its own queue, and no other consumer or
+    /// supplier. `queue` specifies size and policy of each queue, unless [`dispatch_by`](Self::dispatch_by) or
+    /// [`connect_consumer_with`](Self::connect_consumer_with) chooses other values. Its `batch` is ignored: it is
+    /// always 1.
     ///
     /// ```
     /// use oxorb_event::delivery::{Plan, Qos, WhenFull};
@@ -134,9 +136,10 @@ impl EventChannel {
         &self.core.options
     }
 
-    /// Connects a local consumer, which receives events in the thread that pushes them, without a copy or a message.
+    /// Connects a local consumer. It receives events in the thread that pushes them, without a copy or a message.
     ///
-    /// During a call the consumer may push and connect; it should return soon. A panic counts as a failure.
+    /// During a call the consumer may push events and connect peers. It should return quickly. A panic counts as a
+    /// failure.
     ///
     /// # Errors
     /// [`ConnectError`]: the filter is invalid, there are too many consumers, or the channel was destroyed.
@@ -148,8 +151,8 @@ impl EventChannel {
         self.connect_local(consumer, qos, None)
     }
 
-    /// Connects a local consumer to a [`queued`](Self::queued) channel, with its own queue, lane and urgency, which
-    /// neither a schedule nor [`dispatch_by`](Self::dispatch_by) changes.
+    /// Connects a local consumer to a [`queued`](Self::queued) channel, with its own queue, lane and urgency. Neither a
+    /// schedule nor [`dispatch_by`](Self::dispatch_by) changes these settings.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -178,8 +181,8 @@ impl EventChannel {
     /// ```
     ///
     /// # Errors
-    /// [`ConnectError`]: as [`connect_consumer`](Self::connect_consumer), and [`ConnectError::NoQueues`] or
-    /// [`ConnectError::Queue`] if the channel has no such queue or lane.
+    /// The errors of [`connect_consumer`](Self::connect_consumer); [`ConnectError::NoQueues`] or
+    /// [`ConnectError::Queue`] if the channel has no queues or no such lane.
     pub fn connect_consumer_with(
         &self,
         consumer: Arc<dyn PushConsumer>,
@@ -202,7 +205,7 @@ impl EventChannel {
         Ok(connection)
     }
 
-    /// Connects a local supplier. The servant, if any, is notified when the channel ends.
+    /// Connects a local supplier. If there is a servant, it is notified when the channel ends.
     ///
     /// # Errors
     /// [`ConnectError`]: there are too many suppliers or publications, or the channel was destroyed.
@@ -217,8 +220,8 @@ impl EventChannel {
         Ok(SupplierConnection::new(proxy))
     }
 
-    /// Adds a local observer, and returns its handle. The observer is notified at once, and after each change, of the
-    /// subscriptions of consumers and the publications of suppliers, without those of gateways.
+    /// Adds a local observer, and returns its handle. The observer is notified immediately, and after each change,
+    /// about the subscriptions of consumers and the publications of suppliers. Those of gateways are not included.
     ///
     /// # Errors
     /// [`ConnectError::Limit`], [`ConnectError::Destroyed`].
@@ -226,38 +229,39 @@ impl EventChannel {
         self.core.append_observer(Watcher::Local(observer), Maker::local())
     }
 
-    /// Removes an observer; `false` if no observer has this handle.
+    /// Removes an observer. Returns `false` if no observer has this handle.
     pub fn remove_observer(&self, handle: u32) -> bool {
         self.core.remove_observer(handle)
     }
 
-    /// Installs a log function. It receives incidents that peers see only as an exception without details, or not at
-    /// all: refused filters, released peers, and a channel destroyed by a peer. The function must be short. It can be
-    /// installed once per channel; later calls have no effect.
+    /// Installs a log function. It receives incidents about which peers receive only an exception without details, or
+    /// no information: refused filters, released peers, and a channel that a peer destroyed. The function must return
+    /// quickly. It can be installed once for each channel; later calls have no effect.
     pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
         self.core.set_log(Box::new(log));
     }
 
-    /// Reports each peer that connects from now on with an `rt_info` to a scheduling service. For each operation of a
-    /// consumer, the channel declares an operation of its own, named `ENTRY#rep`, which depends on the operations of
-    /// the suppliers whose events concern the consumer, and on one operation for each timeout. Consumers of a
-    /// [`queued`](Self::queued) channel get the lane of their operation once it is scheduled, and move to another lane
-    /// when the schedule changes ([`reschedule`](ChannelOptions::reschedule)), with their waiting events in order. The
-    /// number of lanes and the priorities of their threads remain those of the plan. Call it once per channel, before
-    /// any peer connects.
+    /// Reports each peer that connects after this call with an `rt_info` to a scheduling service. For each operation of
+    /// a consumer, the channel declares an operation of its own, named `ENTRY#rep`. It depends on the operations of the
+    /// suppliers whose events may match the consumer's filter, and on one operation for each timeout.
     ///
-    /// When peers connect, the channel makes two to four calls to the service per consumer, and one per pair of
-    /// supplier and consumer; no call takes longer than [`call_timeout`](ChannelOptions::call_timeout).
+    /// Consumers of a [`queued`](Self::queued) channel get the lane of their operation when it is scheduled. When the
+    /// schedule changes ([`reschedule`](ChannelOptions::reschedule)), they move to another lane, and their waiting
+    /// events move with them in order. The number of lanes and the priorities of their threads remain those of the
+    /// plan. Call this function once for each channel, before any peer connects.
+    ///
+    /// When peers connect, the channel makes two to four calls to the service for each consumer, and one for each pair
+    /// of a supplier and a consumer. No call takes longer than [`call_timeout`](ChannelOptions::call_timeout).
     pub fn schedule_with(&self, scheduler: SchedulerRef) {
         let scheduler = self.core.timed(&scheduler);
         self.core.set_scheduling(Scheduling::new(scheduler));
     }
 
-    /// Calls `choose` for each local or remote consumer that connects from now on to a [`queued`](Self::queued)
-    /// channel, and uses the dispatch that it returns. The second argument is the default: the queue of the channel, in
-    /// the lane of the consumer's operation if a [schedule](Self::schedule_with) has one. Event types, sources and
-    /// `rt_info` of a consumer are in its dependencies. A consumer is refused if its lane does not exist. The function
-    /// can be set once per channel; later calls have no effect.
+    /// Calls `choose` for each local or remote consumer that connects after this call to a [`queued`](Self::queued)
+    /// channel, and uses the dispatch that it returns. The second argument is the default dispatch: the queue of the
+    /// channel, in the lane of the consumer's operation if a [schedule](Self::schedule_with) assigns one. The
+    /// dependencies of a consumer contain its event types, sources and `rt_info`. If the returned lane does not exist,
+    /// the consumer is refused. The function can be set once for each channel; later calls have no effect.
     pub fn dispatch_by(
         &self,
         choose: impl Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync + 'static,
@@ -265,10 +269,11 @@ impl EventChannel {
         self.core.set_chooser(Box::new(choose));
     }
 
-    /// Calls `choose` for each local or remote supplier that connects from now on, and enforces the rate that it
-    /// returns: events beyond it are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes.
-    /// Types, sources and `rt_info` of a supplier are in its publications. The function can be set once per channel;
-    /// later calls have no effect. Enforcement costs one clock reading per event of a supplier with a rate.
+    /// Calls `choose` for each local or remote supplier that connects after this call, and enforces the rate that it
+    /// returns. Events beyond the rate are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes
+    /// them. The publications of a supplier contain its event types, sources and `rt_info`. The function can be set
+    /// once for each channel; later calls have no effect. For a supplier with a rate, enforcement costs one clock
+    /// reading for each event.
     ///
     /// ```
     /// use std::time::Duration;
@@ -289,20 +294,20 @@ impl EventChannel {
         self.core.set_rates(Box::new(choose));
     }
 
-    /// Limits suppliers that connect from now on with an `rt_info` to the period of that operation, as declared in the
-    /// [scheduling service](Self::schedule_with) when they connect; `beyond` is the treatment of further events. Rates
-    /// of several operations add up, and a burst may have as many events as operations. A rate chosen by
-    /// [`rates_by`](Self::rates_by) takes precedence. Operations without a period have no rate. If the service does not
-    /// answer when a supplier connects, that supplier is not limited until it connects again. Takes effect once per
-    /// channel.
+    /// Limits the rates of suppliers that connect after this call with an `rt_info`. The limit is the period of this
+    /// operation, as declared in the [scheduling service](Self::schedule_with) when the supplier connects; `beyond`
+    /// specifies the treatment of further events. If a supplier has several operations, their rates are added, and a
+    /// burst may contain as many events as there are operations. A rate that [`rates_by`](Self::rates_by) chooses takes
+    /// precedence. Operations without a period have no limit. If the service does not answer when a supplier connects,
+    /// this supplier is not limited until it connects again. Only the first call for a channel has an effect.
     pub fn enforce_declared_rates(&self, beyond: Beyond) {
         self.core.enforce_declared(beyond);
     }
 
-    /// Ends the channel: calls the `disconnect_...` operation of each consumer and supplier, several concurrently, and
-    /// withdraws its dependencies from the scheduling service. A call to a peer that does not answer takes up to
-    /// `call_timeout`, and all calls together take up to ten times that; peers not reached by then are not notified.
-    /// Later connects and pushes are refused.
+    /// Ends the channel. Calls the `disconnect_...` operation of each consumer and supplier, several concurrently, and
+    /// withdraws the channel's dependencies from the scheduling service. A call to a peer that does not answer takes up
+    /// to `call_timeout`, and all calls together take up to ten times this time. Peers that have not been called by
+    /// then are not notified. Later connects and pushes are refused.
     pub fn destroy(&self) {
         self.core.destroy();
     }

@@ -6,27 +6,28 @@ use oxorb::SystemException;
 use crate::FilterError;
 use crate::scheduling::SchedulingError;
 
-/// Entry of a channel's log.
+/// An entry in the log of a channel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A consumer's dependencies are not a valid filter; the consumer received `TypeError`.
+    /// The dependencies of a consumer were not a valid filter. The consumer received `TypeError`.
     FilterRefused(u64, FilterError),
-    /// The scheduling service rejected a report about a connection; the peer is connected all the same.
+    /// The scheduling service rejected a report about a connection. The peer is connected nevertheless.
     NotScheduled(u64, SchedulingError),
-    /// The system could not start the thread of this name, for this reason: its periodic work is not done, unless a
+    /// The system could not start the thread with this name, for this reason. Its periodic work is not done until a
     /// later connection starts the thread.
     NoThread(&'static str, String),
-    /// A peer destroyed the channel through the channel's interface: all members are disconnected, and the channel's
-    /// objects no longer exist. Logged once, and not for [`EventChannel::destroy`](crate::EventChannel::destroy) and
-    /// [`Served::destroy`](crate::Served::destroy).
+    /// A peer destroyed the channel through the channel's interface. All members were disconnected, and the channel's
+    /// objects no longer exist. Logged once, but not if the owner called
+    /// [`EventChannel::destroy`](crate::EventChannel::destroy) or [`Served::destroy`](crate::Served::destroy).
     Destroyed,
-    /// The observer with this handle was released, for this reason: its object no longer exists, or
-    /// [`Control::failures`](crate::Control) consecutive calls did not reach it and the client that added it has left.
+    /// The observer with this handle was released because of this exception: either its object no longer exists, or
+    /// [`Control::failures`](crate::Control) consecutive calls did not reach it and the client that added it has
+    /// disconnected.
     ObserverReleased(u32, SystemException),
     /// A peer was released.
     Released {
-        /// Consumer or supplier.
+        /// Whether the peer was a consumer or a supplier.
         side: Side,
         /// Number of its proxy.
         number: u64,
@@ -38,20 +39,20 @@ pub enum Notice {
 /// Side of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Side that receives events.
+    /// The side that receives events.
     Consumer,
-    /// Side that pushes events.
+    /// The side that pushes events.
     Supplier,
 }
 
-/// Reason for which a peer was released.
+/// Reason why a peer was released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Released {
     /// The peer's object no longer exists.
     Gone,
-    /// Number of consecutive calls that failed, and the exception of the last one.
+    /// Several consecutive calls failed. The values are their number and the exception of the last call.
     Failures(u32, SystemException),
-    /// The supplier connected with nil and pushed nothing for this time
+    /// The supplier had connected with nil, and pushed no event for this time
     /// ([`ChannelOptions::supplier_idle`](crate::ChannelOptions)).
     Silent(Duration),
 }

@@ -1,6 +1,6 @@
-//! Observers, above all gateways: notified of the subscriptions of consumers and the publications of suppliers. Local
-//! observers are notified in the thread that makes a change, remote ones by a thread of the channel, so that no caller
-//! waits for them.
+//! Observers, which are mainly gateways. They are notified about the subscriptions of consumers and the publications of
+//! suppliers. Local observers are notified in the thread that makes a change. A thread of the channel notifies remote
+//! ones, so that no caller waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
@@ -38,24 +38,24 @@ pub(super) struct Observers {
 struct State {
     last: u32,
     all: BTreeMap<u32, Watched>,
-    /// Whether a thread is notifying local observers at present.
+    /// Whether a thread is currently notifying local observers.
     telling: bool,
 }
 
 struct Watched {
     watcher: Watcher,
-    /// Pending notifications about consumers and suppliers.
+    /// Pending notifications of this observer.
     due: Due,
-    /// Number of consecutive rounds that did not reach it.
+    /// Number of consecutive rounds of notifications that did not reach the observer.
     failures: u32,
-    /// Client that added it.
+    /// Client that added the observer.
     maker: Maker,
 }
 
-/// Flags of pending notifications, one for each [`Change`].
+/// Pending notifications, with one flag for each [`Change`].
 type Due = [bool; 2];
 
-/// Members that observers are notified of: all that are not gateways, together.
+/// The members that observers are notified about: all consumers and suppliers that are not gateways.
 pub(super) trait Listed {
     /// Returns the subscriptions of the consumers.
     fn subscriptions(&self) -> ConsumerQos;
@@ -63,7 +63,7 @@ pub(super) trait Listed {
     fn publications(&self) -> SupplierQos;
 }
 
-/// Side of a change.
+/// Side of the channel on which a change occurred.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Consumers = 0,
@@ -71,8 +71,9 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Adds an observer and returns its handle. A local observer has been notified of the present state by then, unless
-    /// another thread is notifying observers: that thread then also notifies the new observer, perhaps later.
+    /// Adds an observer and returns its handle. When this function returns, a local observer has been notified of the
+    /// current state. The only exception is that another thread is notifying observers: it then notifies the new
+    /// observer too, possibly later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
@@ -97,7 +98,7 @@ impl Observers {
         Ok(handle)
     }
 
-    /// Removes an observer; `false` if no observer has this handle.
+    /// Removes an observer. Returns `false` if no observer has this handle.
     pub(super) fn remove(&self, handle: u32) -> bool {
         self.state.lock().all.remove(&handle).is_some()
     }
@@ -110,13 +111,13 @@ impl Observers {
         self.state.lock().all.len()
     }
 
-    /// Reports whether any observer is an object.
+    /// Reports whether there is an observer that is an object.
     pub(super) fn has_objects(&self) -> bool {
         let state = self.state.lock();
         state.all.values().any(|watched| matches!(watched.watcher, Watcher::Object(_)))
     }
 
-    /// Notifies all local observers of the present state, and marks objects for notification.
+    /// Notifies all local observers of the current state, and marks observers that are objects for notification.
     pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
         let mut state = self.state.lock();
         for watched in state.all.values_mut() {
@@ -125,8 +126,8 @@ impl Observers {
         self.tell_due(state, listed);
     }
 
-    /// Sends pending notifications to local observers. Changes during that, by an observer too, are sent by the thread
-    /// that is already notifying, so that the last notification is the present state.
+    /// Sends pending notifications to local observers. If a change occurs meanwhile, even one that an observer makes,
+    /// the thread that is already notifying sends it. The last notification therefore contains the current state.
     fn tell_due<'s>(&'s self, mut state: MutexGuard<'s, State>, listed: &impl Listed) {
         if state.telling {
             return;
@@ -154,9 +155,10 @@ impl Observers {
         }
     }
 
-    /// Sends pending notifications to objects, all concurrently, until none is left; one thread at a time. Returns the
-    /// observers that were released: they no longer exist, or `failures` consecutive rounds did not reach them and the
-    /// connection over which they were added has ended.
+    /// Sends pending notifications to observers that are objects, concurrently, until none is pending. Only one thread
+    /// may call this function at a time. Returns the observers that were released, because they no longer exist, or
+    /// because `failures` consecutive rounds did not reach them and the connection over which they were added has
+    /// ended.
     pub(super) fn tell_objects(
         &self,
         listed: &impl Listed,
@@ -181,7 +183,8 @@ impl Observers {
                     calls.push((*handle, object.update_supplier_async(publications)));
                 }
             }
-            // All calls have begun; each takes at most its time limit.
+            // All calls are in progress, and each has a time limit, so waiting for one after the other takes no longer
+            // than one call.
             let mut lost = BTreeMap::new();
             for (handle, call) in calls {
                 if let Err(why) = call.wait()
@@ -203,19 +206,19 @@ impl Observers {
 /// Observers with pending notifications.
 type DueTo<O> = Vec<(u32, O, Due)>;
 
-/// Returns the arguments of the pending notifications.
+/// Returns the arguments for the pending notifications.
 fn what<O>(due: &DueTo<O>, listed: &impl Listed) -> (Option<ConsumerQos>, Option<SupplierQos>) {
     let is_due = |change: Change| due.iter().any(|(.., due)| due[change as usize]);
     let subscriptions = is_due(Change::Consumers).then(|| listed.subscriptions());
     (subscriptions, is_due(Change::Suppliers).then(|| listed.publications()))
 }
 
-/// Calls a local observer and ignores its result.
+/// Calls a local observer. Its result and its panics are ignored.
 fn tell(call: impl FnOnce() -> oxorb::Result<()>) {
     let _ = panic::catch_unwind(AssertUnwindSafe(call));
 }
 
-/// Reports whether an observer was not reached, or no longer exists.
+/// Reports whether an exception shows that an observer was not reached or no longer exists.
 fn is_lost(why: &SystemException) -> bool {
     use SystemExceptionKind::{
         CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
@@ -224,7 +227,7 @@ fn is_lost(why: &SystemException) -> bool {
 }
 
 impl State {
-    /// Returns the observers of one kind with pending notifications, and clears these.
+    /// Returns the observers of one kind that have pending notifications, and clears their flags.
     fn take_due<O>(&mut self, of_kind: impl Fn(&Watcher) -> Option<O>) -> DueTo<O> {
         let mut taken = Vec::new();
         for (handle, watched) in &mut self.all {
@@ -237,7 +240,8 @@ impl State {
         taken
     }
 
-    /// Counts whether an observer was reached, and releases it after too many failures; returns the reason.
+    /// Records whether an observer was reached. Releases the observer after too many failures, and then returns the
+    /// reason.
     fn count(
         &mut self,
         handle: u32,
@@ -260,8 +264,8 @@ impl State {
     }
 }
 
-/// Returns the subscriptions of all consumers that are not gateways: a disjunction of types and sources. A filter that
-/// cannot be expressed in this form is reported as the wildcard for type and source.
+/// Returns the subscriptions of all consumers that are not gateways, as a disjunction of types and sources. A filter
+/// that this form cannot represent is reported as a wildcard for type and source.
 pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -> ConsumerQos {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for interest in interests {

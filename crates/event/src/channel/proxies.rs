@@ -1,4 +1,5 @@
-//! Proxies to which consumers and suppliers connect: their state, with or without an object of a POA in front of them.
+//! State of the proxies to which consumers and suppliers connect. An object of a POA may represent a proxy to remote
+//! peers.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -43,26 +44,26 @@ pub(crate) struct SupplierProxy {
     pub(super) maker: Maker,
 }
 
-/// A supplier with the consumers that its events concern.
+/// A connected supplier, with its routes.
 struct Pushing {
     supplier: Arc<Supplying>,
     routes: Arc<Routes>,
-    /// Generation of consumers from which the routes were determined.
+    /// Generation of consumers for which the routes were determined.
     generation: u64,
 }
 
 enum State<T> {
-    /// State before the first connection.
+    /// State before the first connect.
     Idle,
     Connected(T),
-    /// Disconnected or released.
+    /// The peer was disconnected or released.
     Ended,
 }
 
-/// Function that is called when the connection ends, to deactivate the object in its POA.
+/// Function that is called when the proxy ends, for example to deactivate its object.
 type AtEnd = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Attempt to disconnect a proxy that is not connected.
+/// Error of an attempt to disconnect a proxy that is not connected.
 #[derive(Debug)]
 pub(crate) struct NotConnected;
 
@@ -82,7 +83,7 @@ impl ConsumerProxy {
         self.number
     }
 
-    /// Connects a consumer, with its own dispatch or the one that the channel chooses.
+    /// Connects a consumer. `dispatch` is its own dispatch; if `None`, the channel chooses the dispatch.
     pub(crate) fn connect(
         &self,
         consumer: Consumer,
@@ -145,7 +146,7 @@ impl ConsumerProxy {
         Ok(())
     }
 
-    /// Disconnects, or releases a proxy to which no consumer has connected.
+    /// Disconnects the consumer or, if none has connected, releases the proxy.
     pub(crate) fn leave(&self) {
         if self.disconnect().is_err()
             && let Some(core) = self.core.upgrade()
@@ -166,7 +167,7 @@ impl ConsumerProxy {
         self.connected().is_some()
     }
 
-    /// Releases the proxy if no consumer has connected to it and its client left at least `grace` ago.
+    /// Releases the proxy if no consumer has connected to it and its client disconnected at least `grace` ago.
     pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
         if self.maker.left_before(grace, now)
             && self.state.lock().end_idle()
@@ -177,7 +178,8 @@ impl ConsumerProxy {
         }
     }
 
-    /// Ends the connection, or the proxy without one. Returns the consumer that was connected, once.
+    /// Ends the connection if there is one, and the proxy. Returns the consumer that was connected, but only on the
+    /// first call.
     pub(super) fn end(&self, core: &Arc<Core>) -> Option<Arc<Connected>> {
         core.forget_consumer(self.number);
         let ended = self.close();
@@ -188,7 +190,7 @@ impl ConsumerProxy {
         ended
     }
 
-    /// Returns the consumer that was connected, which gets no further events.
+    /// Ends the proxy. Returns the consumer that was connected, to which no further events are delivered.
     pub(super) fn close(&self) -> Option<Arc<Connected>> {
         let before = std::mem::replace(&mut *self.state.lock(), State::Ended);
         if let Some(at_end) = self.at_end.lock().take() {
@@ -198,7 +200,7 @@ impl ConsumerProxy {
         connected.end().then_some(connected)
     }
 
-    /// Calls `at_end` once, when the connection ends.
+    /// Sets a function that is called once, when the proxy ends.
     pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
         *self.at_end.lock() = Some(Box::new(at_end));
     }
@@ -246,7 +248,7 @@ impl SupplierProxy {
         *state = State::Connected(Pushing {
             supplier,
             routes: Arc::default(),
-            // Determined when the supplier first pushes.
+            // The first push determines the routes, because no generation is 0.
             generation: 0,
         });
         drop(state);
@@ -277,14 +279,15 @@ impl SupplierProxy {
         if silence.is_none_or(|silence| silence < idle) {
             return;
         }
-        // Meanwhile another supplier may have connected here, or this one pushed.
+        // Check again under the lock: the supplier may have pushed, or another one may have connected, since the check
+        // above.
         let still =
             |pushing: &Pushing| Arc::ptr_eq(&pushing.supplier, &supplier) && events() == heard;
         let ended = self.close_if(still);
         self.ended(ended, Released::Silent(idle));
     }
 
-    /// Releases the proxy if no supplier has connected to it and its client left at least `grace` ago.
+    /// Releases the proxy if no supplier has connected to it and its client disconnected at least `grace` ago.
     pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
         if self.maker.left_before(grace, now) && self.state.lock().end_idle() {
             self.core.forget_supplier(self.number);
@@ -292,16 +295,17 @@ impl SupplierProxy {
         }
     }
 
-    /// Pushes each event to all consumers whose filters accept it, in this thread.
+    /// Pushes each event, in this thread, to all consumers whose filters accept it.
     ///
     /// # Errors
-    /// No supplier is connected, or the set is beyond a limit and is dropped and counted; so are single events beyond
-    /// the supplier's rate.
+    /// No supplier is connected; the set exceeds a limit, in which case it is dropped and counted; or single events
+    /// exceed the supplier's rate, and are dropped and counted.
     pub(crate) fn push(&self, events: &[Event]) -> Result<(), PushError> {
         self.push_received(events, None)
     }
 
-    /// Pushes as [`push`](Self::push) does. `received`: octets of a set of one event, which are passed on unchanged.
+    /// Pushes like [`push`](Self::push). `received` contains the octets of a set of one event, which can be sent
+    /// unchanged.
     pub(crate) fn push_received(
         &self,
         events: &[Event],
@@ -339,7 +343,7 @@ impl SupplierProxy {
             let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
             let outgoing = outgoing.with_received(received);
             let trigger = Trigger { event, timer: None };
-            // Messages for the same connection are sent together.
+            // With several consumers and no queues, messages for the same connection are collected and sent together.
             let together = routes.several() && !self.core.has_queues();
             let mut batch = None;
             routes.each(&event.header, |consumer| {
@@ -369,7 +373,7 @@ impl SupplierProxy {
         Err(PushError::Rate(refused))
     }
 
-    /// Handles a set that could not be sent in the batch to the consumer of this number.
+    /// Handles a set that could not be sent in a batch. `number` is that of the consumer.
     #[cold]
     fn unsent(&self, routes: &Routes, number: u64, outgoing: &Outgoing<'_>, why: SystemException) {
         if let Some(consumer) = routes.consumer(number)
@@ -379,7 +383,7 @@ impl SupplierProxy {
         }
     }
 
-    /// Returns the routes of the supplier's events, determined again if a consumer connected or left.
+    /// Returns the routes of the supplier's events. Determines them again if a consumer has connected or left.
     fn routes(&self) -> Option<Arc<Routes>> {
         let mut state = self.state.lock();
         let State::Connected(pushing) = &mut *state else {
@@ -393,7 +397,7 @@ impl SupplierProxy {
         Some(Arc::clone(&pushing.routes))
     }
 
-    /// Ends the connection. As in TAO, a proxy to which no supplier has connected ends without a callback.
+    /// Ends the connection. As in TAO, the supplier is not called back if it never connected.
     pub(crate) fn disconnect(&self) {
         let supplier = self.connected();
         if self.end()
@@ -404,11 +408,11 @@ impl SupplierProxy {
         }
     }
 
-    /// Excludes a consumer from the supplier's events, from the next push on.
+    /// Excludes a consumer from the supplier's events, starting with the next push.
     pub(super) fn keep_from(&self, consumer: u64) {
         if let State::Connected(pushing) = &mut *self.state.lock() {
             pushing.supplier.keep_from(consumer);
-            // Forces the routes to be determined again.
+            // Make the next push determine the routes again, without the excluded consumer.
             pushing.generation = 0;
         }
     }
@@ -418,27 +422,27 @@ impl SupplierProxy {
         state.connected().map(|pushing| Arc::clone(&pushing.supplier))
     }
 
-    /// Releases a dead supplier.
+    /// Releases a supplier that is considered dead.
     pub(super) fn release(&self, why: Released) {
         let ended = self.close();
         self.ended(ended, why);
     }
 
-    /// Notifies the members that a supplier concerned, and logs its release.
+    /// Notifies the members that a supplier was disconnected, and logs its release.
     fn ended(&self, supplier: Option<Arc<Supplying>>, why: Released) {
         if self.left(supplier) {
             self.core.note(&Notice::Released { side: Side::Supplier, number: self.number, why });
         }
     }
 
-    /// Ends the connection, or the proxy without one; `false` if it had ended before.
+    /// Ends the connection if there is one, and the proxy. Returns `false` if the proxy had already ended.
     pub(crate) fn end(&self) -> bool {
         self.core.forget_supplier(self.number);
         let ended = self.close();
         self.left(ended)
     }
 
-    /// Removes a supplier whose connection has ended; `false`: there is none.
+    /// Removes a supplier whose connection has ended. Returns `false` if `ended` is `None`.
     fn left(&self, ended: Option<Arc<Supplying>>) -> bool {
         let Some(supplier) = ended else {
             return false;
@@ -449,13 +453,13 @@ impl SupplierProxy {
         true
     }
 
-    /// Returns the supplier that was connected, which can no longer push.
+    /// Ends the proxy. Returns the supplier that was connected, which can no longer push.
     pub(super) fn close(&self) -> Option<Arc<Supplying>> {
         self.close_if(|_| true)
     }
 
-    /// Ends the proxy, unless `may` forbids to disconnect its supplier. Returns the supplier that was connected, if it
-    /// had not ended before.
+    /// Ends the proxy, unless it is connected and `may` does not permit its disconnection. Returns the supplier that
+    /// was connected, unless its connection had already ended.
     fn close_if(&self, may: impl FnOnce(&Pushing) -> bool) -> Option<Arc<Supplying>> {
         let mut state = self.state.lock();
         if let State::Connected(pushing) = &*state
@@ -472,7 +476,7 @@ impl SupplierProxy {
         supplier.end().then_some(supplier)
     }
 
-    /// Calls `at_end` once, when the connection ends.
+    /// Sets a function that is called once, when the proxy ends.
     pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
         *self.at_end.lock() = Some(Box::new(at_end));
     }
@@ -485,7 +489,7 @@ impl Drop for SupplierProxy {
 }
 
 impl<T> State<T> {
-    /// Ends a proxy to which no peer has connected; reports whether it did.
+    /// Ends the proxy if no peer has connected to it. Returns whether it was ended.
     fn end_idle(&mut self) -> bool {
         let is_idle = matches!(self, State::Idle);
         if is_idle {
@@ -509,7 +513,7 @@ impl<T> State<T> {
     }
 }
 
-/// Refuses timeouts with a period below the limit of the channel.
+/// Returns an error if a timeout has a shorter period than the channel permits.
 fn check_periods(dependencies: &[Dependency], least: Duration) -> Result<(), FilterError> {
     let least = u64::try_from(least.as_nanos() / 100).unwrap_or(u64::MAX);
     let too_short = |one: &Dependency| {

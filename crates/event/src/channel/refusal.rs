@@ -1,27 +1,26 @@
-//! Reasons for which a channel refuses a request.
+//! Reasons why a channel refuses a request.
 
 use std::fmt;
 
 use crate::FilterError;
 
-/// Reason for which a peer could not be connected to a channel.
+/// Reason why a peer could not be connected to a channel.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The dependencies are not a valid filter.
     #[error("the filter is refused: {0}")]
     Filter(FilterError),
-    /// The proxy already has a peer, which may not be replaced.
+    /// The proxy already has a peer, and the channel does not permit another one to replace it.
     #[error("the proxy is connected already; obtain another one, or let the channel reconnect")]
     AlreadyConnected,
-    /// Limit of the channel that was reached: field of [`Limits`](crate::Limits), and its value.
+    /// A limit of the channel was reached. The values are the field of [`Limits`](crate::Limits) and the limit.
     #[error("the channel takes at most {1} {0} (Limits::{0})")]
     Limit(&'static str, usize),
-    /// The client has used up its share of the channel ([`Limits::client_share`](crate::Limits)); the value is the
-    /// share.
+    /// The client has used its share of the channel ([`Limits::client_share`](crate::Limits)). The value is this share.
     #[error("one client gets at most {0} of them (Limits::client_share)")]
     Share(usize),
-    /// The dispatcher refused another queue.
+    /// The dispatcher refused to create another queue.
     #[error("the consumer gets no queue: {0}")]
     Queue(oxorb_delivery::ConnectError),
     /// A queue was requested, but the channel delivers in the supplier's thread.
@@ -32,7 +31,7 @@ pub enum ConnectError {
     /// The system cannot start the thread for timers.
     #[error("the system gives no thread for timers")]
     Thread,
-    /// The channel was destroyed, or the proxy disconnected.
+    /// The channel was destroyed, or the proxy was disconnected.
     #[error("the channel or the proxy has ended")]
     Destroyed,
 }
@@ -43,27 +42,27 @@ impl fmt::Debug for ConnectError {
     }
 }
 
-/// Reason for which events were not accepted.
+/// Reason why events were not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// The connection has ended: disconnected, released, or the channel was destroyed.
+    /// The connection has ended: the supplier was disconnected or released, or the channel was destroyed.
     #[error("the supplier is not connected any more")]
     NotConnected,
-    /// The number of events in one push exceeds `Limits::events`; the value is the limit.
+    /// The number of events in one push exceeds `Limits::events`. The value is this limit.
     #[error("more than {0} events in one push (Limits::events)")]
     Events(usize),
-    /// The payloads of one push are larger than `Limits::octets`; the value is the limit.
+    /// The payloads in one push are larger than `Limits::octets`. The value is this limit.
     #[error("more than {0} octets of payload in one push (Limits::octets)")]
     Octets(usize),
-    /// Number of events beyond the rate of the supplier; the others were delivered.
+    /// Some events exceeded the rate of the supplier. The value is their number. The other events were delivered.
     #[error(
         "{0} {these} beyond the supplier's rate (EventChannel::rates_by)",
         these = if *.0 == 1 { "event is" } else { "events are" }
     )]
     Rate(u64),
-    /// The event is passed on in a circle; the value is the number of nested pushes of this thread, each made by a
-    /// consumer of the previous push.
+    /// The events are being pushed in a circle. The value is the number of nested pushes in this thread. A consumer
+    /// made each of these pushes while it handled the previous one.
     #[error(
         "the event goes in a circle: {0} pushes of this thread are each made by a consumer of the one before"
     )]

@@ -1,4 +1,4 @@
-//! Routes of a supplier's events to the consumers that they concern, by type and source.
+//! Routes of a supplier's events to the consumers whose filters they may match, by type and source.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,15 +10,15 @@ use super::index::Index;
 use crate::filter::Interest;
 use crate::rtec_event_comm::EventHeader;
 
-/// The consumers of one supplier, as of the last change of consumers. Finding those of an event costs one look-up, two
-/// more if filters have a wildcard as type or source, and one step for each consumer whose filter may match, regardless
-/// of others.
+/// The consumers of one supplier, as of the last change of consumers. To find the consumers of an event, one look-up is
+/// needed, and up to two more if filters have a wildcard as type or source. In addition, there is one step for each
+/// consumer whose filter may match. Other consumers cost nothing.
 #[derive(Default)]
 pub(super) struct Routes {
     consumers: Vec<Arc<Connected>>,
-    /// Indices into `consumers`. A key may have a 0 on either side.
+    /// Indices into `consumers`. In a key, type and source may be 0.
     by_key: Index,
-    /// Whether some key has a wildcard as source, and whether some key has one as type.
+    /// Whether there is a key with a wildcard as source, and whether there is one with a wildcard as type.
     wild: [bool; 2],
     /// Consumers whose filters must be applied to every event.
     always: Vec<usize>,
@@ -47,7 +47,7 @@ impl Routes {
         routes
     }
 
-    /// Reports whether one more event is within the rate of the supplier, after a wait if necessary.
+    /// Reports whether one more event is within the supplier's rate. Waits first if the rate requires a delay.
     pub(super) fn admits(&self) -> bool {
         let Some(meter) = &self.meter else {
             return true;
@@ -67,12 +67,13 @@ impl Routes {
         self.consumers.len() > 1
     }
 
-    /// Returns the consumer with a number, by linear search.
+    /// Returns the consumer with a number. This is a linear search.
     pub(super) fn consumer(&self, number: u64) -> Option<&Arc<Connected>> {
         self.consumers.iter().find(|consumer| consumer.number == number)
     }
 
-    /// Calls `ask` for each consumer that an event may concern, in the order of creation of their proxies.
+    /// Calls `ask` for each consumer whose filter an event may match, in the order of creation of the consumers'
+    /// proxies.
     pub(super) fn each(&self, header: &EventHeader, mut ask: impl FnMut(&Arc<Connected>)) {
         let (event_type, source) = (header.r#type, header.source);
         if event_type == 0 || source == 0 {
@@ -89,7 +90,7 @@ impl Routes {
         if let [only, [], [], []] = lists {
             return only.iter().for_each(|place| ask(&self.consumers[*place]));
         }
-        // The lists are merged, so that a consumer in several lists is visited once.
+        // Merge the sorted lists, so that a consumer that is in several lists is called only once.
         while let Some(next) = lists.iter().filter_map(|list| list.first()).min().copied() {
             for list in &mut lists {
                 if list.first() == Some(&next) {

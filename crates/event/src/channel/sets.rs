@@ -1,4 +1,4 @@
-//! Reusable sets of events in queues.
+//! Reusable sets of events for queues.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -11,12 +11,12 @@ use oxorb::values::TcKind;
 use super::encoded::Octets;
 use crate::rtec_event_comm::Event;
 
-/// A set of events in queues.
+/// A set of events, shared by all queues that contain it.
 pub(super) struct Set {
     pub(super) events: Vec<Event>,
-    /// Time of arrival, if latencies are measured.
+    /// Time of arrival; `None` if latencies are not measured.
     pub(super) arrived: Option<Instant>,
-    /// Quality of service in the supplier's request.
+    /// Quality of service of the supplier's request.
     pub(super) qos: CarriedQos,
     pub(super) octets: Octets,
 }
@@ -24,19 +24,19 @@ pub(super) struct Set {
 /// Maximum number of sets that a supplier's thread keeps for reuse.
 const KEPT: usize = 256;
 
-/// Maximum size in octets of the payloads of a kept set.
+/// Maximum size in octets of the payloads in a set that is kept.
 const KEPT_OCTETS: usize = 64 << 10;
 
-/// Number of kept sets that are checked, in search of a set that no queue holds any more.
+/// Number of kept sets that are checked to find one that no queue uses any more.
 const LOOKS: usize = 4;
 
 thread_local! {
-    /// Latest sets of this thread, the oldest first. Queues may still hold some.
+    /// Last sets of this thread, the oldest first. Queues may still use some of them.
     static SETS: RefCell<VecDeque<Arc<Set>>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Copies a set of events for queues. Allocates nothing if earlier sets of this thread were as large, and all queues
-/// have released one of them.
+/// Copies a set of events for queues. Allocates no memory if an earlier set of this thread was at least as large and no
+/// queue uses it any more.
 pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
     for _ in 0..LOOKS {
         let Some(mut set) = oldest() else {
@@ -60,7 +60,7 @@ pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
     set
 }
 
-// Dropping the contents of a set may push events, so nothing is dropped within these functions.
+// Dropping a set may push events, and thus call `copy` again. No set is dropped here while `SETS` is borrowed.
 
 fn oldest() -> Option<Arc<Set>> {
     let taken = SETS.try_with(|sets| sets.borrow_mut().pop_front());
@@ -81,22 +81,24 @@ fn keep(set: Arc<Set>) {
     });
 }
 
-/// Returns the octets that an event holds on the heap; those of a local value are unknown and not counted.
+/// Returns the size in octets of an event's data on the heap. The size of a value that was not received is unknown, and
+/// is not counted.
 pub(super) fn held_octets(event: &Event) -> usize {
     let value = event.data.any_value.received_octets().unwrap_or(0);
     event.data.payload.len() + value
 }
 
-/// Reports whether an event has a local value, which has any size and may keep any object alive.
+/// Reports whether an event contains a value that was not received. Such a value has an unknown size and may keep any
+/// object alive.
 fn has_local_value(event: &Event) -> bool {
     let any = &event.data.any_value;
     any.received_octets().is_none() && any.type_code().kind() != TcKind::Null
 }
 
 impl Set {
-    /// Replaces the events, in the memory of those before.
+    /// Replaces the events, and reuses the memory of the previous ones.
     fn refill(&mut self, events: &[Event], arrived: Option<Instant>) {
-        // Returns the buffer to this thread, which marshals next.
+        // Drop the previous encoding first, so that its buffer returns to this thread, which marshals the next set.
         self.octets = Octets::default();
         self.arrived = arrived;
         self.qos = carried_qos();

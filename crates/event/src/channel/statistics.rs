@@ -8,7 +8,7 @@ use oxorb::rt::{Distribution, Histogram};
 
 use super::EventChannel;
 
-/// Statistics of a channel since its creation, for the members that are connected now.
+/// Statistics of a channel since its creation. They cover the members that are currently connected.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -20,13 +20,13 @@ pub struct Statistics {
     pub observers: usize,
 }
 
-/// Statistics of a consumer: `matched = delivered + suspended + failed + dropped` while no event is in transit.
+/// Statistics of a consumer. While no event is in transit, `matched = delivered + suspended + failed + dropped`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConsumerStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Reference to the consumer; `None`: a local servant.
+    /// Reference to the consumer; `None` for a local servant.
     pub reference: Option<Ior>,
     /// Whether the consumer is a gateway of another channel.
     pub is_gateway: bool,
@@ -34,21 +34,21 @@ pub struct ConsumerStatistics {
     pub is_suspended: bool,
     /// Number of events that the filter accepted.
     pub matched: u64,
-    /// Number of events that the consumer, or its connection, accepted.
+    /// Number of events that the consumer accepted. For a remote consumer: number of events that were sent.
     pub delivered: u64,
     /// Number of events dropped because the consumer was suspended.
     pub suspended: u64,
     /// Number of events dropped because the call failed.
     pub failed: u64,
-    /// Number of events dropped by the queue; a set that a conjunction collected counts once.
+    /// Number of events that the queue dropped. A set that a conjunction collected counts as one event.
     pub dropped: u64,
-    /// Number of events dropped from incomplete conjunctions, beyond [`Limits::collected`](crate::Limits::collected).
-    /// Not included in `matched`.
+    /// Number of collected events that were dropped because they exceeded
+    /// [`Limits::collected`](crate::Limits::collected). They are not included in `matched`.
     pub uncollected: u64,
-    /// Times from the arrival of an event to the end of its delivery: for a remote consumer, until it is sent. `None`
-    /// unless [`ChannelOptions::latency`](crate::ChannelOptions::latency) is on.
+    /// Times from the arrival of an event to the end of its delivery. For a remote consumer, the delivery ends when the
+    /// event has been sent. `None` if [`ChannelOptions::latency`](crate::ChannelOptions::latency) is off.
     pub latency: Option<Distribution>,
-    /// Counters of the queue: fill, and drops by cause. All 0 without a queue.
+    /// Counters of the queue: waiting events, and drops by cause. All are 0 if there is no queue.
     pub queue: oxorb_delivery::Counts,
 }
 
@@ -58,23 +58,24 @@ pub struct ConsumerStatistics {
 pub struct SupplierStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Reference to the object that is notified of the end; `None`: no object, or a local servant.
+    /// Reference to the object that is notified when the connection ends; `None` if there is no object, or for a local
+    /// servant.
     pub reference: Option<Ior>,
     /// Whether the supplier is a gateway of another channel.
     pub is_gateway: bool,
-    /// Number of events pushed.
+    /// Number of events that the supplier pushed.
     pub events: u64,
-    /// Number of events of sets beyond a limit, and events refused because of the supplier's rate.
+    /// Number of events that were refused, because a limit or the supplier's rate was exceeded.
     pub refused: u64,
-    /// Number of events beyond the supplier's rate, whether refused or not. 0 without a rate.
+    /// Number of events that exceeded the supplier's rate, whether refused or not. 0 if there is no rate.
     pub beyond_rate: u64,
-    /// Number of filters applied to the supplier's events: grows with the number of consumers that match, not with that
-    /// of all consumers.
+    /// Number of times that a filter was applied to one of the supplier's events. It depends on the number of consumers
+    /// that match, not on the number of all consumers.
     pub asked: u64,
 }
 
 impl EventChannel {
-    /// Returns the statistics. Takes the lock that connecting takes.
+    /// Returns the statistics. Takes the same lock as connecting a peer.
     pub fn statistics(&self) -> Statistics {
         let core = self.core();
         let consumers = core.consumers().into_iter().map(|one| {

@@ -1,4 +1,4 @@
-//! Suppliers: publications, and the consumers that they concern.
+//! Suppliers, with their publications and routes.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,12 +17,12 @@ use super::target::timed;
 use crate::rtec_event_channel_admin::SupplierQos;
 use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
 
-/// Object that is notified when a supplier's connection ends.
+/// The object that is notified when a supplier's connection ends.
 #[derive(Clone)]
 pub(crate) enum Supplier {
-    /// Local supplier without a servant.
+    /// A local supplier without a servant.
     Anonymous,
-    /// Nil reference: a remote supplier without an object, as in TAO.
+    /// A remote supplier that connected with a nil reference, as TAO permits.
     Nil,
     /// A local servant.
     Local(Arc<dyn PushSupplier>),
@@ -35,12 +35,12 @@ pub(super) struct Supplying {
     pub(super) number: u64,
     supplier: Supplier,
     pub(super) qos: SupplierQos,
-    /// Meter of a supplier whose rate is checked.
+    /// Meter of the supplier's rate; `None` if the rate is not checked.
     pub(super) meter: Option<Arc<Meter>>,
-    /// Number of events at the last check that found new ones, and the time of that check. For a supplier that cannot
-    /// be pinged.
+    /// Number of events at the last check that found new events, and the time of this check. Used for suppliers that
+    /// cannot be pinged.
     heard: Mutex<(u64, Instant)>,
-    /// Number of the consumer that gets none of its events; 0: none.
+    /// Number of the consumer that does not receive the supplier's events; 0 if there is none.
     kept_from: AtomicU64,
     over: AtomicBool,
 }
@@ -79,7 +79,7 @@ impl Supplying {
         Supplying { meter, ..self }
     }
 
-    /// Excludes a consumer from the supplier's events, replacing an earlier one.
+    /// Excludes a consumer from the supplier's events. Replaces the consumer that was excluded before.
     pub(super) fn keep_from(&self, consumer: u64) {
         self.kept_from.store(consumer, Relaxed);
     }
@@ -91,8 +91,8 @@ impl Supplying {
         }
     }
 
-    /// Returns the time for which a remote supplier that connected with nil has been silent, as found by the checks.
-    /// `events`: total number of events that it has pushed.
+    /// Returns the time for which a remote supplier that connected with nil has pushed no event, as far as checks have
+    /// shown; `None` for other suppliers. `events` is the total number of events that the supplier has pushed.
     pub(super) fn silence(&self, events: u64, now: Instant) -> Option<Duration> {
         if !matches!(self.supplier, Supplier::Nil) {
             return None;
@@ -104,12 +104,12 @@ impl Supplying {
         Some(now.saturating_duration_since(heard.1))
     }
 
-    /// Ends the connection; `false` if it had ended before.
+    /// Ends the connection. Returns `false` if it had already ended.
     pub(super) fn end(&self) -> bool {
         !self.over.swap(true, Relaxed)
     }
 
-    /// Reports whether one of the supplier's publications may concern a consumer.
+    /// Reports whether a consumer's filter may match one of the supplier's publications.
     pub(super) fn concerns(&self, consumer: &Connected, options: &ChannelOptions) -> bool {
         let mut publications = self.qos.publications.iter();
         self.kept_from.load(Relaxed) != consumer.number
@@ -117,7 +117,7 @@ impl Supplying {
                 || publications.any(|one| consumer.program().can_match(&one.event.header)))
     }
 
-    /// Notifies the supplier that it is disconnected, and ignores the result.
+    /// Notifies the supplier that it was disconnected. The result is ignored.
     pub(super) fn call_back(&self) {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| match &self.supplier {
             Supplier::Anonymous | Supplier::Nil => Ok(()),
@@ -131,7 +131,7 @@ impl SupplierCounts {
     /// Counts a set of events.
     ///
     /// # Errors
-    /// The set is beyond a limit.
+    /// The set exceeds a limit.
     pub(super) fn take(&self, events: &[Event], options: &ChannelOptions) -> Result<(), PushError> {
         let (number, limits) = (events.len() as u64, &options.limits);
         self.events.fetch_add(number, Relaxed);
@@ -148,16 +148,16 @@ impl SupplierCounts {
     }
 }
 
-/// Maximum depth of nested pushes of a thread, each made by a consumer of the previous push: chains of channels are
-/// shorter, circles are infinite.
+/// Maximum depth of nested pushes in one thread. A consumer makes a nested push while it handles the previous one.
+/// Chains of channels are shorter than this, whereas circles have no end.
 const MOST_WITHIN: u32 = 16;
 
 thread_local! {
-    /// Number of pushes that this thread is in.
+    /// Number of nested pushes that are in progress in this thread.
     static WITHIN: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Guard of a push.
+/// Guard that counts a push as in progress.
 pub(super) struct Within(());
 
 impl Drop for Within {
@@ -167,7 +167,7 @@ impl Drop for Within {
 }
 
 impl SupplierCounts {
-    /// Begins a push nested in those that this thread is in.
+    /// Begins a push, which may be nested in others of this thread.
     ///
     /// # Errors
     /// The nesting is too deep.
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(supplier.silence(5, start + 3 * second), Some(Duration::ZERO));
         assert_eq!(supplier.silence(5, start + 6 * second), Some(3 * second));
         assert_eq!(supplier.silence(6, start + 7 * second), Some(Duration::ZERO));
-        // The connection of a local supplier is dropped with it.
+        // A local supplier needs no check, because dropping it ends its connection.
         let own = Supplying::new(2, Supplier::Anonymous, qos, &options);
         assert_eq!(own.silence(0, start + second), None);
     }

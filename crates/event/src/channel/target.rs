@@ -1,4 +1,4 @@
-//! Target of a consumer's events, for any delivering thread.
+//! Targets, through which any thread delivers events to a consumer.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 /// Object that receives the events of a consumer.
 #[derive(Clone)]
 pub(crate) enum Consumer {
-    /// A local servant, called without any message.
+    /// A local servant, which is called without a message.
     Local(Arc<dyn PushConsumer>),
     /// A local or remote object.
     Object(PushConsumerRef),
@@ -28,15 +28,15 @@ pub(crate) enum Consumer {
 /// A consumer with the counters of its deliveries.
 pub(super) struct Target {
     consumer: Consumer,
-    /// The object, with a time limit for calls; `None` for a local servant. Calls without a message have no limit, and
-    /// use the reference without one.
+    /// The object with a time limit for calls; `None` for a local servant. Direct calls without a message have no time
+    /// limit, and use the reference without one.
     timed: Option<PushConsumerRef>,
-    /// Number of consecutive failures at which the consumer is released.
+    /// Number of consecutive failures after which the consumer is released.
     most: u32,
     failures: AtomicU32,
     pub(super) delivered: AtomicU64,
     pub(super) failed: AtomicU64,
-    /// Times from arrival to the end of delivery; `None`: not measured.
+    /// Times from the arrival of an event to the end of its delivery; `None` if they are not measured.
     pub(super) latency: Option<Histogram>,
 }
 
@@ -60,7 +60,7 @@ impl Target {
         self.timed.as_ref()
     }
 
-    /// Reports whether the consumer receives events as messages, as far as is known.
+    /// Reports whether the consumer receives events as messages, as far as this is known.
     pub(super) fn is_far(&self) -> bool {
         match &self.consumer {
             Consumer::Local(_) => false,
@@ -71,7 +71,7 @@ impl Target {
     /// Pushes a set to the consumer.
     ///
     /// # Errors
-    /// The consumer must be released.
+    /// An error if the consumer must be released.
     pub(super) fn push(
         &self,
         events: &[Event],
@@ -98,7 +98,7 @@ impl Target {
                 }
                 Ok(Pushed::Delivered)
             }
-            // The consumer may resume reading; pings find out whether it still exists.
+            // Do not count a failure: the consumer may resume reading. Pings determine whether it still exists.
             Err(why) if is_unread(&why) => Ok(Pushed::NotYet),
             Err(why) => {
                 self.count_failed(events);
@@ -107,12 +107,12 @@ impl Target {
         }
     }
 
-    /// Subtracts events that were counted as delivered.
+    /// Corrects the counter for events that were counted as delivered, but were not.
     pub(super) fn take_back(&self, events: &[Event]) {
         self.delivered.fetch_sub(events.len() as u64, Relaxed);
     }
 
-    /// Counts events that do not reach the consumer.
+    /// Counts events that did not reach the consumer.
     pub(super) fn count_failed(&self, events: &[Event]) {
         self.failed.fetch_add(events.len() as u64, Relaxed);
     }
@@ -120,7 +120,7 @@ impl Target {
     /// Counts a failure.
     ///
     /// # Errors
-    /// The limit of consecutive failures is reached.
+    /// The limit of consecutive failures has been reached.
     pub(super) fn failed(&self, why: SystemException) -> Result<(), Released> {
         let failures = self.failures.fetch_add(1, Relaxed) + 1;
         match why.kind {
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// Resets the number of consecutive failures, after an answer.
+    /// Resets the number of consecutive failures, because the consumer has answered.
     pub(super) fn answered(&self) {
         self.failures.store(0, Relaxed);
     }
@@ -142,7 +142,7 @@ impl Target {
         }
     }
 
-    /// Notifies the consumer that it is disconnected, and ignores the result.
+    /// Notifies the consumer that it was disconnected. The result is ignored.
     pub(super) fn call_back(&self) {
         let call = || match (&self.consumer, &self.timed) {
             (_, Some(object)) | (Consumer::Object(object), None) => {
@@ -158,19 +158,19 @@ impl Target {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pushed {
     Delivered,
-    /// Counted as failed.
+    /// The push failed, and the events are counted as failed.
     Failed(SystemException),
-    /// The consumer must first read earlier messages; nothing is counted.
+    /// The consumer must first read earlier messages. Nothing is counted.
     NotYet,
 }
 
-/// First pause of a queue whose consumer must read first; each further pause is twice as long.
+/// Duration of the first pause when a consumer must read earlier messages first. Each further pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Longest pause.
+/// Maximum duration of a pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A target behind a queue.
+/// Sink that delivers events from a queue to a target.
 pub(super) struct Queued {
     target: Arc<Target>,
     /// Function that releases the consumer.
@@ -194,7 +194,7 @@ impl Queued {
         }
     }
 
-    /// Returns the outcome of a set that was not delivered; `None` if it was.
+    /// Returns the outcome for a set that was not delivered; `None` if the set was delivered.
     fn after(&self, pushed: Pushed) -> Option<Outcome> {
         if pushed == Pushed::NotYet {
             let before = self.pauses.fetch_add(1, Relaxed).min(16);
@@ -245,12 +245,12 @@ pub(super) fn timed<I: Interface>(object: &I, options: &ChannelOptions) -> I {
     I::from_ref(object.reference().with_timeout(options.call_timeout))
 }
 
-/// Reports whether a push would overtake earlier ones that the consumer has not read.
+/// Reports whether a push was refused because it would overtake messages that the consumer has not read.
 fn is_unread(why: &SystemException) -> bool {
     why.kind == SystemExceptionKind::Transient && why.minor == minor::transient::EARLIER_UNREAD
 }
 
-/// Exception that stands for the panic of a local consumer.
+/// Exception that represents a panic of a local consumer.
 const PANICKED: SystemException =
     SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
 

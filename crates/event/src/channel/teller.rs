@@ -7,12 +7,12 @@ use std::thread;
 
 use oxorb_sys::sync::{Condvar, Mutex};
 
-/// Thread of one channel that works on demand.
+/// A thread of a channel that works on demand.
 #[derive(Default)]
 pub(super) struct Teller {
     state: Mutex<State>,
     changed: Condvar,
-    /// Whether the thread runs.
+    /// Whether the thread has been started.
     runs: AtomicBool,
 }
 
@@ -23,10 +23,10 @@ struct State {
 }
 
 impl Teller {
-    /// Starts the thread once; it calls `work` on each wake-up, until `work` returns `false`.
+    /// Starts the thread if it is not running. It calls `work` after each wake-up until `work` returns `false`.
     ///
     /// # Errors
-    /// The system refuses the thread; the next call tries again.
+    /// The system cannot start the thread. The next call tries again.
     pub(super) fn begin(
         self: &Arc<Self>,
         thread: &str,
@@ -45,7 +45,7 @@ impl Teller {
         begun.map(drop)
     }
 
-    /// Wakes the thread; if it is working, it works once again.
+    /// Wakes the thread. If it is already working, it works once more.
     pub(super) fn wake(&self) {
         self.state.lock().woken = true;
         self.changed.notify_all();
@@ -57,7 +57,7 @@ impl Teller {
         self.changed.notify_all();
     }
 
-    /// Waits for a wake-up; returns `false` if the thread must end.
+    /// Waits for a wake-up. Returns `false` if the thread must end.
     fn wait(&self) -> bool {
         let state = self.state.lock();
         let mut state = self.changed.wait_while(state, |state| !state.woken && !state.stopped);

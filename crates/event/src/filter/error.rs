@@ -1,43 +1,43 @@
 use std::fmt;
 
-/// Reason for which a list of dependencies is not a valid filter.
+/// Reason why a list of dependencies is not a valid filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FilterError {
-    /// Index of the dependency, from 0; the length of the list if a dependency is missing at its end.
+    /// Index of the invalid dependency, from 0. If a dependency is missing at the end, it is the length of the list.
     pub at: usize,
-    /// Mistake in the dependency.
+    /// Kind of the error.
     pub kind: FilterErrorKind,
 }
 
-/// Mistakes in a list of dependencies.
+/// Errors in a list of dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterErrorKind {
-    /// The list ends within a group, or before the operand of a designator.
+    /// The list ends within a group, or after a designator without its operand.
     Ends,
-    /// The list ends with dependencies that belong to no group. TAO ignores such dependencies.
+    /// The end of the list contains dependencies that belong to no group. TAO ignores them.
     Trails,
-    /// A group declares more members than the list has dependencies, or a negative number.
+    /// The declared number of members of a group is negative, or exceeds the number of remaining dependencies.
     Members(i32),
-    /// `GLOBAL_DESIGNATOR` or 15, whose meaning is undefined.
+    /// The designator is `GLOBAL_DESIGNATOR` or 15, whose meaning is not defined.
     Designator(i32),
-    /// A periodic timeout without a period.
+    /// A periodic timeout has no period.
     Period,
-    /// A periodic timeout with a period below `Limits::period` of the channel; both in units of 100 ns.
+    /// The period of a timeout is below `Limits::period` of the channel. Both are in units of 100 ns.
     TooShort {
         /// Requested period.
         period: u64,
-        /// Shortest period that the channel permits.
+        /// Minimum period that the channel permits.
         least: u64,
     },
-    /// More dependencies than [`FilterLimits`](crate::FilterLimits) allow.
+    /// The list has more dependencies than [`FilterLimits`](crate::FilterLimits) permit.
     Dependencies {
         /// Number of dependencies in the list.
         found: usize,
         /// Maximum number.
         limit: usize,
     },
-    /// Groups are nested more deeply than [`FilterLimits`](crate::FilterLimits) allow; the value is the limit.
+    /// Groups are nested more deeply than [`FilterLimits`](crate::FilterLimits) permit. The value is the limit.
     Depth(usize),
 }
 

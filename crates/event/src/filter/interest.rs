@@ -1,4 +1,5 @@
-//! Events to which a filter must be applied: those that it may accept, or that contribute to a set.
+//! Interest of a filter: the events to which it must be applied, because it may accept them or may collect them in a
+//! set.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use super::Filter;
 /// A type and a source; 0 is a wildcard.
 pub type Key = (i32, i32);
 
-/// Events to which a filter must be applied. Every filter must be applied to events whose type or source is 0.
+/// The events to which a filter must be applied. Events whose type or source is 0 always belong to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// All events.
@@ -25,7 +26,8 @@ impl Interest {
                 Interest::Keys(BTreeSet::from([(*event_type, *source)]))
             }
             Filter::Disjunction(members) | Filter::Conjunction(members) => union(members),
-            // A member with state changes even when its siblings reject the event.
+            // A member with state must see an event even if its siblings reject the event, because its state may
+            // change.
             Filter::LogicalAnd(members) if members.iter().any(remembers) => union(members),
             Filter::LogicalAnd(members) => {
                 let all = members.iter().map(Interest::of);
@@ -45,8 +47,8 @@ impl Interest {
         }
     }
 
-    /// Returns the interest in a masked type's values: a 0 is not a wildcard, and events with a 0 reach every filter
-    /// anyway.
+    /// Returns the interest of a masked type in these values. A value of 0 is not a wildcard here, and events with a 0
+    /// are passed to every filter in any case.
     fn exactly(event_type: i32, source: i32) -> Interest {
         match (event_type, source) {
             (0, 0) => Interest::All,

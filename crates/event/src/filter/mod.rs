@@ -1,8 +1,8 @@
-//! Filters of consumers: trees of conditions on type and source of events.
+//! Filters of consumers, which are trees of conditions on the type and source of events.
 //!
-//! Pure code: no ORB, clock, thread or lock. A list of dependencies is parsed into a [`Filter`] (`syntax.rs`), which is
-//! compiled into a [`Program`] (`program.rs`) that is applied to one event after the other; `interest.rs` determines
-//! the events to which a filter must be applied.
+//! This module uses no ORB, clock, thread or lock. A list of dependencies is parsed to a [`Filter`] (`syntax.rs`),
+//! which is compiled to a [`Program`] (`program.rs`). A program is applied to one event after the other. `interest.rs`
+//! determines the events to which a filter must be applied.
 
 mod error;
 mod interest;
@@ -18,7 +18,7 @@ use crate::event_type as designator;
 use crate::rtec_event_channel_admin::Dependency;
 use crate::rtec_event_comm::EventHeader;
 
-/// A condition on events, as the dependencies of a consumer describe it.
+/// A condition on events, which the dependencies of a consumer express.
 ///
 /// ```
 /// use oxorb_event::{Filter, FilterLimits, Syntax};
@@ -31,7 +31,7 @@ use crate::rtec_event_comm::EventHeader;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Events of this type from this source; 0 is a wildcard. A type or source of 0 in an event is a wildcard as well.
+    /// An event with this type and source. In the filter and in the event, 0 is a wildcard.
     Event {
         /// `header.type`.
         event_type: i32,
@@ -40,9 +40,9 @@ pub enum Filter {
     },
     /// An event that matches one of the members.
     Disjunction(Vec<Filter>),
-    /// An event for each of the members, regardless of events in between; the consumer gets all of these events as one
-    /// set, in the order of arrival. An event counts for the first member that it matches; a second event for the same
-    /// member is not kept.
+    /// A set of events with one for each member, regardless of other events in between. The consumer gets the events of
+    /// the set together, in the order of arrival. An event counts for the first member that it matches. A second event
+    /// for the same member is dropped.
     Conjunction(Vec<Filter>),
     /// An event that matches all of the members.
     LogicalAnd(Vec<Filter>),
@@ -68,31 +68,31 @@ pub enum Filter {
         /// Value of the masked source.
         source_value: i32,
     },
-    /// The end of a period that begins when the consumer connects.
+    /// The end of a period. The first period begins when the consumer connects.
     Timeout {
-        /// Single or repeated timeout.
+        /// Whether the timeout is single or repeated.
         kind: TimeoutKind,
         /// Period in units of 100 ns.
         period: u64,
     },
-    /// Every event, as [`ALL`](Self::ALL): the null designator, with which TAO ends a bitmask that stands alone.
-    /// [`NONE`](Self::NONE) is the filter that accepts no event.
+    /// Every event, like [`ALL`](Self::ALL). This is the null designator, which TAO uses as the operand of a bitmask
+    /// that needs no further filter. [`NONE`](Self::NONE) is the filter that accepts no event.
     Null,
 }
 
 /// Kind of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeoutKind {
-    /// Once.
+    /// A single timeout.
     OneShot,
-    /// Timeout at the end of each period.
+    /// A timeout at the end of each period.
     Interval,
-    /// Timeout at the end of each period without an event for the consumer.
+    /// A timeout at the end of each period in which the consumer received no event.
     Deadline,
 }
 
 impl TimeoutKind {
-    /// Returns the type of the timeout's events.
+    /// Returns the type of the events that the timeout produces.
     pub const fn event_type(self) -> i32 {
         match self {
             TimeoutKind::OneShot => designator::TIMEOUT,
@@ -102,10 +102,11 @@ impl TimeoutKind {
     }
 }
 
-/// Limits of a consumer's filter. A larger filter is refused with `TypeError`, and the channel's log names the limit.
+/// Limits of a consumer's filter. A larger filter is refused with `TypeError`, and the channel logs which limit it
+/// exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLimits {
-    /// Maximum number of dependencies in the list. Default 1,024. Each takes about 50 octets; a dependency on a type
+    /// Maximum number of dependencies in the list. Default 1,024. Each takes about 50 octets. A dependency on a type
     /// also takes an entry in the index.
     pub dependencies: usize,
     /// Maximum nesting depth of groups. Default 32.
@@ -140,17 +141,17 @@ impl Filter {
         Filter::event(designator::ANY, source)
     }
 
-    /// Returns a disjunction.
+    /// Returns a disjunction of the members.
     pub fn any_of(members: impl IntoIterator<Item = Filter>) -> Filter {
         Filter::Disjunction(members.into_iter().collect())
     }
 
-    /// Returns a logical and.
+    /// Returns a logical "and" of the members.
     pub fn all_of(members: impl IntoIterator<Item = Filter>) -> Filter {
         Filter::LogicalAnd(members.into_iter().collect())
     }
 
-    /// Returns a conjunction: waits for an event for each member.
+    /// Returns a conjunction, which waits for one event for each member.
     pub fn each_of(members: impl IntoIterator<Item = Filter>) -> Filter {
         Filter::Conjunction(members.into_iter().collect())
     }
@@ -161,8 +162,8 @@ impl Filter {
         Filter::Negation(Box::new(member))
     }
 
-    /// Returns the list of dependencies that expresses this filter in prefix syntax, each with a handle of the
-    /// scheduling service, or 0.
+    /// Returns a list of dependencies that expresses this filter in prefix syntax. All of them have the handle
+    /// `rt_info` of the scheduling service, or 0.
     pub fn to_dependencies(&self, rt_info: i32) -> Vec<Dependency> {
         let mut written = Vec::new();
         self.write(rt_info, &mut written);
@@ -219,7 +220,7 @@ fn write_group(designator: i32, members: &[Filter], rt_info: i32, to: &mut Vec<D
     }
 }
 
-/// Reports whether an event's type and source match those of a filter; 0 matches anything, on either side.
+/// Reports whether the type and source of an event match those of a filter. On both sides, 0 matches anything.
 pub(crate) fn meets(wanted: (i32, i32), header: &EventHeader) -> bool {
     let one = |wanted: i32, has: i32| wanted == 0 || has == 0 || wanted == has;
     one(wanted.0, header.r#type) && one(wanted.1, header.source)

@@ -1,4 +1,4 @@
-//! A filter compiled for matching.
+//! Filters compiled for matching events.
 
 use std::mem;
 
@@ -9,9 +9,9 @@ use crate::rtec_event_comm::{Event, EventHeader};
 
 /// A compiled filter, which is applied to one event after the other.
 ///
-/// Filters without conjunctions are stateless and are applied with [`accepts`](Self::accepts). Others keep their state
-/// in a [`Progress`], outside of the program. Neither allocates, apart from the copies of events that a conjunction
-/// collects.
+/// A filter without conjunctions is stateless, and is applied by [`accepts`](Self::accepts). The state of other filters
+/// is in a separate [`Progress`]. Applying a filter allocates no memory, except for copies of the events that a
+/// conjunction collects.
 #[derive(Clone, Debug)]
 pub struct Program {
     root: Node,
@@ -22,23 +22,23 @@ pub struct Program {
     remembers: bool,
 }
 
-/// Input of a program: an event or a timer.
+/// Input of a program: an event, or the event of a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger<'e> {
     /// The event.
     pub event: &'e Event,
-    /// Timer that has fired, as an index into [`Program::timers`]; `None` for an event of a supplier.
+    /// Timer that has expired, as an index into [`Program::timers`]; `None` for an event of a supplier.
     pub timer: Option<usize>,
 }
 
-/// Result of a program for an event.
+/// Result of applying a program to an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matched {
-    /// The consumer gets nothing.
+    /// The consumer gets no event.
     No,
-    /// The event itself.
+    /// The consumer gets this event.
     Event,
-    /// The events that a conjunction has collected.
+    /// The consumer gets the events that a conjunction has collected.
     Set(Vec<Event>),
 }
 
@@ -46,7 +46,7 @@ pub enum Matched {
 #[derive(Clone, Debug)]
 pub struct Progress {
     conjunctions: Vec<Collected>,
-    /// Size in octets of all payloads and received values in the collected events.
+    /// Size in octets of all payloads and received values of the collected events.
     octets: usize,
     /// Maximum of `octets`.
     limit: usize,
@@ -55,7 +55,7 @@ pub struct Progress {
 
 #[derive(Clone, Debug, Default)]
 struct Collected {
-    /// Flags, one per member.
+    /// Flags, one for each member.
     met: Vec<bool>,
     missing: usize,
     events: Vec<Event>,
@@ -73,7 +73,7 @@ enum Node {
     Timeout(usize),
 }
 
-/// Result of a node for an event: whether the node accepts the event, and the events that it passes to its parent.
+/// Result of applying a node to an event: whether the node accepts the event, and which events it passes to its parent.
 #[derive(Clone, Copy)]
 struct Step {
     accepted: bool,
@@ -84,7 +84,7 @@ struct Step {
 enum Pushed {
     Nothing,
     Event,
-    /// All events of a conjunction.
+    /// All events that a conjunction has collected.
     Set(usize),
 }
 
@@ -93,7 +93,7 @@ const REFUSED: Step = Step { accepted: false, pushed: Pushed::Nothing };
 const ACCEPTED: Step = Step { accepted: true, pushed: Pushed::Event };
 
 impl Program {
-    /// Compiles a filter. Timers are numbered in the order of the filter.
+    /// Compiles a filter. Timers are numbered in the order in which they occur in the filter.
     pub fn new(filter: &Filter) -> Program {
         let (mut timers, mut conjunctions) = (Vec::new(), Vec::new());
         let root = compile(filter, &mut timers, &mut conjunctions);
@@ -111,23 +111,24 @@ impl Program {
         &self.interest
     }
 
-    /// Returns the timers that the program needs: kind, and period in units of 100 ns.
+    /// Returns the timers that the program needs, with their kinds and their periods in units of 100 ns.
     pub fn timers(&self) -> &[(TimeoutKind, u64)] {
         &self.timers
     }
 
-    /// Reports whether the result depends on earlier events; if so, [`accepts`](Self::accepts) must not be called.
+    /// Reports whether the result depends on earlier events. If it does, [`accepts`](Self::accepts) must not be called.
     pub fn remembers(&self) -> bool {
         self.remembers
     }
 
-    /// Reports whether the consumer gets this event. For programs that do not [remember](Self::remembers).
+    /// Reports whether the consumer gets this event. Only for programs that do not [depend on earlier
+    /// events](Self::remembers).
     pub fn accepts(&self, trigger: Trigger<'_>) -> bool {
         debug_assert!(!self.remembers, "conjunctions need their progress");
         step(&self.root, trigger, &mut Progress::default()).accepted
     }
 
-    /// Returns the initial state of the conjunctions.
+    /// Returns the initial state of the program's conjunctions.
     pub fn progress(&self) -> Progress {
         let conjunctions = self.conjunctions.iter().map(|members| Collected {
             met: vec![false; *members],
@@ -137,7 +138,8 @@ impl Program {
         Progress { conjunctions: conjunctions.collect(), ..Progress::default() }
     }
 
-    /// Returns the events for the consumer. After a match, all conjunctions restart, even incomplete ones, as in TAO.
+    /// Returns the events that the consumer gets. After a match, all conjunctions restart, even those that are
+    /// incomplete, as in TAO.
     pub fn advance(&self, trigger: Trigger<'_>, progress: &mut Progress) -> Matched {
         let matched = match step(&self.root, trigger, progress).pushed {
             Pushed::Nothing => return Matched::No,
@@ -148,21 +150,21 @@ impl Program {
         matched
     }
 
-    /// Reports whether an event of this publication may ever contribute to a match (TAO: `can_match`). Routes of a
-    /// supplier contain the consumers for which that holds for one of its publications.
+    /// Reports whether an event of this publication may contribute to a match (TAO: `can_match`). The routes of a
+    /// supplier contain those consumers for which this is the case for at least one of its publications.
     pub fn can_match(&self, header: &EventHeader) -> bool {
         can_match(&self.root, header)
     }
 }
 
 impl Progress {
-    /// Limits the size in octets of the payloads and received values in conjunctions. An event beyond the limit is
-    /// dropped together with all collected events, and counted.
+    /// Limits the size in octets of the payloads and received values that conjunctions may collect. If an event exceeds
+    /// the limit, it is dropped and counted together with all collected events.
     pub fn limited(self, octets: usize) -> Progress {
         Progress { limit: octets, ..self }
     }
 
-    /// Returns the number of events dropped because of the limit.
+    /// Returns the number of events that were dropped because of the limit.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -172,7 +174,8 @@ impl Progress {
         self.conjunctions.iter_mut().for_each(Collected::clear);
     }
 
-    /// Reserves space for one more payload; `false`: beyond the limit, and everything collected was dropped.
+    /// Counts the size of one more event. If the limit is exceeded, drops everything that was collected and returns
+    /// `false`.
     fn has_room(&mut self, octets: usize) -> bool {
         self.octets = self.octets.saturating_add(octets);
         if self.octets <= self.limit {
@@ -270,7 +273,7 @@ fn step(node: &Node, trigger: Trigger<'_>, progress: &mut Progress) -> Step {
     }
 }
 
-/// Keeps an event that a member of a conjunction pushed, if it is the member's first.
+/// Collects an event that a member of a conjunction passed on, if it is the member's first one.
 fn collect(
     which: usize,
     member: usize,
@@ -304,13 +307,14 @@ fn collect(
     }
 }
 
-/// Returns the octets that an event holds on the heap; those of a local value are unknown and not counted.
+/// Returns the size in octets of an event's data on the heap. The size of a value that was not received is unknown, and
+/// is not counted.
 fn octets(event: &Event) -> usize {
     let value = event.data.any_value.received_octets().unwrap_or(0);
     event.data.payload.len().saturating_add(value)
 }
 
-/// Reports whether some event of a publication may match; its 0 stands for any type or source.
+/// Reports whether some event of a publication may match. In the publication, 0 represents any type or source.
 fn can_match(node: &Node, published: &EventHeader) -> bool {
     match node {
         Node::Event(event_type, source) => meets((*event_type, *source), published),
@@ -336,14 +340,14 @@ fn can_match(node: &Node, published: &EventHeader) -> bool {
     }
 }
 
-/// Reports whether every event of a publication is certain to match.
+/// Reports whether all events of a publication match.
 fn always_matches(node: &Node, published: &EventHeader) -> bool {
     match node {
         Node::Event(event_type, source) => {
             let one = |asked, of| asked == 0 || asked == of;
             one(*event_type, published.r#type) && one(*source, published.source)
         }
-        // A 0 stands for any value, so a match is certain only without a mask.
+        // A published 0 may represent any value, so a match is certain only if the mask is 0.
         Node::MaskedType { masks, values } => {
             let one = |of, mask| of != 0 || mask == 0;
             one(published.r#type, masks.0)
@@ -356,7 +360,7 @@ fn always_matches(node: &Node, published: &EventHeader) -> bool {
         Node::Negation(member) => !can_match(member, published),
         Node::LogicalAnd(members) => (members.iter()).all(|one| always_matches(one, published)),
         Node::Disjunction(members) => (members.iter()).any(|one| always_matches(one, published)),
-        // Whether it matches depends on other events.
+        // The result depends on other events or on time, so a match is never certain.
         Node::Conjunction(..) | Node::Timeout(_) => false,
     }
 }

@@ -1,28 +1,29 @@
-//! Reads filters from lists of dependencies, in both syntaxes of TAO's channel.
+//! Parser of filters from lists of dependencies, in both syntaxes of TAO's channel.
 
 use super::{Filter, FilterError, FilterErrorKind, FilterLimits, TimeoutKind};
 use crate::event_type as designator;
 use crate::rtec_event_channel_admin::Dependency;
 
-/// Syntax in which a list of dependencies is read as a tree (TAO: `-ECFiltering basic`, `prefix`).
+/// Syntax in which a list of dependencies is parsed (TAO: `-ECFiltering basic`, `prefix`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
-    /// Prefix syntax if the counts of all groups add up to the length of the list; otherwise basic syntax, which
-    /// ignores counts. A list that is valid in both has the same meaning in both. TAO's factory of QoS writes a count
-    /// only on request.
+    /// Prefix syntax if the counts of all groups add up to the length of the list, and basic syntax otherwise, which
+    /// ignores counts. A list that is valid in both syntaxes has the same meaning in both. TAO's factory of QoS writes
+    /// a count only on request.
     #[default]
     Auto,
-    /// A conjunction, disjunction or logical and extends to the end; its count is ignored. At most one is allowed.
+    /// A conjunction, disjunction or logical "and" extends to the end of the list, and its count is ignored. There can
+    /// be only one.
     Basic,
-    /// A group's designator holds the number of members as its source; groups may be nested.
+    /// The source of a group's designator is the number of the group's members. Groups may be nested.
     Prefix,
 }
 
 impl Filter {
-    /// Reads a filter. An empty list is [`Filter::NONE`].
+    /// Parses a filter. An empty list results in [`Filter::NONE`].
     ///
     /// # Errors
-    /// [`FilterError`], found in time linear in the list's length.
+    /// [`FilterError`]. The time is linear in the length of the list.
     pub fn parse(
         dependencies: &[Dependency],
         syntax: Syntax,
@@ -42,7 +43,8 @@ impl Filter {
             Syntax::Basic => read(false).map_err(|wrong| wrong.0),
             Syntax::Prefix => read(true).map_err(|wrong| wrong.0),
             Syntax::Auto => read(true).or_else(|(why, has_counts)| {
-                // For a list that is invalid in both, report the error of the syntax that it seems to use.
+                // If the list is invalid in both syntaxes, report the error for the syntax that its author probably
+                // used.
                 read(false).map_err(|wrong| if has_counts { why } else { wrong.0 })
             }),
         }
@@ -52,11 +54,11 @@ impl Filter {
 struct Reader<'a> {
     list: &'a [Dependency],
     at: usize,
-    /// Whether groups have a count of members.
+    /// Whether the designators of groups contain the number of members.
     counted: bool,
-    /// Whether a group has begun; in basic syntax no other may follow.
+    /// Whether a group has begun. In basic syntax no second group is permitted.
     grouped: bool,
-    /// Whether a group had a count of members.
+    /// Whether the designator of some group contained a number of members.
     has_counts: bool,
 }
 
@@ -65,7 +67,8 @@ impl<'a> Reader<'a> {
         Reader { list, at: 0, counted, grouped: false, has_counts: false }
     }
 
-    /// Reads the list as one filter. An error is returned with whether a group before it has a count.
+    /// Parses the complete list as one filter. An error comes with a flag that tells whether a preceding group has a
+    /// count.
     fn whole(mut self, limits: &FilterLimits) -> Result<Filter, (FilterError, bool)> {
         let read = self.filter(limits.depth, limits);
         let read = read.and_then(|filter| match self.at == self.list.len() {
@@ -75,7 +78,7 @@ impl<'a> Reader<'a> {
         read.map_err(|why| (why, self.has_counts))
     }
 
-    /// Reads one filter with at most `depth` levels.
+    /// Parses one filter, with at most `depth` levels.
     fn filter(&mut self, depth: usize, limits: &FilterLimits) -> Result<Filter, FilterError> {
         if depth == 0 {
             return Err(self.wrong(FilterErrorKind::Depth(limits.depth)));
@@ -133,7 +136,7 @@ impl<'a> Reader<'a> {
         let mut members = Vec::new();
         self.has_counts |= count != 0;
         if self.counted {
-            // Each member takes at least one dependency.
+            // Each member takes at least one dependency, so a larger count is invalid. This also limits the loop.
             let left = self.list.len() - self.at;
             let count = match usize::try_from(count) {
                 Ok(count) if count <= left => count,

@@ -1,4 +1,4 @@
-//! Address servers: CORBA objects that return the host or multicast group for the events of a type and source.
+//! Address servers: CORBA objects that return the host or multicast group for events of a type and source.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,17 +11,18 @@ use super::Destinations;
 use crate::rtec_event_comm::EventHeader;
 use crate::rtec_udp_admin::{AddrServer, AddrServerRef, UdpAddr, UdpAddrV6, UdpAddress};
 
-/// Maximum number of cached addresses; at this number the cache is cleared.
+/// Maximum number of cached addresses. When the cache is full, it is cleared.
 const KEPT: usize = 1_024;
 
-/// Shortest time for which a server that did not answer is not called.
+/// Minimum time for which a server that did not answer is not called.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Addresses from an address server of any ORB, TAO's included (`RtecUDPAdmin::AddrServer`).
+/// Addresses from an address server of any ORB, including TAO's (`RtecUDPAdmin::AddrServer`).
 ///
 /// The server is called once for each type and source, and again when the answer is older than [`keep`](Self::keep). If
-/// the server does not answer, one event is delayed by the time limit of a call. The server is then not called again
-/// until `keep` has passed, but at least for a second; meanwhile its last address is used, or none.
+/// the server does not answer, one event is delayed by the time limit of a call. The server is then not called for the
+/// time `keep`, but at least for a second. During this time, the last known address is used; if there is none, the
+/// event has no address.
 #[derive(Debug)]
 pub struct AskedAddresses {
     server: AddrServerRef,
@@ -32,7 +33,7 @@ pub struct AskedAddresses {
 #[derive(Debug, Default)]
 struct All {
     answers: HashMap<(i32, i32), Known>,
-    /// Time at which the server last failed to answer.
+    /// Time at which the server last failed to answer; `None` if it answered the last call.
     silent: Option<Instant>,
 }
 
@@ -43,20 +44,20 @@ struct Known {
 }
 
 impl AskedAddresses {
-    /// Creates addresses that are refreshed after 10 s, with calls of at most 1 s.
+    /// Creates addresses that are valid for 10 s. Calls take at most 1 s.
     pub fn new(server: AddrServerRef) -> Self {
         Self { server, keep: Duration::ZERO, known: Mutex::default() }
             .timeout(Duration::from_secs(1))
             .keep(Duration::from_secs(10))
     }
 
-    /// Sets the time for which an answer is valid. With zero, the server is called for each event, as by TAO's
-    /// gateways, while it answers.
+    /// Sets the time for which an answer is valid. If it is zero, the server is called for each event, like TAO's
+    /// gateways do, as long as it answers.
     pub fn keep(self, keep: Duration) -> Self {
         Self { keep, ..self }
     }
 
-    /// Sets the time limit of a call, which is also the longest delay of an event whose address is not known.
+    /// Sets the time limit of a call. It is also the maximum delay of an event whose address is not known.
     pub fn timeout(self, timeout: Duration) -> Self {
         let server = self.server.reference().with_timeout(timeout);
         Self { server: AddrServerRef::from_ref(server), ..self }
@@ -94,8 +95,8 @@ impl AskedAddresses {
         address
     }
 
-    /// Calls the server as TAO's gateways do: with the ttl that the event will have, and again for IPv4 only if the
-    /// server predates IPv6.
+    /// Calls the server like TAO's gateways: with the ttl that the event will have. If the server does not know the
+    /// operation for IPv6 addresses, calls the older one.
     fn ask(&self, header: &EventHeader) -> Result<Option<SocketAddr>, SystemException> {
         let mut header = *header;
         header.ttl = header.ttl.saturating_sub(1);
@@ -110,16 +111,16 @@ impl AskedAddresses {
     }
 }
 
-/// Reports whether a call failed without an answer, so that the next call would wait for the same time.
+/// Reports whether a call failed without an answer. In this case the next call would probably take as long.
 fn is_silence(kind: SystemExceptionKind) -> bool {
     use SystemExceptionKind::{CommFailure, NoResponse, Timeout, Transient};
     matches!(kind, CommFailure | NoResponse | Timeout | Transient)
 }
 
-/// Answers of TAO's address servers, for remote gateways. As there, 0.0.0.0 with port 0 stands for no address.
+/// Replies like those of TAO's address servers, for remote gateways. Address 0.0.0.0 with port 0 means no address.
 impl AddrServer for Destinations {
     /// # Errors
-    /// DATA_CONVERSION: the address is IPv6.
+    /// DATA_CONVERSION if the address is an IPv6 address.
     fn get_addr(&self, header: &EventHeader) -> Result<UdpAddr, SystemException> {
         match told(self.of(header)) {
             UdpAddress::V4Addr(address) => Ok(address),

@@ -1,4 +1,5 @@
-//! Datagrams of TAO's multicast gateway: a message in fragments, each behind a header of 32 octets.
+//! Datagrams of TAO's multicast gateway. They contain a message in fragments, and each fragment follows a header of 32
+//! octets.
 //!
 //! ```text
 //!  0  octet 0 or 1: byte order of header and message    4  ulong number of the message    8  ulong octets of the message
@@ -14,10 +15,10 @@ use oxorb::values::ByteOrder;
 /// Size of a header in octets.
 pub const HEADER: usize = 32;
 
-/// Minimum size in octets of a datagram with its header (TAO's limit).
+/// Minimum size in octets of a datagram, including its header (TAO's limit).
 pub const LEAST_MTU: usize = 40;
 
-/// Maximum size in octets of a datagram with its header: the limit of UDP over IPv4.
+/// Maximum size in octets of a datagram, including its header. This is the limit of UDP over IPv4.
 pub const MOST_MTU: usize = 65_507;
 
 /// Minimum size in octets of a fragment that is not the last.
@@ -43,22 +44,22 @@ pub struct Header {
     pub count: u32,
 }
 
-/// Fault of a datagram.
+/// Error in a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatagramError {
-    /// Shorter than a header.
+    /// The datagram is shorter than a header.
     #[error("the datagram is shorter than the gateway's header of 32 octets")]
     Short,
-    /// The datagram does not begin with a byte order and `ABC`: it is not from an event gateway.
+    /// The datagram does not begin with a byte order and `ABC`, so it does not come from an event gateway.
     #[error(
         "the datagram does not begin like those of an event gateway: something else sends here"
     )]
     Foreign,
-    /// Sizes, offsets and numbers are inconsistent with each other or with the length of the datagram.
+    /// Sizes, offsets and numbers contradict each other or the length of the datagram.
     #[error("sizes and numbers in the header of the datagram contradict each other")]
     Contradiction,
-    /// The checksum is wrong: the datagram was damaged, or its sender computes no checksum.
+    /// The checksum is wrong, because the datagram was damaged or its sender computes no checksums.
     #[error(
         "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
     )]
@@ -71,8 +72,8 @@ impl fmt::Debug for DatagramError {
     }
 }
 
-/// Reads a datagram: its header, and the octets of the fragment. `checksum`: the sender computes checksums, so that the
-/// datagram's is verified.
+/// Returns the header and the octets of the fragment that a datagram contains. If `checksum` is set, the sender
+/// computes checksums, and the checksum of the datagram is verified.
 ///
 /// ```
 /// use oxorb_event::gateway::datagram;
@@ -132,11 +133,11 @@ pub fn read(datagram: &[u8], checksum: bool) -> Result<(Header, &[u8]), Datagram
     Ok((header, octets))
 }
 
-/// Splits a message into datagrams of at most `mtu` octets, written one after the other into `buffer`, and calls `send`
-/// with each. The message is in this machine's byte order. `mtu` must be from [`LEAST_MTU`] to [`MOST_MTU`].
+/// Splits a message into datagrams of at most `mtu` octets, writes one after the other to `buffer`, and calls `send`
+/// for each. The message is in this machine's byte order. `mtu` must be between [`LEAST_MTU`] and [`MOST_MTU`].
 ///
 /// # Errors
-/// The first error of `send`, after which nothing more is sent.
+/// The first error of `send`. After it, no further datagram is sent.
 pub fn split<E>(
     message: &[u8],
     number: u32,

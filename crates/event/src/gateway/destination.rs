@@ -1,4 +1,4 @@
-//! Destinations of an event's datagrams.
+//! Destinations of the datagrams of events.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::AskedAddresses;
 use crate::rtec_event_comm::EventHeader;
 
-/// Addresses for events, as in TAO's address servers: one for all (`TAO_ECG_Simple_Address_Server`), one for each type
-/// or source (`TAO_ECG_Complex_Address_Server`), or those that a remote address server returns.
+/// Addresses for events, as in TAO's address servers. There is one address for all events
+/// (`TAO_ECG_Simple_Address_Server`) or one for each type or source (`TAO_ECG_Complex_Address_Server`), or a remote
+/// address server returns them.
 ///
-/// Destinations are themselves a servant of [`AddrServer`](crate::rtec_udp_admin::AddrServer): activated in a POA, they
+/// Destinations are also a servant of [`AddrServer`](crate::rtec_udp_admin::AddrServer). When activated in a POA, they
 /// serve gateways of other hosts and ORBs.
 ///
 /// ```
@@ -37,7 +38,7 @@ enum Source {
 struct Table {
     key: Key,
     entries: HashMap<i32, SocketAddr>,
-    /// Destination of keys without an entry.
+    /// Destination for types or sources that have no entry.
     other: Option<SocketAddr>,
 }
 
@@ -63,8 +64,8 @@ impl Destinations {
         Self::table(Table { key: Key::Type, entries: HashMap::new(), other: Some(address) })
     }
 
-    /// Reads a table of `type@address:port`, separated by blanks; `*` stands for all other types. Events of types
-    /// without an entry are not sent.
+    /// Parses a list of `type@address:port`, separated by blanks; the type `*` stands for all types that are not
+    /// listed. Events of types without an entry are not sent.
     ///
     /// # Errors
     /// [`DestinationError`] names the invalid entry.
@@ -72,7 +73,7 @@ impl Destinations {
         Self::parse(Key::Type, text)
     }
 
-    /// Reads destinations like [`by_type`](Self::by_type), with sources instead of types.
+    /// Parses a list like [`by_type`](Self::by_type), with sources instead of types.
     ///
     /// # Errors
     /// [`DestinationError`] names the invalid entry.
@@ -80,7 +81,8 @@ impl Destinations {
         Self::parse(Key::Source, text)
     }
 
-    /// Returns destinations from an address server, with a call for each type and source that is not cached.
+    /// Returns destinations that an address server determines. It is called for each type and source that is not
+    /// cached.
     pub fn asked(addresses: AskedAddresses) -> Self {
         Self { source: Source::Asked(Arc::new(addresses)) }
     }
@@ -89,8 +91,8 @@ impl Destinations {
         Self { source: Source::Table(table) }
     }
 
-    /// Returns the address for an event; `None` if the event has no address, or the address server does not answer. A
-    /// call to an address server is made in the caller's thread.
+    /// Returns the address for an event; `None` if the event has no address or the address server does not answer. If
+    /// an address server must be called, this is done in the calling thread.
     pub fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
         let table = match &self.source {
             Source::Table(table) => table,
@@ -103,8 +105,9 @@ impl Destinations {
         table.entries.get(&key).copied().or(table.other)
     }
 
-    /// Returns the addresses of subscribed events; for a wildcard (0) as type or source, all that a table has. A remote
-    /// address server is called as by TAO's gateways, for the type and source themselves.
+    /// Returns the addresses for subscribed events. If the type or source is a wildcard (0), returns all addresses that
+    /// the table contains. A remote address server is called with the type and source as they are, as by TAO's
+    /// gateways.
     pub(super) fn asked_for(&self, (event_type, source): crate::Key) -> Vec<SocketAddr> {
         if let Source::Table(table) = &self.source {
             let key = match table.key {
@@ -118,7 +121,7 @@ impl Destinations {
         let header = EventHeader {
             r#type: event_type,
             source,
-            // As in the events to be received.
+            // Senders send only events with a positive ttl, and an address server may depend on the ttl.
             ttl: 1,
             ..EventHeader::default()
         };

@@ -4,30 +4,31 @@ use std::net::SocketAddr;
 
 use crate::JoinError;
 
-/// Reason for which a gateway cannot be started.
+/// Reason why a gateway cannot be started.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// A socket cannot be created, bound, or joined to a group.
+    /// A socket could not be created, bound or joined to a group.
     #[error(
         "event gateway: {what} {address}: {error}; check the address, the interface and the port"
     )]
     Socket {
         /// Address of the socket.
         address: SocketAddr,
-        /// Step that failed.
+        /// The step that failed.
         what: &'static str,
         /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A channel refuses the gateway as consumer or supplier, or cannot be reached.
+    /// A channel refuses the gateway as consumer or supplier, or the channel cannot be reached.
     #[error("event gateway: {0}")]
     Channel(#[source] JoinError),
-    /// A channel refuses the gateway, or cannot be reached.
+    /// A call to a channel failed, because it refuses the gateway or cannot be reached.
     #[error("event gateway: the channel does not take it: {0}")]
     Call(#[source] oxorb::SystemException),
-    /// The two channels are the same channel, which would receive each event again until the event's `ttl` is used up.
+    /// The two channels are the same channel, which would receive each event repeatedly until the event's `ttl` is used
+    /// up.
     #[error(
         "event gateway: events come from and go to the same channel, which would get each of them again until its ttl ends; \
          name two channels"

@@ -1,4 +1,4 @@
-//! Multicast groups that are joined and left according to the subscriptions of a channel's consumers.
+//! Multicast groups that are joined and left as the subscriptions of a channel's consumers change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,19 +17,19 @@ use crate::{Channel, Key, ObserverEnd};
 /// Settings of a [`GroupReceiver`].
 #[derive(Clone, Debug)]
 pub struct GroupOptions {
-    /// Group of each type and source; must be the same as at the senders.
+    /// Group of each type and source. The senders must use the same table.
     pub destinations: Destinations,
-    /// Settings of the receiver of each group, whose `listen` is the group.
+    /// Settings for the receiver of each group. Its `listen` is replaced by the address of the group.
     pub receiver: ReceiverOptions,
-    /// Maximum number of groups, each of which takes a socket and a thread; beyond it, those with the highest addresses
-    /// are left out. Default 64.
+    /// Maximum number of groups. Each takes a socket and a thread. Beyond the maximum, the groups with the highest
+    /// addresses are not joined. Default 64.
     pub most: usize,
-    /// Period in which addresses are looked up again, and failed joins are retried. Default 10 s.
+    /// Interval at which addresses are determined again, and failed joins are retried. Default 10 s.
     pub period: Duration,
 }
 
 impl GroupOptions {
-    /// Returns the default options with these destinations.
+    /// Returns options with these destinations and the default values of the other settings.
     pub fn new(destinations: Destinations) -> Self {
         let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         Self {
@@ -44,21 +44,22 @@ impl GroupOptions {
 /// Statistics of a [`GroupReceiver`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GroupStatistics {
-    /// Joined groups, followed by those that are being left.
+    /// Groups that are joined, followed by those that are being left.
     pub groups: Vec<SocketAddr>,
-    /// Subscribed groups that could not be joined, or exceed [`most`](GroupOptions::most).
+    /// Subscribed groups that could not be joined or that exceed [`most`](GroupOptions::most).
     pub left_out: Vec<SocketAddr>,
-    /// Total statistics of all groups, including those that were left since.
+    /// Statistics of all groups, including those that were left.
     pub received: ReceiverStatistics,
 }
 
-/// Receiver of the multicast groups that carry the events to which the consumers of a channel subscribe, as TAO's
-/// `ECG_Mcast_EH` with an address server that has several groups. Dropping it leaves all groups.
+/// Receiver of the multicast groups that carry the events to which the consumers of a channel subscribe. It corresponds
+/// to TAO's `ECG_Mcast_EH` with an address server that has several groups. Dropping it leaves all groups.
 ///
-/// The receiver observes the channel. For a subscription to any type or any source (a wildcard) it joins all groups
-/// that its table has for that subscription; a remote address server is called as by TAO's gateways. Addresses that are
-/// not multicast groups are ignored. A dedicated thread looks up addresses, and joins and leaves groups, so that
-/// consumers do not wait; events sent before the join are not received.
+/// The receiver observes the channel. If a consumer subscribes to any type or any source (a wildcard), the receiver
+/// joins all groups that its table contains for this subscription. A remote address server is called with the wildcard,
+/// as by TAO's gateways. Addresses that are not multicast groups are ignored. A dedicated thread determines addresses
+/// and joins and leaves groups, so that consumers do not wait. Events that are sent before their group is joined are
+/// not received.
 pub struct GroupReceiver {
     inner: Arc<Inner>,
     observer: Option<Box<dyn ObserverEnd>>,
@@ -76,11 +77,11 @@ struct Inner {
 struct State {
     /// Types and sources to which consumers subscribe.
     wanted: BTreeSet<Key>,
-    /// Whether `wanted` has changed since the groups were joined.
+    /// Whether `wanted` has changed since the thread last processed it.
     is_new: bool,
     stopped: bool,
     groups: BTreeMap<SocketAddr, UdpReceiver>,
-    /// Groups that are being left, and their statistics so far.
+    /// Groups that are being left, with their statistics up to now.
     leaving: BTreeMap<SocketAddr, ReceiverStatistics>,
     left_out: Vec<SocketAddr>,
     /// Statistics of groups that were left.
@@ -88,8 +89,8 @@ struct State {
 }
 
 impl GroupReceiver {
-    /// Connects to a local or remote channel, as an observer and as a gateway for each group. Returns before the first
-    /// group is joined.
+    /// Connects to a local or remote channel, as an observer and, for each group, as a gateway. Does not wait until
+    /// groups are joined.
     ///
     /// # Errors
     /// [`GatewayError::Channel`], [`GatewayError::Thread`].
@@ -121,7 +122,7 @@ impl GroupReceiver {
         self.observer.as_ref().is_some_and(|it| it.is_connected())
     }
 
-    /// Returns the groups and the statistics.
+    /// Returns the current groups and the statistics.
     pub fn statistics(&self) -> GroupStatistics {
         let state = self.inner.lock();
         let mut received = state.before;
@@ -178,14 +179,14 @@ impl Inner {
         }
     }
 
-    /// Returns the groups of the subscribed keys.
+    /// Returns the multicast groups for the subscribed types and sources.
     fn groups(&self, wanted: &BTreeSet<Key>) -> BTreeSet<SocketAddr> {
         let destinations = &self.options.destinations;
         let addresses = wanted.iter().flat_map(|key| destinations.asked_for(*key));
         addresses.filter(|address| address.ip().is_multicast()).collect()
     }
 
-    /// Leaves groups that are no longer wanted, and joins new ones.
+    /// Leaves groups that are not in `wanted`, and joins new ones.
     fn follow(&self, wanted: &BTreeSet<SocketAddr>) {
         let mut state = self.lock();
         let left =
@@ -219,11 +220,11 @@ impl Inner {
     }
 }
 
-/// Observer registered with the channel.
+/// Observer that is registered with the channel.
 struct Watcher(Arc<Inner>);
 
 impl Observer for Watcher {
-    /// Records the subscriptions and returns at once, since the channel waits for the answer.
+    /// Records the subscriptions. Does nothing else, because the channel waits for the reply.
     fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
         let wanted = asked_for(subscriptions);
         let mut state = self.0.lock();

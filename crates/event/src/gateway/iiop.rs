@@ -1,5 +1,5 @@
-//! Gateway that passes events of one channel to another over GIOP: only those to which consumers of the other channel
-//! subscribe.
+//! Gateway that passes events from one channel to another over GIOP. It passes only events to which consumers of the
+//! destination subscribe.
 
 mod links;
 
@@ -25,14 +25,15 @@ pub(super) use links::keys as asked_for;
 #[derive(Clone, Copy, Debug)]
 pub struct IiopOptions {
     /// Whether the gateway decrements the `ttl` of each event, and does not pass on events whose `ttl` is 0. Default
-    /// on. If it is off, only their registration as gateways keeps two gateways from sending an event back and forth.
+    /// on. If it is off, only their registration as gateways prevents two gateways from sending an event to each other
+    /// endlessly.
     pub use_ttl: bool,
-    /// Whether the events of each subscribed source enter the channel through a separate proxy, so that the channel
-    /// filters by supplier. Default on.
+    /// Whether the gateway has a separate proxy in the destination channel for each subscribed source, so that the
+    /// channel can filter by supplier. Default on.
     pub proxy_per_source: bool,
-    /// Period of the checks that both channels exist, and of attempts to reconnect. Default 5 s.
+    /// Interval of the checks whether both channels exist, and of attempts to reconnect. Default 5 s.
     pub period: Duration,
-    /// Time limit of calls, except pushes. Default 1 s.
+    /// Time limit of all calls except pushes. Default 1 s.
     pub call_timeout: Duration,
 }
 
@@ -50,17 +51,18 @@ impl Default for IiopOptions {
 /// Statistics of an [`IiopGateway`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IiopStatistics {
-    /// Number of events passed on.
+    /// Number of events that were passed on.
     pub events: u64,
     /// Number of events whose `ttl` was 0 or less, which were not passed on.
     pub ended: u64,
     /// Number of events that could not be passed on.
     pub failed: u64,
-    /// Number of times that the gateway connected: at first, after each change of subscriptions, and after a loss.
+    /// Number of times that the gateway has connected: initially, after each change of subscriptions, and after each
+    /// loss of a channel.
     pub connected: u64,
-    /// Number of times that a channel was lost.
+    /// Number of times that the connection to a channel was lost.
     pub lost: u64,
-    /// Whether the gateway is connected, so that it passes events on.
+    /// Whether the gateway is connected to both channels and thus passes events on.
     pub is_connected: bool,
     /// State of the gateway's channels at the last check.
     pub state: GatewayState,
@@ -70,36 +72,37 @@ pub struct IiopStatistics {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum GatewayState {
-    /// Initial state: no check was made yet.
+    /// Initial state, before the first check.
     #[default]
     Starting,
-    /// The gateway observes the destination channel, which has no subscriptions: it is not connected to the source
-    /// channel.
+    /// The gateway observes the destination channel. This channel has no subscriptions, so the gateway is not connected
+    /// to the source channel.
     Idle,
     /// The gateway is connected to both channels.
     Connected,
-    /// A channel does not answer or refuses the gateway, which tries again after each [`period`](IiopOptions::period).
+    /// A channel does not answer, or refuses the gateway. The gateway tries again at intervals of
+    /// [`period`](IiopOptions::period).
     Unreachable,
-    /// The two references name the same channel, as the channel's answers show. The gateway passes nothing on, and
-    /// checks again after each [`period`](IiopOptions::period).
+    /// The channels' answers show that both references refer to the same channel. The gateway passes nothing on, and
+    /// checks again at intervals of [`period`](IiopOptions::period).
     SameChannel,
 }
 
-/// Gateway that passes events from one channel to another according to the latter's subscriptions, as TAO's
-/// `EC_Gateway_IIOP`. Each channel may belong to any ORB. Dropping it disconnects.
+/// Gateway that passes those events of a source channel to which consumers of a destination channel subscribe, like
+/// TAO's `EC_Gateway_IIOP`. Each channel may belong to any ORB. Dropping the gateway disconnects it.
 ///
-/// The gateway observes the destination channel; whenever the subscriptions there change, it reconnects to the source
-/// channel, in a dedicated thread. Events pushed during the reconnection are not passed on. After the loss of a channel
-/// the gateway tries to reconnect after each [`period`](IiopOptions::period).
+/// The gateway observes the destination channel. When the subscriptions there change, a dedicated thread reconnects to
+/// the source channel. Events that are pushed during the reconnection are not passed on. If a channel is lost, the
+/// gateway tries to reconnect at intervals of [`period`](IiopOptions::period).
 ///
-/// Events of a source keep their order if the ORBs of the gateway and of both channels do
-/// ([`in_order`](crate::in_order)). An event is copied once, to change its `ttl`.
+/// The events of a source keep their order if the ORBs of the gateway and of both channels keep it
+/// ([`in_order`](crate::in_order)). Each event is copied once, because its `ttl` is changed.
 pub struct IiopGateway {
     inner: Arc<Inner>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Shared state of the objects and the thread of a gateway.
+/// State that the objects and the thread of a gateway share.
 struct Inner {
     from: EventChannelRef,
     to: EventChannelRef,
@@ -113,9 +116,9 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// Types and sources to which consumers subscribe.
+    /// Types and sources to which consumers of the destination subscribe.
     wanted: BTreeSet<Key>,
-    /// Whether `wanted` has changed since `links` were made.
+    /// Whether `wanted` has changed since `links` were created.
     is_new: bool,
     stopped: bool,
     /// Whether a channel has disconnected the gateway.
@@ -134,22 +137,24 @@ struct Counts {
     lost: AtomicU64,
 }
 
-/// Observer and proxy of the gateway at the destination channel.
+/// Registration of the gateway at the destination channel.
 struct Watch {
     handle: u32,
-    /// Proxy that is never connected: while it exists, so does the channel that knows the observer.
+    /// A proxy that is never connected. As long as it exists, the channel with which the observer is registered exists
+    /// too.
     presence: ProxyPushConsumerRef,
 }
 
 impl IiopGateway {
-    /// Passes events from `from` to `to`, according to the subscriptions in `to`. The gateway's objects are in the root
-    /// POA of `orb`, which must listen where both channels can reach it.
+    /// Starts to pass events from `from` to `to`, according to the subscriptions in `to`. The gateway's objects are in
+    /// the root POA of `orb`, which must listen on an address that both channels can reach.
     ///
-    /// Returns before the gateway is connected: the channels need not exist yet.
+    /// Does not wait until the gateway is connected. The channels need not exist yet.
     ///
     /// # Errors
-    /// [`GatewayError::SameChannel`] for equivalent references; other references to the same channel are detected when
-    /// the channel answers ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
+    /// [`GatewayError::SameChannel`] if the references are equivalent. Other references to the same channel are
+    /// detected when the channel answers ([`GatewayState::SameChannel`]). [`GatewayError::Poa`];
+    /// [`GatewayError::Thread`].
     pub fn start(
         orb: &Orb,
         from: &EventChannelRef,
@@ -160,7 +165,7 @@ impl IiopGateway {
             return Err(GatewayError::SameChannel);
         }
         let poa = orb.root_poa();
-        // A servant incarnates only one object.
+        // The root POA activates a servant for one object only, so each object needs a separate servant.
         let servants = [Arc::<Servant>::default(), Arc::default()];
         let gate: PushConsumerRef =
             poa.activate(Arc::clone(&servants[0])).map_err(GatewayError::Poa)?;
@@ -188,7 +193,7 @@ impl IiopGateway {
                 oxorb_delivery::run_ordinary();
                 inner.run();
                 let poa = orb.root_poa();
-                // The ORB may have been shut down before.
+                // Ignore errors: the ORB may already have been shut down.
                 let _ = poa.deactivate(&inner.gate);
                 let _ = poa.deactivate(&inner.observer);
             }
@@ -218,11 +223,11 @@ impl IiopGateway {
 }
 
 impl Drop for IiopGateway {
-    /// Disconnects, and waits for that: for a few calls of at most `call_timeout` each.
+    /// Disconnects, and waits until this is done. It takes a few calls of at most `call_timeout` each.
     fn drop(&mut self) {
         self.inner.lock().stopped = true;
         self.inner.changed.notify_all();
-        // A gateway dropped by a consumer, within a push of the gateway's own thread, cannot wait for that thread.
+        // A consumer may drop the gateway while the gateway's thread calls it. The thread cannot wait for itself.
         if let Some(thread) =
             self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
@@ -242,7 +247,7 @@ impl Inner {
         self.state.lock()
     }
 
-    /// Keeps the gateway connected until it is dropped.
+    /// Keeps the gateway connected, until it is dropped.
     fn run(&self) {
         let mut watch = None;
         loop {
@@ -263,18 +268,18 @@ impl Inner {
         }
     }
 
-    /// Checks both channels once, connects if necessary, and returns the resulting state.
+    /// Checks both channels once, and connects if necessary. Returns the resulting state.
     fn attend(&self, watch: &mut Option<Watch>) -> GatewayState {
         self.lock().over = false;
         if watch.as_ref().is_some_and(|watch| !exists(watch.presence.reference())) {
             self.lose();
-            // The channel may merely be slow: then the earlier observer would remain.
+            // If the channel exists and is only slow, the observer is still registered and must be removed.
             if let Some(watch) = watch.take() {
                 self.stop_observing(watch);
             }
         }
         if watch.is_none() {
-            // Checked at once, even without subscriptions.
+            // Check this even if there are no subscriptions, so that the mistake is reported at once.
             if self.is_one_channel() {
                 return GatewayState::SameChannel;
             }
@@ -300,7 +305,7 @@ impl Inner {
         if wanted.is_empty() {
             return GatewayState::Idle;
         }
-        // The source channel may not have answered before.
+        // Check again, because the source channel may not have answered the first check.
         if self.is_one_channel() {
             return GatewayState::SameChannel;
         }
@@ -308,7 +313,7 @@ impl Inner {
         else {
             return GatewayState::Unreachable;
         };
-        // Stored before the first push arrives.
+        // Store the links before opening them, because the first push may arrive during `open`.
         let links = Arc::new(links);
         self.lock().links = Some(Arc::clone(&links));
         match links.open(&self.gate, &wanted) {
@@ -323,8 +328,9 @@ impl Inner {
         }
     }
 
-    /// Reports whether both references refer to the same channel, under any names: calls through both return the same
-    /// admin. The gateway works with these admins, so it cannot distinguish two channels that return the same admin.
+    /// Reports whether both references refer to the same channel, even if their names differ. For this, the gateway
+    /// compares the admins that both return. Two channels that return the same admin are the same to the gateway,
+    /// because it uses only the admins.
     fn is_one_channel(&self) -> bool {
         let admin = |channel: &EventChannelRef| channel.for_suppliers().ok().flatten();
         let (Some(to), Some(from)) = (admin(&self.to), admin(&self.from)) else {
@@ -346,14 +352,14 @@ impl Inner {
         }
     }
 
-    /// Removes the observer and the proxy at the destination channel, and ignores failures of a channel that no longer
-    /// exists.
+    /// Removes the observer and the proxy from the destination channel. Errors are ignored, because the channel may no
+    /// longer exist.
     fn stop_observing(&self, watch: Watch) {
         let _ = self.to.remove_observer(watch.handle);
         let _ = watch.presence.disconnect_push_consumer();
     }
 
-    /// Counts the loss of a channel, and drops the links to it.
+    /// Counts the loss of a channel, and disconnects the links.
     fn lose(&self) {
         self.counts.lost.fetch_add(1, Relaxed);
         self.disconnect();
@@ -392,7 +398,7 @@ impl Inner {
     }
 }
 
-/// Servant of the gateway that both channels call.
+/// Servant that the channels call. The gateway has one as consumer and one as observer.
 #[derive(Default)]
 struct Servant(Mutex<Weak<Inner>>);
 
@@ -418,7 +424,7 @@ impl PushConsumer for Servant {
 }
 
 impl Observer for Servant {
-    /// Records the subscriptions and returns at once, since the channel waits for the answer.
+    /// Records the subscriptions. Does nothing else, because the channel waits for the reply.
     fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
         let Some(inner) = self.inner() else {
             return Ok(());
@@ -438,7 +444,7 @@ impl Observer for Servant {
     }
 }
 
-/// Reports whether an object answers that it exists.
+/// Reports whether an object has confirmed that it exists.
 fn exists(object: &oxorb::Ref) -> bool {
     matches!(object.non_existent(), Ok(false))
 }

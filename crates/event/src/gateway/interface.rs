@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use rustix::net::{netdevice, sockopt};
 
-/// Network interface on which a multicast group is received or sent to.
+/// Network interface through which datagrams of multicast groups are sent or received.
 ///
 /// ```
 /// use oxorb_event::gateway::Interface;
@@ -22,13 +22,13 @@ pub enum Interface {
     /// The interface that the system chooses.
     #[default]
     Any,
-    /// The interface with this address. For IPv4 groups.
+    /// The interface with this address. Only for IPv4 groups.
     Address(Ipv4Addr),
-    /// The interface with this index, the first column of `ip link`. For IPv4 and IPv6 groups.
+    /// The interface with this index, which is in the first column of `ip link`. For IPv4 and IPv6 groups.
     Index(u32),
 }
 
-/// Text that names no interface of this host.
+/// Error for a text that is not the name of an interface of this host.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is no network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
@@ -40,7 +40,7 @@ pub struct InterfaceError {
 impl FromStr for Interface {
     type Err = InterfaceError;
 
-    /// Reads an IPv4 address, or the name of an interface of this host.
+    /// Parses an IPv4 address, or the name of an interface of this host.
     fn from_str(text: &str) -> Result<Interface, InterfaceError> {
         if let Ok(address) = text.parse() {
             return Ok(Interface::Address(address));
@@ -76,10 +76,10 @@ impl Interface {
         }
     }
 
-    /// Returns the index for IPv6 groups; 0 leaves the choice to the system.
+    /// Returns the index of the interface for IPv6 groups; 0 if the system chooses it.
     ///
     /// # Errors
-    /// The interface is named by an IPv4 address.
+    /// The interface is identified by an IPv4 address.
     pub(super) fn index(self) -> io::Result<u32> {
         match self {
             Interface::Any => Ok(0),

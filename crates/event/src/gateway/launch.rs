@@ -1,7 +1,7 @@
 //! Launch times of datagrams (SO_TXTIME).
 //!
-//! The queueing discipline `fq` holds a datagram until its launch time, by the monotonic clock; a device without this
-//! discipline sends the datagram at once. Needs no privilege.
+//! The queueing discipline `fq` holds a datagram until its launch time, by the monotonic clock. A device without this
+//! discipline sends the datagram immediately. No privilege is required.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ pub(super) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     Ok(sockopt::set_txtime(socket, ClockId::Monotonic, flags)?)
 }
 
-/// Returns the launch time after a delay, in nanoseconds of the monotonic clock.
+/// Returns the launch time for a delay from now, in nanoseconds of the monotonic clock.
 pub(super) fn moment(after: Duration) -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let seconds = now.tv_sec.cast_unsigned().wrapping_mul(1_000_000_000);
@@ -27,7 +27,7 @@ pub(super) fn moment(after: Duration) -> u64 {
     now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Sends a datagram with a launch time. One system call, no allocation.
+/// Sends a datagram with a launch time. Makes one system call and allocates no memory.
 pub(super) fn send_at(
     socket: &UdpSocket,
     octets: &[u8],

@@ -1,15 +1,16 @@
-//! Gateways, which pass events of one channel to others, beyond one machine.
+//! Gateways, which pass events from one channel to others, on the same or on other machines.
 //!
 //! ```text
 //! channel --IiopGateway: what its consumers ask for--> channel elsewhere, by GIOP
 //! channel --UdpSender--> datagrams, to a host or a multicast group --UdpReceiver--> channel, and more of them
 //! ```
 //!
-//! Each gateway decrements the `ttl` of an event and does not pass on events whose `ttl` is 0, so that events in a
-//! circle of gateways end. Gateways identify themselves as gateways when they connect. Their subscriptions and
-//! publications are not reported to observers, so that two gateways do not subscribe to each other's subscriptions.
+//! Each gateway decrements the `ttl` of an event and does not pass on events whose `ttl` is 0. Events in a circle of
+//! gateways therefore end. Gateways identify themselves as such when they connect. Their subscriptions and publications
+//! are not reported to observers, because two gateways would otherwise subscribe to each other's subscriptions.
 //!
-//! Datagrams have the format of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
+//! Datagrams have the format of TAO's multicast gateway. [`datagram`] and [`reassembly`] implement it without sockets
+//! or clocks.
 
 mod addresses;
 pub mod datagram;

@@ -1,11 +1,11 @@
-//! Messages between gateways: a set of events.
+//! Messages between gateways, each of which contains a set of events.
 
 use oxorb::cdr::{Decoder, Dialect, Encode as _, Encoder, Result};
 use oxorb::values::ByteOrder;
 
 use crate::rtec_event_comm::Event;
 
-/// Writes a set of one event, with its `ttl` decremented, replacing the contents of `buffer`.
+/// Encodes a set of one event to `buffer`, replacing its contents. The `ttl` of the event is decremented.
 pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) -> Result<()> {
     let mut header = event.header;
     header.ttl -= 1;
@@ -21,7 +21,7 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Reads a set of events.
+/// Decodes a set of events.
 pub(crate) fn read(octets: &[u8], order: ByteOrder) -> Result<Vec<Event>> {
     let mut d = Decoder::new(octets, order, Dialect::GIOP_1_2);
     let events = d.sequence(None)?;

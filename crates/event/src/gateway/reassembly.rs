@@ -1,6 +1,6 @@
-//! Reassembly of messages from fragments that arrive in any order, repeatedly, or not at all.
+//! Reassembly of messages from fragments, which may arrive in any order, several times, or not at all.
 //!
-//! Pure code: time is an argument. The memory that senders can occupy is bounded by [`ReassemblyLimits`].
+//! This module reads no clock; the time is an argument. [`ReassemblyLimits`] limit the memory that senders can occupy.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -11,23 +11,24 @@ use oxorb::values::ByteOrder;
 
 use super::datagram::Header;
 
-/// Bounds of a [`Reassembly`].
+/// Limits of a [`Reassembly`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReassemblyLimits {
-    /// Maximum number of remembered senders. Default 64, at about 100 octets each. A new sender replaces one that was
-    /// silent for [`silence`](Self::silence), or else the one with the fewest useful datagrams: an attacker with forged
-    /// addresses displaces earlier forged senders, not senders in use.
+    /// Maximum number of senders whose state is kept. Default 64, at about 100 octets each. A new sender replaces one
+    /// that has been silent for [`silence`](Self::silence) or, if there is none, the one with the fewest useful
+    /// datagrams. An attacker with forged addresses therefore displaces other forged senders, and not senders that are
+    /// in use.
     pub sources: usize,
-    /// Number of message numbers that are remembered per sender. Default 64. Older messages count as duplicates or as
-    /// too late.
+    /// Size of the window of message numbers that are tracked for each sender. Default 64. Older messages count as
+    /// duplicates or as too late.
     pub window: u32,
     /// Maximum size in octets of one message. Default 1 MiB. A larger message is dropped.
     pub message: usize,
-    /// Maximum size in octets of all incomplete messages. Default 4 MiB. Beyond it, the oldest are dropped.
+    /// Maximum total size in octets of incomplete messages. Default 4 MiB. Beyond it, the oldest ones are dropped.
     pub octets: usize,
     /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
-    /// Time of silence after which a sender counts as new, so that its restart is accepted. Default 10 s.
+    /// Time without datagrams after which a sender counts as new, so that it is accepted after a restart. Default 10 s.
     pub silence: Duration,
 }
 
@@ -44,34 +45,34 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// Reason for which a fragment is dropped.
+/// Reason why a fragment is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// The fragment, or its whole message, was received before.
+    /// The fragment, or its complete message, was received before.
     Duplicate,
     /// The message is older than the window of its sender.
     Late,
     /// The message is larger than a limit.
     TooLarge,
-    /// Byte order, size or number of fragments differ from other fragments of the message, or the total of the
-    /// fragments exceeds its size.
+    /// Byte order, size or number of fragments differ from those of other fragments of the message, or the total length
+    /// of the fragments exceeds the size of the message.
     Contradiction,
 }
 
-/// Counters of messages, by result.
+/// Numbers of messages, by result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReassemblyCounts {
-    /// Complete messages.
+    /// Number of complete messages.
     pub complete: u64,
-    /// Number of messages with fragments still missing after [`ReassemblyLimits::age`], or when their sender was
-    /// forgotten or its window moved on.
+    /// Number of messages that were incomplete after [`ReassemblyLimits::age`], when their sender was removed, or when
+    /// the window of their sender had passed them.
     pub incomplete: u64,
-    /// Number of messages that were dropped to make space for others.
+    /// Number of messages that were dropped to make space for newer ones.
     pub evicted: u64,
 }
 
-/// Fragments of all senders, until their messages are complete.
+/// Fragments of all senders, kept until their messages are complete.
 #[derive(Debug)]
 pub struct Reassembly {
     limits: ReassemblyLimits,
@@ -79,19 +80,19 @@ pub struct Reassembly {
     /// Incomplete messages by age, the oldest first.
     ages: BTreeMap<u64, (SocketAddr, u32)>,
     next_age: u64,
-    /// Size in octets of the incomplete messages.
+    /// Memory in octets that incomplete messages occupy.
     held: usize,
     counts: ReassemblyCounts,
 }
 
 #[derive(Debug)]
 struct Source {
-    /// Highest message number so far, modulo 2^32.
+    /// Highest message number of the sender, modulo 2^32.
     newest: u32,
-    /// Entries of the window, by number.
+    /// Messages in the window, by their numbers.
     entries: BTreeMap<u32, Entry>,
     heard: Instant,
-    /// Number of useful datagrams.
+    /// Number of datagrams from this sender that were used.
     useful: u64,
 }
 
@@ -105,9 +106,9 @@ enum Entry {
 struct Partial {
     order: ByteOrder,
     octets: Vec<u8>,
-    /// Number of octets received.
+    /// Number of octets that have been received.
     filled: usize,
-    /// Bit set of received fragments.
+    /// Bit set of the fragments that have been received.
     came: Vec<u64>,
     missing: u32,
     count: u32,
@@ -138,11 +139,11 @@ impl Reassembly {
         self.held
     }
 
-    /// Accepts a fragment; returns its message if the message is complete now. A message of a single fragment is lent,
-    /// not copied.
+    /// Accepts a fragment. Returns the message if it is complete now. A message that consists of a single fragment is
+    /// borrowed, and not copied.
     ///
     /// # Errors
-    /// [`Dropped`]: the reason why the fragment is not used.
+    /// [`Dropped`], the reason why the fragment is not used.
     pub fn take<'d>(
         &mut self,
         from: SocketAddr,
@@ -186,7 +187,7 @@ impl Reassembly {
         Ok(None)
     }
 
-    /// Drops incomplete messages that waited longer than [`ReassemblyLimits::age`].
+    /// Drops incomplete messages that have waited longer than [`ReassemblyLimits::age`].
     pub fn expire(&mut self, now: Instant) {
         while let Some((_, &(from, message))) = self.ages.first_key_value() {
             let source = self.sources.get(&from);
@@ -202,8 +203,8 @@ impl Reassembly {
         }
     }
 
-    /// Creates an entry for a sender that is new, or was silent for so long that it may have restarted; moves the
-    /// sender's window.
+    /// Moves the window of a sender. First creates an entry for the sender if it is new, or if it has been silent for
+    /// so long that it may have restarted.
     fn meet(&mut self, from: SocketAddr, message: u32, now: Instant) -> Result<(), Dropped> {
         let silence = self.limits.silence;
         let stale = |source: &Source| now.saturating_duration_since(source.heard) > silence;
@@ -316,7 +317,8 @@ impl Partial {
         if self.came[word] & bit != 0 {
             return Err(Dropped::Duplicate);
         }
-        // The total length equals the message's, so without overlaps there is no hole.
+        // If all fragments have arrived and their total length is that of the message, there is a gap only if fragments
+        // overlap.
         let filled = self.filled + octets.len();
         if filled > self.octets.len() || octets.is_empty() {
             return Err(Dropped::Contradiction);

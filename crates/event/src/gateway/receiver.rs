@@ -1,4 +1,4 @@
-//! Datagrams as events of a channel.
+//! Receiver of datagrams, which become events of a channel.
 
 use std::fmt;
 use std::io;
@@ -22,23 +22,24 @@ use crate::{Channel, Key, SupplierEnd, publishes};
 /// Settings of a [`UdpReceiver`].
 #[derive(Clone, Debug)]
 pub struct ReceiverOptions {
-    /// Address to receive from: one of this host, or a multicast group. Several receivers may share a group's address.
+    /// Address on which to receive: one of this host, or that of a multicast group. Several receivers may use the
+    /// address of the same group.
     pub listen: SocketAddr,
-    /// Interface on which a multicast group is received. Default: chosen by the system.
+    /// Interface on which a multicast group is received. By default the system chooses it.
     pub interface: Interface,
-    /// Whether each datagram must have a correct CRC-32. Default off; senders must agree.
+    /// Whether each datagram must have a correct CRC-32. Default off. Senders must use the same setting.
     pub checksum: bool,
-    /// Address of the sender of the same gateway, whose datagrams are ignored, so that a channel does not receive its
-    /// own events. An unspecified IP address stands for any sender with this port.
+    /// Address of a sender whose datagrams are ignored. If it is the sender of the same gateway, the channel does not
+    /// receive its own events. An unspecified IP address matches all senders with this port.
     pub ignore: Option<SocketAddr>,
-    /// Types and sources that are published; other events are not delivered. Default: all (0, 0).
+    /// Types and sources that the receiver publishes. Other events are not delivered. Default: all (0, 0).
     pub publications: Vec<Key>,
     /// Limits of the memory that senders can occupy.
     pub limits: ReassemblyLimits,
 }
 
 impl ReceiverOptions {
-    /// Returns the default options for an address.
+    /// Returns options with this address and the default values of the other settings.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -54,13 +55,13 @@ impl ReceiverOptions {
 /// Statistics of a [`UdpReceiver`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// Number of datagrams received, except those ignored.
+    /// Number of datagrams that were received and not ignored.
     pub datagrams: u64,
-    /// Number of datagrams of the sender to ignore.
+    /// Number of datagrams that were ignored, because they came from the sender to ignore.
     pub ignored: u64,
-    /// Number of datagrams that are not from a gateway, or damaged.
+    /// Number of datagrams that were damaged or did not come from a gateway.
     pub malformed: u64,
-    /// Number of fragments that are duplicates, too late, or contradict others.
+    /// Number of fragments that were duplicates, arrived too late, or contradicted other fragments.
     pub dropped: u64,
     /// Number of messages that are not sets of events.
     pub undecodable: u64,
@@ -68,7 +69,7 @@ pub struct ReceiverStatistics {
     pub events: u64,
     /// Number of events that the channel refused.
     pub refused: u64,
-    /// Counters of messages, by result.
+    /// Numbers of messages, by result.
     pub messages: ReassemblyCounts,
 }
 
@@ -90,11 +91,11 @@ impl AddAssign for ReceiverStatistics {
     }
 }
 
-/// Supplier of a channel that receives events as datagrams, including those of TAO's gateways. Dropping it disconnects,
-/// and waits for its thread.
+/// Supplier of a channel that receives events as datagrams, including those of TAO's gateways. Dropping it disconnects
+/// it and waits for its thread.
 ///
-/// A dedicated thread reads and pushes. Events of one sender are pushed in the order in which their datagrams are
-/// complete; lost datagrams are not requested again.
+/// A dedicated thread receives datagrams and pushes events. The events of one sender are pushed in the order in which
+/// their messages become complete. Lost datagrams are not requested again.
 #[derive(Debug)]
 pub struct UdpReceiver {
     receiving: Arc<Receiving>,
@@ -116,7 +117,7 @@ struct Receiving {
     messages: Mutex<ReassemblyCounts>,
 }
 
-/// Period in which the thread checks whether it must end.
+/// Interval at which the thread checks whether it must end.
 const ROUND: Duration = Duration::from_millis(100);
 
 impl UdpReceiver {
@@ -167,17 +168,17 @@ impl UdpReceiver {
     /// Returns the local address of the socket.
     ///
     /// # Errors
-    /// The operating system's; none is expected for an open socket.
+    /// An error of the operating system. None is expected for an open socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.receiving.socket.local_addr()
     }
 
-    /// Reports whether the channel still has the connection. Costs one call for a remote channel.
+    /// Reports whether the connection to the channel still exists. Costs one call for a remote channel.
     pub fn is_connected(&self) -> bool {
         self.receiving.connection.is_connected()
     }
 
-    /// Reports whether the thread still reads.
+    /// Reports whether the thread is still running.
     pub(super) fn is_listening(&self) -> bool {
         self.thread.as_ref().is_some_and(|it| !it.is_finished())
     }
@@ -202,7 +203,7 @@ impl UdpReceiver {
     /// Ends the receiver, and waits for its thread.
     pub(super) fn stop(&mut self) {
         self.receiving.stopped.store(true, Ordering::Release);
-        // A receiver dropped by a consumer of its own events is in this thread.
+        // If a consumer drops the receiver while the receiver's thread calls it, the thread cannot wait for itself.
         if let Some(thread) =
             self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
@@ -223,7 +224,7 @@ fn open(options: &ReceiverOptions) -> io::Result<UdpSocket> {
         && group.ip().is_multicast()
         && group.scope_id() == 0
     {
-        // Link-local groups need the scope.
+        // A link-local group needs the index of the interface as its scope.
         group.set_scope_id(options.interface.index()?);
     }
     let family = match address {
@@ -256,7 +257,8 @@ impl Receiving {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => self.take(&mut reassembly, from, &buffer[..length]),
                 Err(error) if is_passing(&error) => reassembly.expire(Instant::now()),
-                // For example, an ICMP report about a datagram that this socket did not send.
+                // An error may be temporary, such as an ICMP report about a datagram that this socket did not send.
+                // Wait, so that the loop does not use all of the processor if the error persists.
                 Err(_) => thread::sleep(ROUND),
             }
             *self.messages.lock() = reassembly.counts();

@@ -1,4 +1,4 @@
-//! Events of a channel as datagrams.
+//! Sender, which sends events of a channel as datagrams.
 
 use std::fmt;
 use std::io;
@@ -19,30 +19,31 @@ use crate::{Channel, ConsumerEnd};
 /// Settings of a [`UdpSender`].
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
-    /// Destinations of events.
+    /// Destinations of the events.
     pub destinations: Destinations,
     /// Local address of the socket, in the address family of the destinations. Default `0.0.0.0:0`.
     pub local: SocketAddr,
-    /// Interface for datagrams to a multicast group. Default: that of `local`, otherwise chosen by the system.
+    /// Interface for datagrams to a multicast group. Default: that of `local` or, if this is unspecified, one that the
+    /// system chooses.
     pub interface: Interface,
-    /// Maximum size in octets of a datagram with its header, from 40 to 65,507. Default 1,024. A datagram larger than a
-    /// network frame is fragmented by IP, and is lost if one of its fragments is lost.
+    /// Maximum size in octets of a datagram, including its header, from 40 to 65,507. Default 1,024. IP fragments a
+    /// datagram that is larger than a network frame, and the datagram is lost if one of these fragments is lost.
     pub mtu: usize,
-    /// Whether each datagram has a CRC-32. Default off; receivers must agree.
+    /// Whether each datagram has a CRC-32. Default off. Receivers must use the same setting.
     pub checksum: bool,
-    /// Maximum number of hops of a datagram to a multicast group. Default 1: the local network only.
+    /// Maximum number of hops of a datagram to a multicast group. Default 1, which is the local network only.
     pub hops: u32,
-    /// Whether receivers on this host also get datagrams to a multicast group. Default on.
+    /// Whether datagrams to a multicast group are also delivered to receivers on this host. Default on.
     pub to_this_host: bool,
-    /// DSCP of the datagrams, 0 to 63. Default: the system's.
+    /// DSCP of the datagrams, from 0 to 63. By default the system chooses it.
     pub dscp: Option<u8>,
     /// Time from the push of an event to the launch of its datagrams (SO_TXTIME), if the network device has the
-    /// queueing discipline `fq`; other devices send the datagrams at once. Default: at once.
+    /// queueing discipline `fq`. Other devices send the datagrams immediately. Default: immediately.
     pub launch_after: Option<Duration>,
 }
 
 impl SenderOptions {
-    /// Returns the default options with these destinations.
+    /// Returns options with these destinations and the default values of the other settings.
     pub fn new(destinations: Destinations) -> Self {
         Self {
             destinations,
@@ -61,24 +62,25 @@ impl SenderOptions {
 /// Statistics of a [`UdpSender`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderStatistics {
-    /// Number of events sent.
+    /// Number of events that were sent.
     pub events: u64,
-    /// Number of datagrams sent.
+    /// Number of datagrams that were sent.
     pub datagrams: u64,
     /// Number of events whose `ttl` was 0 or less, which were not sent.
     pub ended: u64,
-    /// Number of events without a destination.
+    /// Number of events that had no destination.
     pub nowhere: u64,
-    /// Number of events that could not be sent, or not completely: the socket's queue was full, or there was no route.
+    /// Number of events that could not be sent completely, because the queue of the socket was full or there was no
+    /// route.
     pub failed: u64,
 }
 
-/// Consumer of a channel that sends its events as datagrams, octet for octet as TAO's `ECG_UDP_Sender`. Dropping it
-/// disconnects.
+/// Consumer of a channel that sends the channel's events as datagrams, in the same format as TAO's `ECG_UDP_Sender`.
+/// Dropping it disconnects it.
 ///
-/// Each event is sent in one or more datagrams, without an acknowledgement. Sending takes one lock and one system call
-/// per datagram in the thread that pushes, never waits, and allocates nothing once its buffers are as large as the
-/// largest event.
+/// Each event is sent in one or more datagrams, without acknowledgement. Sending takes one lock for each event and one
+/// system call for each datagram, in the thread that pushes. It never waits, and allocates no memory when its buffers
+/// have reached the size of the largest event.
 pub struct UdpSender {
     sending: Arc<Sending>,
     connection: Box<dyn ConsumerEnd>,
@@ -135,15 +137,15 @@ impl UdpSender {
         Ok(Self { sending, connection })
     }
 
-    /// Returns the local address of the socket, for a receiver that must ignore it.
+    /// Returns the local address of the socket, for a receiver that must ignore this sender.
     ///
     /// # Errors
-    /// The operating system's; none is expected for an open socket.
+    /// An error of the operating system. None is expected for an open socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.sending.socket.local_addr()
     }
 
-    /// Reports whether the channel still has the connection. Costs one call for a remote channel.
+    /// Reports whether the connection to the channel still exists. Costs one call for a remote channel.
     pub fn is_connected(&self) -> bool {
         self.connection.is_connected()
     }
@@ -206,7 +208,7 @@ impl PushConsumer for Sending {
     fn push(&self, events: &[Event]) {
         for event in events {
             let counted = if event.header.ttl <= 0 {
-                // An address server is not called for such an event.
+                // Check the ttl first, so that no address server is called for an event that is not sent.
                 &self.ended
             } else {
                 match self.options.destinations.of(&event.header) {
@@ -228,7 +230,7 @@ impl PushConsumer for Sending {
 
 impl Sending {
     fn send(&self, event: &Event, to: SocketAddr) -> io::Result<()> {
-        // Contents left by a panic are overwritten.
+        // A panic under this lock does no harm, because the contents of the buffers are overwritten.
         let mut state = self.state.lock();
         let State { next, message, datagram } = &mut *state;
         payload::write(event, message).map_err(io::Error::other)?;

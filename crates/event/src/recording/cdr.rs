@@ -1,22 +1,23 @@
-//! The header of CDR in recordings (DDS-XTypes 1.3, section 7.6.3.1): a representation and options.
+//! The header that precedes CDR in recordings (DDS-XTypes 1.3, section 7.6.3.1). It contains a representation and
+//! options.
 
 use crate::recording::RecordingError;
 
-/// Encoding of messages that are CDR with a header.
+/// Encoding of messages that consist of a header and CDR.
 pub const CDR: &str = "cdr";
 
-/// Size of the header in octets. Alignment is counted from the end of the header.
+/// Size of the header in octets. The alignment of the CDR is relative to the end of the header.
 const HEADER: usize = 4;
 
-/// Returns the header of plain CDR in little or big endian.
+/// Returns the header for plain CDR in little or big endian.
 pub const fn cdr_header(little_endian: bool) -> [u8; HEADER] {
     [0, little_endian as u8, 0, 0]
 }
 
-/// Splits a message into its byte order (`true`: little-endian) and its CDR.
+/// Splits a message into its byte order (`true` for little-endian) and its CDR.
 ///
 /// # Errors
-/// [`RecordingError::NotPlainCdr`] for other representations: parameter lists and XCDR2 have other layouts.
+/// [`RecordingError::NotPlainCdr`] for other representations, because parameter lists and XCDR2 have other layouts.
 pub fn split_cdr(message: &[u8]) -> Result<(bool, &[u8]), RecordingError> {
     match message.split_first_chunk::<HEADER>() {
         Some(([0, order @ (0 | 1), ..], cdr)) => Ok((*order == 1, cdr)),

@@ -1,21 +1,21 @@
-//! Failures to write or read a recording.
+//! Errors of writing or reading a recording.
 
 use std::fmt;
 
-/// Failure to write or read a recording.
+/// Error of writing or reading a recording.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The file is not MCAP: its magic octets differ.
+    /// The file is not MCAP, because it does not begin with the magic octets of this format.
     #[error("this is not an MCAP file: it does not begin with the format's magic octets")]
     NotMcap,
-    /// A chunk is compressed, with this method.
+    /// A chunk is compressed with this method.
     #[error(
         "its chunks are compressed with {0:?}, and only uncompressed ones are read: \
          `mcap compress --compression none` of the MCAP tools converts it"
     )]
     Compressed(String),
-    /// A record is larger than [`PlaybackLimits::record`](crate::recording::PlaybackLimits::record) allows.
+    /// A record is larger than [`PlaybackLimits::record`](crate::recording::PlaybackLimits::record) permits.
     #[error("a record of {octets} octets is larger than the limit of {limit}")]
     RecordTooLarge {
         /// Size of the record in octets.
@@ -23,16 +23,17 @@ pub enum RecordingError {
         /// The limit.
         limit: usize,
     },
-    /// Topics and schemas together exceed [`PlaybackLimits::descriptions`](crate::recording::PlaybackLimits::descriptions).
+    /// The total size of topics and schemas exceeds
+    /// [`PlaybackLimits::descriptions`](crate::recording::PlaybackLimits::descriptions).
     #[error("its topics and schemas are larger than the limit of {limit} octets")]
     DescriptionsTooLarge {
         /// The limit in octets.
         limit: usize,
     },
-    /// A message belongs to a topic that was not declared before it.
+    /// A message belongs to a topic that no earlier record declares.
     #[error("a message belongs to channel {0}, which no record before it declares")]
     UnknownTopic(u16),
-    /// A topic has a schema that was not declared before it.
+    /// A topic has a schema that no earlier record declares.
     #[error("topic {topic:?} has schema {schema}, which no record before it declares")]
     UnknownSchema {
         /// The topic.
@@ -40,28 +41,28 @@ pub enum RecordingError {
         /// Number of the schema.
         schema: u16,
     },
-    /// A message is not plain CDR with a header.
+    /// A message does not consist of a header and plain CDR.
     #[error(fmt = not_plain_cdr)]
     NotPlainCdr {
-        /// Representation in the header; `None`: the message is shorter than the header.
+        /// Representation in the header; `None` if the message is shorter than a header.
         representation: Option<u16>,
     },
-    /// A record of this kind is too short for its fields, or has text that is not UTF-8.
+    /// A record of this kind is too short for its fields, or contains text that is not UTF-8.
     #[error("a record of kind {0:#04x} is shorter than its parts, or has text that is not UTF-8")]
     BadRecord(u8),
-    /// The lengths in a chunk are inconsistent.
+    /// The lengths in a chunk contradict each other.
     #[error("the lengths within a chunk contradict each other")]
     BadChunk,
-    /// A chunk holds a record of a kind that is not allowed there.
+    /// A chunk contains a record of a kind that is not permitted there.
     #[error("a chunk holds a record of kind {0:#04x}, which has no place there")]
     ForeignInChunk(u8),
-    /// The checksum of a chunk differs: its octets were changed.
+    /// The checksum of a chunk does not match, because the chunk was damaged.
     #[error("a chunk was damaged: its checksum (CRC-32) differs")]
     Damaged,
-    /// Reading or writing the file failed.
+    /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The recording has more topics or schemas than the format allows.
+    /// The recording has more topics or schemas than the format permits.
     #[error("the format of recordings does not allow it: {0}")]
     Format(#[source] mcap::McapError),
 }

@@ -1,6 +1,6 @@
-//! Records of a file in order, including those in chunks.
+//! Reader of the records of a file, in order, including those in chunks.
 //!
-//! Framing does not use the reader of the crate `mcap`, whose arithmetic overflows on inconsistent chunks.
+//! This module does not use the reader of the crate `mcap`, whose arithmetic overflows on inconsistent chunks.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ use crate::recording::{PlaybackLimits, RecordingError};
 pub(crate) enum Step {
     /// A record of this kind is in the buffer.
     Record(u8),
-    /// The footer was read: nothing follows.
+    /// The footer was read. No records follow.
     Footer,
     /// The file ends within a record or before the footer.
     CutOff,
@@ -23,22 +23,22 @@ pub(crate) struct Frames<R> {
     file: R,
     limits: PlaybackLimits,
     chunk: Option<Chunk>,
-    /// Body of the latest record.
+    /// Body of the last record that was read.
     pub(crate) body: Vec<u8>,
 }
 
 /// State of the chunk that is being read.
 struct Chunk {
-    /// Remaining octets of records.
+    /// Number of octets of records that have not been read.
     records: u64,
     /// Number of octets that follow the records in the chunk's own record.
     padding: u64,
-    /// Checksum of the chunk; 0: none.
+    /// Checksum of the chunk; 0 if there is none.
     crc: u32,
     hasher: crc32fast::Hasher,
 }
 
-/// Reason for which reading stops within a record.
+/// Reason why reading stops within a record.
 enum Stop {
     CutOff,
     Failed(RecordingError),
@@ -56,20 +56,21 @@ impl From<RecordingError> for Stop {
     }
 }
 
-/// Size in octets of a record's kind and length.
+/// Size in octets of the kind and the length of a record.
 const HEADER: u64 = 9;
-/// Size in octets of a chunk's header up to the name of its compression: times, size, checksum, length of the name.
+/// Size in octets of a chunk's header before the name of its compression: times, size, checksum, and length of the
+/// name.
 const CHUNK_HEADER: u64 = 32;
 /// Maximum length in octets of the name of a compression.
 const METHOD: u64 = 64;
 
 impl<R: Read> Frames<R> {
-    /// Creates a reader for the records that follow the magic octets.
+    /// Creates a reader for the records that follow the magic octets of the file.
     pub(crate) fn new(file: R, limits: PlaybackLimits) -> Self {
         Frames { file, limits, chunk: None, body: Vec::new() }
     }
 
-    /// Reads the next record, or enters a chunk.
+    /// Reads the next record. At the start of a chunk, continues with the records in it.
     pub(crate) fn step(&mut self) -> Result<Step, RecordingError> {
         loop {
             match self.record() {
@@ -145,7 +146,8 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Appends octets to the buffer, which grows with the octets present, not with those announced.
+    /// Appends octets to the buffer. The buffer grows with the octets that are present, and not with the announced
+    /// length.
     fn read(&mut self, octets: u64) -> Result<(), Stop> {
         if let Some(chunk) = &mut self.chunk {
             let left = chunk.records.checked_sub(octets);

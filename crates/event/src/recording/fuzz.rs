@@ -1,8 +1,8 @@
-//! Entry point of the fuzz target of recordings: no octets may cause a panic, a hang, or an excess over the limits.
+//! Entry point of the fuzz target for recordings. No input may cause a panic or a hang, or exceed the limits.
 
 use crate::recording::{Playback, PlaybackLimits, split_cdr};
 
-/// Reads `data` to its end as a recording.
+/// Reads `data` as a recording, up to its end.
 pub fn play(data: &[u8]) {
     let limits = PlaybackLimits { record: 4 << 10, descriptions: 4 << 10 };
     let Ok(mut playback) = Playback::with_limits(data, limits) else {

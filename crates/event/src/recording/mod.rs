@@ -1,15 +1,15 @@
-//! MCAP files: recordings of messages with their schemas, in a format that existing viewers open
+//! Recordings: MCAP files that contain messages and their schemas, in a format that existing viewers open
 //! (<https://mcap.dev/spec>).
 //!
 //! | to | see |
 //! |---|---|
 //! | write a recording | [`Recorder`] |
-//! | read one, whole or cut off | [`Playback`] |
-//! | mark CDR with its byte order, as viewers expect | [`cdr_header`], [`split_cdr`] |
+//! | read one that is complete or cut off | [`Playback`] |
+//! | add the byte order to CDR, as viewers expect it | [`cdr_header`], [`split_cdr`] |
 //!
-//! Schemas are OMG IDL (`omgidl`, with names as in IDL) and messages are CDR (`cdr`), which Foxglove and PlotJuggler
-//! read. The crate `mcap`, by the format's authors, writes recordings, without compression. This module has its own
-//! reader, since a file may come from an untrusted source.
+//! Schemas are in OMG IDL (`omgidl`, with names as in IDL), and messages are in CDR (`cdr`). Foxglove and PlotJuggler
+//! can read them. The crate `mcap`, by the authors of the format, writes recordings, without compression. This module
+//! has its own reader, because a file may come from an untrusted source.
 //!
 //! ```
 //! use oxorb_event::recording::{CDR, Ending, Playback, Recorder, Schema, Topic, cdr_header};

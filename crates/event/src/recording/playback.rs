@@ -1,4 +1,4 @@
-//! Reader of recordings, from any writer and cut off at any point.
+//! Reader of recordings. They may come from any writer, and may be cut off at any point.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,12 +10,14 @@ use crate::recording::frames::{Frames, Step};
 use crate::recording::records::{Body, Channel, MessageHeader, kind};
 use crate::recording::{RecordingError, Schema, Topic};
 
-/// Limits on the resources that a file can demand from its reader.
+/// Limits on the resources that a file can make its reader use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaybackLimits {
-    /// Maximum size in octets of a record: a message, a schema, or an attachment. At most twice this memory is used.
+    /// Maximum size in octets of a record, such as a message, a schema or an attachment. The reader uses at most twice
+    /// this memory.
     pub record: usize,
-    /// Maximum size in octets of the names, schemas and metadata of all topics together, which are kept until the end.
+    /// Maximum size in octets of the names, schemas and metadata of all topics together. They are kept until the end of
+    /// the file.
     pub descriptions: usize,
 }
 
@@ -26,59 +28,60 @@ impl Default for PlaybackLimits {
     }
 }
 
-/// A message of a recording. Borrows from the [`Playback`] until the next message is read.
+/// A message of a recording. It borrows from the [`Playback`], and is valid until the next message is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'p> {
     /// Topic of the message.
     pub topic: &'p Arc<Topic>,
-    /// Sequence number of the message in its topic, as counted by the writer.
+    /// Sequence number that the writer assigned to the message within its topic.
     pub sequence: u32,
-    /// Time of recording, by convention in nanoseconds since 1970.
+    /// Time at which the message was recorded, by convention in nanoseconds since 1970.
     pub log_time: u64,
-    /// Time of sending, in the unit of `log_time`.
+    /// Time at which the message was sent, in the unit of `log_time`.
     pub publish_time: u64,
-    /// Message, in the encoding of the topic.
+    /// Octets of the message, in the encoding of its topic.
     pub data: &'p [u8],
 }
 
-/// Way in which a recording ends.
+/// Indicates how a recording ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The writer finished the file.
+    /// The writer has finished the file.
     Complete,
-    /// The file ends early, for example because the writer was killed; all messages before that are whole.
+    /// The file ends early, for example because the writer was killed. All messages before the end are complete.
     CutOff,
 }
 
-/// Reader of a recording, which returns its messages in the order of the file.
+/// Reader of a recording. It returns the messages in the order in which they are in the file.
 ///
-/// Each step reads only the octets of the next record, and topics and schemas are kept: memory is bounded by
-/// [`PlaybackLimits`], time by the length of the file. Checksums of chunks are compared at the end of each chunk.
+/// Each step reads only the octets of the next record. Topics and schemas are kept. The memory is limited by
+/// [`PlaybackLimits`], and the time by the length of the file. The checksum of a chunk is verified at the end of the
+/// chunk.
 pub struct Playback<R: Read> {
     frames: Frames<R>,
     limits: PlaybackLimits,
     schemas: HashMap<u16, Arc<Schema>>,
     topics: HashMap<u16, Arc<Topic>>,
-    /// Size in octets of `schemas` and `topics`.
+    /// Size in octets of all `schemas` and `topics`.
     described: usize,
-    /// Latest message.
+    /// Octets of the last message.
     data: Vec<u8>,
     ending: Option<Ending>,
 }
 
 impl<R: Read> Playback<R> {
-    /// Opens a recording with default limits.
+    /// Opens a recording with the default limits.
     ///
     /// # Errors
-    /// [`RecordingError::NotMcap`], including for a file shorter than its magic octets; [`RecordingError::Io`].
+    /// [`RecordingError::NotMcap`], also if the file is shorter than the magic octets; [`RecordingError::Io`].
     pub fn new(file: R) -> Result<Self, RecordingError> {
         Self::with_limits(file, PlaybackLimits::default())
     }
 
-    /// Opens a recording as [`new`](Self::new) does, with limits for files of unknown origin.
+    /// Opens a recording like [`new`](Self::new), with other limits.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn with_limits(mut file: R, limits: PlaybackLimits) -> Result<Self, RecordingError> {
         let mut magic = [0; mcap::MAGIC.len()];
         match file.read_exact(&mut magic) {
@@ -100,10 +103,12 @@ impl<R: Read> Playback<R> {
         })
     }
 
-    /// Returns the next message, or `None` at the end of the recording; [`ending`](Self::ending) returns how it ended.
+    /// Returns the next message, or `None` at the end of the recording. [`ending`](Self::ending) then tells how the
+    /// recording ended.
     ///
     /// # Errors
-    /// [`RecordingError`]: the file violates its format or a limit, or cannot be read. Each further call returns `None`.
+    /// [`RecordingError`] if the file violates its format, exceeds a limit or cannot be read. All further calls return
+    /// `None`.
     pub fn next_message(&mut self) -> Result<Option<Message<'_>>, RecordingError> {
         if self.ending.is_some() {
             return Ok(None);
@@ -131,7 +136,7 @@ impl<R: Read> Playback<R> {
         self.ending.as_ref()
     }
 
-    /// Reads up to the next message, and stores its octets in `data`.
+    /// Reads records until the next message, and stores the octets of this message in `data`.
     fn find_message(&mut self) -> Result<Option<MessageHeader>, RecordingError> {
         loop {
             match self.frames.step()? {
@@ -179,7 +184,7 @@ impl<R: Read> Playback<R> {
         Ok(())
     }
 
-    /// Adds a topic. Repetitions, as in the summary section, have no effect.
+    /// Adds a topic. A topic that was added before, as in the summary section, has no effect.
     fn declare(&mut self, channel: Channel) -> Result<(), RecordingError> {
         let Entry::Vacant(free) = self.topics.entry(channel.id) else {
             return Ok(());
@@ -216,7 +221,7 @@ impl<R: Read> fmt::Debug for Playback<R> {
     }
 }
 
-/// Memory in octets that is charged for an entry of metadata, in addition to its text.
+/// Memory in octets that is counted for an entry of metadata, in addition to its text.
 pub(crate) const ENTRY: usize = 64;
 
 fn charge(

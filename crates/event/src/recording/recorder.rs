@@ -10,34 +10,36 @@ use mcap::{McapError, WriteOptions, Writer};
 use crate::recording::playback::{ENTRY, PlaybackLimits};
 use crate::recording::{RecordingError, Topic};
 
-/// Writer of a recording. Messages are collected in chunks of 1 MiB, with indexes for seeking.
+/// Writer of a recording. It collects messages in chunks of 1 MiB, and writes indexes that permit seeking.
 ///
-/// Messages before a [`flush`](Self::flush) survive the end of the process: [`Playback`](crate::recording::Playback)
-/// reads an unfinished file up to its end. A file without [`finish`](Self::finish) has no indexes.
+/// Messages that were written before a [`flush`](Self::flush) survive the end of the process, because
+/// [`Playback`](crate::recording::Playback) can read an unfinished file. A file without a [`finish`](Self::finish) has
+/// no indexes.
 ///
-/// Each message is copied once, into the chunk. Not for real-time threads, since a full chunk is written to the file.
+/// Each message is copied once, into the chunk. Real-time threads should not write messages, because a full chunk is
+/// written to the file.
 pub struct Recorder<W: Write + Seek> {
     writer: Writer<W>,
     topics: HashMap<Topic, u16>,
-    /// Number of messages written so far, by topic.
+    /// Number of messages that have been written, by topic.
     sequences: Vec<u32>,
-    /// Highest number of a schema so far.
+    /// Number of the last schema.
     schemas: u16,
-    /// Size in octets of all topics and schemas, as counted by a reader.
+    /// Size in octets of all topics and schemas, counted in the same way as by a reader.
     described: usize,
     message: Vec<u8>,
 }
 
 impl<W: Write + Seek> Recorder<W> {
-    /// Begins a recording.
+    /// Starts a recording.
     ///
     /// # Errors
     /// [`RecordingError::Io`].
     pub fn new(file: W) -> Result<Self, RecordingError> {
         let options = WriteOptions::new()
             .library(concat!("oxorb/", env!("CARGO_PKG_VERSION")))
-            // A chunk is written only when it is full, so that a file that ends early ends with a chunk of known
-            // length.
+            // Write only complete chunks, whose length is known, so that a file that ends early can be read up to its
+            // last chunk.
             .disable_seeking(true);
         let mut writer = options.create(file)?;
         writer.flush()?;
@@ -51,12 +53,13 @@ impl<W: Write + Seek> Recorder<W> {
         })
     }
 
-    /// Declares a topic and returns its number, for [`write`](Self::write). An equal topic declared before keeps its
-    /// number.
+    /// Declares a topic and returns its number, for [`write`](Self::write). If an equal topic was declared before,
+    /// returns the same number.
     ///
     /// # Errors
-    /// [`RecordingError::Format`] beyond 65,534 topics; [`RecordingError::DescriptionsTooLarge`] beyond the limit of a reader with
-    /// default [`PlaybackLimits`]. Topics declared before remain usable after either. [`RecordingError::Io`].
+    /// [`RecordingError::Format`] beyond 65,534 topics; [`RecordingError::DescriptionsTooLarge`] if a reader with
+    /// default [`PlaybackLimits`] could not read the recording. In both cases, the topics declared before can still be
+    /// used. [`RecordingError::Io`].
     pub fn topic(&mut self, topic: &Topic) -> Result<u16, RecordingError> {
         if let Some(id) = self.topics.get(topic) {
             return Ok(*id);
@@ -88,17 +91,17 @@ impl<W: Write + Seek> Recorder<W> {
         Ok(id)
     }
 
-    /// Returns the number of topics declared so far.
+    /// Returns the number of topics that have been declared.
     pub fn topics(&self) -> usize {
         self.topics.len()
     }
 
-    /// Writes a message consisting of the concatenated `parts`. Times are nanoseconds since 1970: `log_time` is that of
-    /// recording, `publish_time` that of sending.
+    /// Writes a message, which is the concatenation of `parts`. `log_time` is the time of recording and `publish_time`
+    /// that of sending, both in nanoseconds since 1970.
     ///
     /// # Errors
-    /// [`RecordingError::UnknownTopic`] for a number that [`topic`](Self::topic) did not return; [`RecordingError::Io`], after which
-    /// nothing more is written.
+    /// [`RecordingError::UnknownTopic`] for a number that [`topic`](Self::topic) did not return;
+    /// [`RecordingError::Io`], after which no further messages are written.
     pub fn write(
         &mut self,
         topic: u16,
@@ -119,7 +122,7 @@ impl<W: Write + Seek> Recorder<W> {
         Ok(())
     }
 
-    /// Writes all messages so far to the file. This ends the chunk, so more than a few calls per second waste space.
+    /// Writes all messages to the file. This ends the current chunk, so more than a few calls per second waste space.
     ///
     /// # Errors
     /// [`RecordingError::Io`].
@@ -139,10 +142,11 @@ impl<W: Write + Seek> Recorder<W> {
     }
 }
 
-/// Maximum number of topics of a file: their numbers have 16 bits, and the library's counter passes the last one.
+/// Maximum number of topics of a file. Topic numbers have 16 bits, and the library increments its counter beyond the
+/// last number.
 const MOST_TOPICS: usize = u16::MAX as usize - 1;
 
-/// Returns the octets of a topic, as [`Playback`](crate::recording::Playback) counts them.
+/// Returns the size in octets of a topic, counted in the same way as by [`Playback`](crate::recording::Playback).
 fn octets_of(topic: &Topic) -> usize {
     let metadata = topic.metadata.iter();
     let metadata = metadata.map(|(name, value)| ENTRY + name.len() + value.len());

@@ -1,7 +1,7 @@
-//! Bodies of the records that playback needs: schemas, channels and messages. All numbers are little-endian.
+//! Bodies of the records that playback needs: those of schemas, channels and messages. All numbers are little-endian.
 //!
-//! The parser of the crate `mcap` allocates the length that a field announces before it checks whether the octets
-//! exist.
+//! This module does not use the parser of the crate `mcap`, which allocates memory for the announced length of a field
+//! before it checks whether the octets exist.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ pub(crate) mod kind {
     pub(crate) const CHUNK: u8 = 0x06;
 }
 
-/// A channel, as its record describes it.
+/// A channel, as described by its record.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) id: u16,
-    /// Number of the schema; 0: none.
+    /// Number of the channel's schema; 0 if it has none.
     pub(crate) schema: u16,
     pub(crate) topic: String,
     pub(crate) encoding: String,
     pub(crate) metadata: BTreeMap<String, String>,
 }
 
-/// Fields that precede the octets of a message.
+/// Fields of a message that precede its octets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageHeader {
     pub(crate) channel: u16,
@@ -36,7 +36,7 @@ pub(crate) struct MessageHeader {
     pub(crate) publish_time: u64,
 }
 
-/// Remaining octets of a record.
+/// Octets of a record that have not been read.
 pub(crate) struct Body<'b> {
     kind: u8,
     rest: &'b [u8],
@@ -47,7 +47,7 @@ impl<'b> Body<'b> {
         Body { kind, rest }
     }
 
-    /// Reads a schema: its number, name, encoding and data.
+    /// Reads a schema. Returns its number, name, encoding and data.
     pub(crate) fn schema(mut self) -> Result<(u16, crate::recording::Schema), RecordingError> {
         let id = self.ushort()?;
         let schema = crate::recording::Schema {
@@ -70,7 +70,7 @@ impl<'b> Body<'b> {
         Ok(Channel { id, schema, topic, encoding, metadata })
     }
 
-    /// Reads a message; the returned octets are its data.
+    /// Reads a message. The returned octets are its data.
     pub(crate) fn message(mut self) -> Result<(MessageHeader, &'b [u8]), RecordingError> {
         let header = MessageHeader {
             channel: self.ushort()?,

@@ -39,7 +39,7 @@ impl ConsumerAdmin for Consumers {
         let reference = activated.inspect_err(|_| proxy.leave())?;
         let reference = ProxyPushSupplierRef::from_ref(reference);
         let (poa, object) = (objects.proxies.clone(), reference.clone());
-        // The POA may be destroyed before.
+        // Ignore the error: the POA may already be destroyed.
         proxy.at_end(move || drop(poa.deactivate(&object)));
         Ok(Some(reference))
     }

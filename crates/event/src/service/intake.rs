@@ -1,4 +1,4 @@
-//! The object to which a remote supplier pushes, which reads events into the memory of earlier events.
+//! The object to which a remote supplier pushes. It decodes events into the memory of previous events.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,21 +11,22 @@ use oxorb::{Any, Outcome, Servant, Upcall};
 use crate::channel::{SupplierProxy, is_textless};
 use crate::rtec_event_comm::{Event, EventHeader};
 
-/// Servant of a supplier's proxy: implements `push` itself, and all other operations by the generated skeleton.
+/// Servant of a supplier's proxy. It implements `push` itself, and uses the generated skeleton for all other
+/// operations.
 pub(super) struct Intake {
     proxy: Arc<SupplierProxy>,
     skeleton: Arc<dyn Servant>,
 }
 
 thread_local! {
-    /// Latest events of this thread, kept for their memory.
+    /// Last events that this thread decoded, whose memory is reused.
     static EVENTS: Cell<Vec<Event>> = const { Cell::new(Vec::new()) };
 }
 
-/// Maximum size in octets of the payloads of kept events.
+/// Maximum size in octets of the payloads of events that are kept for reuse.
 const KEPT_OCTETS: usize = 128 << 10;
 
-/// Maximum number of kept events.
+/// Maximum number of events that are kept for reuse.
 const KEPT: usize = 64;
 
 impl Intake {
@@ -33,15 +34,17 @@ impl Intake {
         Intake { proxy, skeleton }
     }
 
-    /// Reads events and pushes them. Allocates nothing if earlier events of this thread were as many and as large.
+    /// Decodes events and pushes them. Allocates no memory if this thread has previously decoded as many events of the
+    /// same size.
     fn push(&self, mut upcall: Upcall<'_>) -> Outcome {
-        // A local consumer may make the thread serve another push before this one ends; that push finds no kept events.
+        // Take the events out of the thread-local: if a consumer makes this thread serve a nested push, that push must
+        // not use them.
         let mut events = EVENTS.try_with(Cell::take).unwrap_or_default();
         let received = match upcall.args(|d| read(d, &mut events)) {
             Ok(received) => received,
             Err(rejected) => return upcall.reject(rejected),
         };
-        // A oneway has no answer, so refused events are only counted.
+        // Ignore the error: a oneway has no reply, so refused events are only counted.
         let _ = self.proxy.push_received(&events, received);
         keep(events);
         upcall.done()
@@ -73,8 +76,8 @@ impl Servant for Intake {
     }
 }
 
-/// Reads events. Returns their octets if they are a set of one event that any ORB of this byte order can read
-/// unchanged.
+/// Decodes events. If they are a set of one event that any ORB with this byte order can read unchanged, also returns
+/// its octets.
 fn read<'m>(d: &mut Decoder<'m>, events: &mut Vec<Event>) -> CdrResult<Option<&'m [u8]>> {
     let mut before = d.clone();
     d.sequence_into(events, |d, event: &mut Event| {
@@ -87,13 +90,14 @@ fn read<'m>(d: &mut Decoder<'m>, events: &mut Vec<Event>) -> CdrResult<Option<&'
     let octets = d.position() - before.position();
     let goes_on = d.order() == ByteOrder::NATIVE
         && before.position() & 7 == 0
-        // The octets must be contiguous.
+        // The octets can be passed on only if they are contiguous in the message.
         && octets <= before.remaining()
         && matches!(&events[..], [one] if is_textless(one));
     goes_on.then(|| before.octets(octets)).transpose()
 }
 
-/// Keeps the memory of events for reuse, unless it is large. Values are dropped, since they may keep any object alive.
+/// Keeps events so that their memory is reused, unless it is large. Drops their values, because a value can keep any
+/// object alive.
 fn keep(mut events: Vec<Event>) {
     let held: usize = events.iter().map(|one| one.data.payload.capacity()).sum();
     if events.len() > KEPT || held > KEPT_OCTETS {
@@ -102,6 +106,6 @@ fn keep(mut events: Vec<Event>) {
     for event in &mut events {
         event.data.any_value = Any::default();
     }
-    // At the end of a thread its last events may be dropped after the thread-local.
+    // Ignore the error: when a thread ends, its last events may be dropped after the thread-local.
     let _ = EVENTS.try_with(|kept| kept.set(events));
 }

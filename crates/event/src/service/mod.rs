@@ -1,4 +1,4 @@
-//! A channel as CORBA objects: the channel, its two admins, and a proxy for each consumer and supplier.
+//! A channel as CORBA objects: the channel itself, its two admins, and a proxy for each consumer and supplier.
 
 mod admins;
 mod intake;
@@ -16,8 +16,9 @@ use crate::{Error, EventChannel};
 use admins::{Consumers, Suppliers};
 use root::Root;
 
-/// Prefix of the name of the POA of a channel's objects; the name of the channel follows. The POA is persistent: given
-/// the same port, references to the channel and its admins outlive the process. References to proxies do not.
+/// Prefix of the name of the POA with a channel's objects. The name of the channel follows. The POA is persistent: if
+/// the port stays the same, references to the channel and its admins survive a restart of the process. References to
+/// proxies do not.
 pub const POA_NAME: &str = "EventChannel";
 
 /// A channel that an ORB serves.
@@ -29,9 +30,10 @@ pub struct Served {
 }
 
 impl EventChannel {
-    /// Serves the channel with an ORB under a name: it answers at the key `name`, and is the ORB's initial reference of
-    /// this name. TAO's clients look for it in the Naming Service, mostly as [`INITIAL_NAME`](crate::INITIAL_NAME);
-    /// bind [`reference`](Served::reference) there for them. One ORB may serve many channels under different names.
+    /// Serves the channel with an ORB. `name` is the key of the channel's object, and the name of the ORB's initial
+    /// reference to it. TAO's clients look for the channel in the Naming Service, usually as
+    /// [`INITIAL_NAME`](crate::INITIAL_NAME); bind [`reference`](Served::reference) there for them. An ORB can serve
+    /// several channels under different names.
     ///
     /// ```
     /// use oxorb::{Interface as _, Orb};
@@ -52,7 +54,7 @@ impl EventChannel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Poa`], if the ORB already serves a channel of this name, or was shut down; [`Error::Destroyed`].
+    /// [`Error::Poa`] if the ORB already serves a channel with this name, or was shut down; [`Error::Destroyed`].
     pub fn serve(&self, orb: &Orb, name: &str) -> Result<Served, Error> {
         if self.is_destroyed() {
             return Err(Error::Destroyed);
@@ -95,15 +97,16 @@ impl Served {
         &self.channel
     }
 
-    /// Returns the reference of the channel, for the Naming Service or a file.
+    /// Returns the reference to the channel, for example to bind it in the Naming Service or to write it to a file.
     pub fn reference(&self) -> &EventChannelRef {
         &self.reference
     }
 
-    /// Destroys the channel for all peers, as `destroy` of its interface does, and its objects.
+    /// Destroys the channel for all peers, like `destroy` of its interface, and then destroys its objects.
     ///
     /// # Errors
-    /// [`Error::Poa`]: the objects cannot be destroyed from within one of their own requests.
+    /// [`Error::Poa`] if this function is called within a request of one of these objects, which therefore cannot be
+    /// destroyed.
     pub fn destroy(self) -> Result<(), Error> {
         self.channel.destroy();
         self.poa.destroy(true, true)?;
@@ -111,7 +114,7 @@ impl Served {
     }
 }
 
-/// Shared state of the servants of a channel.
+/// State that the servants of a channel share.
 #[derive(Clone)]
 struct Objects {
     core: Arc<Core>,
@@ -120,13 +123,13 @@ struct Objects {
 }
 
 impl Objects {
-    /// Activates a proxy as an object, with an id that peers cannot guess from that of another proxy.
+    /// Activates a proxy as an object. Its id is such that peers cannot guess it from the id of another proxy.
     fn activate(&self, servant: Arc<dyn Servant>) -> Result<Ref, SystemException> {
         self.proxies.activate_servant(servant).map_err(|_| GONE)
     }
 }
 
-/// Returns the exception for a refusal for which the operation declares none.
+/// Returns the exception for a refusal for which the operation declares no exception.
 fn refused(why: ConnectError) -> SystemException {
     match why {
         ConnectError::Limit("publications", _) => {
@@ -145,14 +148,14 @@ fn refused(why: ConnectError) -> SystemException {
     }
 }
 
-/// The peer is not connected, or no longer connected.
+/// Exception for a peer that is not connected, or no longer connected.
 const NOT_CONNECTED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
 
-/// The channel was destroyed.
+/// Exception for calls to a channel that was destroyed.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
-/// A required reference is nil.
+/// Exception for a nil reference where a reference is required.
 const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);

@@ -64,7 +64,7 @@ impl ProxyPushConsumer for ForSupplier {
 }
 
 impl PushConsumer for ForSupplier {
-    /// Pushes the events. A oneway has no answer, so refused events are only counted.
+    /// Pushes the events. Errors are ignored: a oneway has no reply, so refused events are only counted.
     fn push(&self, events: &[Event]) {
         let _ = self.0.push(events);
     }

@@ -9,7 +9,7 @@ use crate::rtec_event_channel_admin::{
     ConsumerAdminRef, EventChannel, EventChannelRef, ObserverRef, SupplierAdminRef,
 };
 
-/// Servant of the channel's own object.
+/// Servant of the object of the channel itself.
 pub(super) struct Root {
     pub(super) objects: Objects,
     pub(super) consumers: ConsumerAdminRef,
@@ -31,13 +31,13 @@ impl EventChannel for Root {
         Ok(Some(self.suppliers.clone()))
     }
 
-    /// Destroys the objects after this request, which is addressed to one of them.
+    /// Destroys the channel. Its objects are destroyed after this request, which is addressed to one of them.
     fn destroy(&self) -> oxorb::Result<()> {
         let is_first = self.objects.core.destroy();
         let ended = self.objects.poa.destroy(true, false).map_err(|_| GONE);
         if is_first {
-            // Logged after the objects are destroyed, so that the log function may serve another
-            // channel under the name.
+            // Log after the objects are destroyed, so that the log function can serve another channel under the same
+            // name.
             self.objects.core.note(&Notice::Destroyed);
         }
         ended

@@ -1,4 +1,4 @@
-//! Local and remote channels behind one trait, for publishers and subscribers.
+//! A trait for local and remote channels, through which publishers and subscribers use them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{ConnectError, ConsumerConnection, EventChannel, PushError, SupplierConnection};
 
-/// A channel that publishers and subscribers may join: [`EventChannel`] in this process, `RemoteChannel` in another.
+/// A channel that publishers and subscribers can join: an [`EventChannel`] in this process, or a `RemoteChannel`.
 pub trait Channel {
     /// Connects a consumer.
     ///
@@ -29,19 +29,19 @@ pub trait Channel {
     /// [`JoinError`].
     fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError>;
 
-    /// Adds an observer: it is notified, at once and after each change, of the subscriptions of consumers and the
-    /// publications of suppliers, without those of gateways.
+    /// Adds an observer. It is notified immediately, and after each change, about the subscriptions of consumers and
+    /// the publications of suppliers. Those of gateways are not included.
     ///
     /// # Errors
     /// [`JoinError`].
     fn join_observer(&self, observer: Arc<dyn Observer>)
     -> Result<Box<dyn ObserverEnd>, JoinError>;
 
-    /// Returns the names that this process uses for the channel.
+    /// Returns the names that this process uses with the channel.
     fn names(&self) -> &Names;
 }
 
-/// A consumer's connection; dropping it disconnects.
+/// The connection of a consumer. Dropping it disconnects the consumer.
 pub trait ConsumerEnd: Send + Sync {
     /// Suspends or resumes delivery.
     ///
@@ -53,21 +53,21 @@ pub trait ConsumerEnd: Send + Sync {
     fn is_connected(&self) -> bool;
 }
 
-/// A supplier's connection; dropping it disconnects.
+/// The connection of a supplier. Dropping it disconnects the supplier.
 pub trait SupplierEnd: Send + Sync {
     /// Pushes an event to the channel.
     ///
     /// # Errors
-    /// [`PushError`] of a local channel; the exception of a remote one.
+    /// [`PushError`] for a local channel; the exception of the call for a remote channel.
     fn push(&self, event: &Event) -> Result<(), PublishError>;
 
     /// Reports whether the connection still exists. Costs one call for a remote channel.
     fn is_connected(&self) -> bool;
 }
 
-/// Registration of an observer at a channel; dropping it removes the observer.
+/// The registration of an observer with a channel. Dropping it removes the observer.
 pub trait ObserverEnd: Send + Sync {
-    /// Reports whether the channel still knows the observer. Costs one call for a remote channel.
+    /// Reports whether the observer is still registered with the channel. Costs one call for a remote channel.
     fn is_connected(&self) -> bool;
 }
 
@@ -140,17 +140,17 @@ impl SupplierEnd for SupplierConnection {
     }
 }
 
-/// Reason for which a publisher or subscriber could not join a channel.
+/// Reason why a publisher or subscriber could not join a channel.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The channel refused.
+    /// The local channel refused the peer.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// Two names have the same number.
+    /// Two names are mapped to the same number.
     #[error(transparent)]
     Name(#[from] NameCollision),
-    /// A remote channel refused, or could not be reached.
+    /// A remote channel refused the peer, or could not be reached.
     #[error("the event channel: {call}: {why}")]
     Remote {
         /// Call that failed.

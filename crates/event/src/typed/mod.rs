@@ -1,8 +1,8 @@
-//! Typed events for Rust: values of any IDL type instead of octets, names instead of numbers.
+//! Typed events for Rust: values of any IDL type instead of octets, and names instead of numbers.
 //!
-//! The payload of an event holds the value as a CDR encapsulation: an octet for the byte order (0 big, 1 little), then
-//! the value, aligned from the start of the payload, with text in UTF-8 and UTF-16. Other programs decode it with
-//! `IOP::Codec::decode_value`, or any CDR stream.
+//! The payload of an event is a CDR encapsulation of the value. It consists of an octet for the byte order (0 big, 1
+//! little) and the value, which is aligned from the start of the payload. Text is in UTF-8 or UTF-16. Other programs
+//! can decode it with `IOP::Codec::decode_value` or any CDR stream.
 
 mod join;
 mod names;
@@ -23,7 +23,7 @@ use oxorb::values::CharSet;
 /// CDR dialect of payloads.
 const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
-/// Reads the value of a payload.
+/// Decodes the value in a payload.
 ///
 /// # Errors
 /// The payload is not an encapsulation of a `T`.
@@ -32,10 +32,11 @@ pub fn decode<'p, T: cdr::Decode<'p>>(payload: &'p [u8]) -> cdr::Result<T> {
     T::decode(&mut d)
 }
 
-/// Writes a value as a payload, replacing the contents of a buffer and keeping its capacity.
+/// Encodes a value as a payload. Replaces the contents of the buffer, and keeps its capacity.
 ///
 /// # Errors
-/// The value cannot be encoded: a string with a NUL, or a sequence beyond its bound. The buffer's memory is lost then.
+/// The value cannot be encoded, for example a string with a NUL, or a sequence that exceeds its bound. In this case the
+/// memory of the buffer is lost.
 pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<()> {
     let order = oxorb::values::ByteOrder::NATIVE;
     let mut e = cdr::Encoder::new(std::mem::take(payload), order, DIALECT);
@@ -43,7 +44,7 @@ pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<(
     value.encode(&mut e)?;
     let encoded = e.finish();
     let used = encoded.len();
-    // Long sequences were lent, and are stored elsewhere.
+    // The encoder only borrows long sequences, so the encoding may consist of several parts.
     if encoded.is_contiguous() {
         *payload = encoded.into_buffer();
         payload.truncate(used);

@@ -1,4 +1,4 @@
-//! Names of types and sources, hashed to numbers in the same way by every process.
+//! Names of types and sources. Every process maps a name to the same number by a hash.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,12 +8,12 @@ use oxorb_sys::sync::Mutex;
 use crate::Filter;
 use crate::event_type::UNDEFINED;
 
-/// The names that one process uses, with the numbers that stand for them in events.
+/// The names that a process uses, with the numbers that represent them in events.
 ///
-/// A number is the 32-bit FNV-1a hash of the name's UTF-8, reduced to the range of types (16 to 2,147,483,646) or
-/// sources (1 to 2,147,483,646), so that processes agree without communication. Two names of one process with the same
-/// number are refused; a collision between processes cannot be detected: with 1,000 names its probability is one in
-/// 4,000.
+/// A number is the 32-bit FNV-1a hash of the name in UTF-8, reduced to the range of types (16 to 2,147,483,646) or of
+/// sources (1 to 2,147,483,646). Processes therefore agree on numbers without communication. If two names of one
+/// process have the same number, the second one is refused. A collision between processes cannot be detected. With
+/// 1,000 names, the probability of a collision is one in 4,000.
 ///
 /// ```
 /// let names = oxorb_event::Names::default();
@@ -28,11 +28,11 @@ pub struct Names {
     sources: Mutex<BTreeMap<i32, String>>,
 }
 
-/// Maximum number of names of one process. More are refused like collisions.
+/// Maximum number of names in one process. Further names are refused in the same way as collisions.
 const MOST: usize = 65_536;
 
 impl Names {
-    /// Returns the number of a type of events; never one that channels interpret.
+    /// Returns the number of a type of events. It is never one of the types that channels interpret.
     ///
     /// # Errors
     /// [`NameCollision`].
@@ -40,7 +40,7 @@ impl Names {
         keep(&self.types, name, UNDEFINED)
     }
 
-    /// Returns the number of a source of events; never 0.
+    /// Returns the number of a source of events. It is never 0.
     ///
     /// # Errors
     /// [`NameCollision`].
@@ -48,7 +48,7 @@ impl Names {
         keep(&self.sources, name, 1)
     }
 
-    /// Returns a filter for events of a type from a source; an empty name is a wildcard.
+    /// Returns a filter for events with a type and a source. An empty name is a wildcard.
     ///
     /// # Errors
     /// [`NameCollision`].
@@ -64,12 +64,12 @@ impl Names {
         Ok(Filter::event(event_type, source))
     }
 
-    /// Returns the name of a type, if used in this process.
+    /// Returns the name of a type, if this process has used it.
     pub fn name_of_type(&self, event_type: i32) -> Option<String> {
         self.types.lock().get(&event_type).cloned()
     }
 
-    /// Returns the name of a source, if used in this process.
+    /// Returns the name of a source, if this process has used it.
     pub fn name_of_source(&self, source: i32) -> Option<String> {
         self.sources.lock().get(&source).cloned()
     }
@@ -93,7 +93,7 @@ fn keep(
     }
 }
 
-/// Returns the hash of a name, at least `first`.
+/// Returns the number of a name, which is at least `first`.
 fn number(name: &str, first: i32) -> i32 {
     let mut hash = 0x811c_9dc5_u32;
     for octet in name.bytes() {
@@ -103,14 +103,14 @@ fn number(name: &str, first: i32) -> i32 {
     first + (hash % room).cast_signed()
 }
 
-/// Error for a name whose number already stands for another name.
+/// Error for a name whose number already represents another name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NameCollision {
-    /// Refused name.
+    /// Name that was refused.
     pub name: String,
-    /// Name that already has the number; `None`: the process has the maximum number of names.
+    /// Name that already has the number; `None` if the process has the maximum number of names.
     pub other: Option<String>,
-    /// Number of both.
+    /// Number to which both names are mapped.
     pub number: i32,
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn numbers_are_what_the_page_says() {
-        // FNV-1a of "a" is 0xe40c292c.
+        // The FNV-1a test vectors give 0xe40c292c for "a".
         let hash = 0xe40c_292c_u32;
         assert_eq!(number("a", 16), 16 + (hash % (0x7fff_ffff - 16)).cast_signed());
         assert_eq!(number("a", 1), 1 + (hash % (0x7fff_ffff - 1)).cast_signed());

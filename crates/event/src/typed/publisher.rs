@@ -10,7 +10,7 @@ use super::join::{Channel, JoinError, SupplierEnd};
 use crate::rtec_event_comm::{Event, EventHeader};
 use crate::{PushError, publishes, time};
 
-/// A supplier of values of an IDL type, with a named type and source of events.
+/// A supplier of values of an IDL type. Its events have a type and a source with names.
 ///
 /// ```
 /// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
@@ -25,13 +25,13 @@ use crate::{PushError, publishes, time};
 pub struct Publisher<T> {
     end: Box<dyn SupplierEnd>,
     header: EventHeader,
-    /// Reused for each value.
+    /// Event that is reused for each value.
     event: Mutex<Event>,
     of: PhantomData<fn(&T)>,
 }
 
 impl<T: cdr::Encode> Publisher<T> {
-    /// Joins a channel under the names of a type and a source.
+    /// Joins a channel. Type and source of the events are given by names.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -44,8 +44,7 @@ impl<T: cdr::Encode> Publisher<T> {
         Publisher::on(channel, names.event_type(event_type)?, names.source(source)?)
     }
 
-    /// Joins a channel under the numbers of a type and a source, as used by programs written for
-    /// TAO.
+    /// Joins a channel. Type and source of the events are given by numbers, as in programs for TAO.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -59,12 +58,13 @@ impl<T: cdr::Encode> Publisher<T> {
         Ok(Publisher { end, header, event: Mutex::default(), of: PhantomData })
     }
 
-    /// Publishes a value: encodes it once for all consumers, into a buffer that is reused.
+    /// Publishes a value. Encodes it once for all consumers, in a buffer that is reused.
     ///
     /// # Errors
     /// [`PublishError`].
     pub fn publish(&self, value: &T) -> Result<(), PublishError> {
-        // Another thread, or a consumer that publishes from within, uses a separate event.
+        // If another thread, or a consumer called by this one, is publishing, the shared event is in use. Create
+        // another one then.
         match self.event.try_lock() {
             Some(mut event) => self.send(&mut event, value),
             None => self.send(&mut Event::default(), value),
@@ -78,11 +78,11 @@ impl<T: cdr::Encode> Publisher<T> {
     }
 }
 
-/// Reason for which a value was not published.
+/// Reason why a value was not published.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The value cannot be encoded: a string with a NUL, or a sequence beyond its bound.
+    /// The value cannot be encoded, for example a string with a NUL, or a sequence that exceeds its bound.
     #[error("the value cannot be encoded: {0}")]
     Value(cdr::Error),
     /// The local channel refused the event.

@@ -1,4 +1,4 @@
-//! A channel of another process, of this or any other ORB.
+//! Channels of other processes, with OxORB or any other ORB.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
-/// A remote channel. Subscribers are objects of the ORB, which must listen for them. Cheap to clone.
+/// A remote channel. Subscribers are objects of the ORB, which must therefore listen on an address. Cheap to clone.
 ///
 /// ```
 /// use oxorb::{Interface as _, Orb};
@@ -42,13 +42,13 @@ pub struct RemoteChannel {
 }
 
 impl RemoteChannel {
-    /// Returns the channel that a reference refers to.
+    /// Returns the channel to which a reference refers.
     pub fn new(orb: &Orb, channel: EventChannelRef) -> RemoteChannel {
         RemoteChannel { orb: orb.clone(), channel, names: Arc::default() }
     }
 
-    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` URL refers to. Checks the object's
-    /// type, by a call if necessary.
+    /// Returns the channel to which an `IOR:`, `corbaloc:`, `corbaname:` or `file:` URL refers. Checks the type of the
+    /// object, by a call if necessary.
     ///
     /// # Errors
     /// The object is not a channel, or cannot be reached.
@@ -74,7 +74,7 @@ impl Channel for RemoteChannel {
         let mut end = RemoteConsumer { orb: self.orb.clone(), object, proxy: None };
         let admin = there("for_consumers", self.channel.for_consumers())?;
         let proxy = there("obtain_push_supplier", admin.obtain_push_supplier())?;
-        // Stored before connecting, since a refused proxy must be returned, too.
+        // Store the proxy before connecting it, so that it is returned to the channel even if the connect fails.
         let proxy = end.proxy.insert(proxy);
         let connected = proxy.connect_push_consumer(Some(&end.object), qos);
         tried("connect_push_consumer", connected)?;
@@ -127,7 +127,7 @@ fn there<T>(
     tried(call, answer)?.ok_or(JoinError::Remote { call, why: "a nil reference came".into() })
 }
 
-/// Reports whether an object answers that it exists.
+/// Reports whether an object has confirmed that it exists.
 fn exists(object: &impl Interface) -> bool {
     object.reference().non_existent() == Ok(false)
 }
@@ -153,7 +153,7 @@ impl ConsumerEnd for RemoteConsumer {
 }
 
 impl Drop for RemoteConsumer {
-    /// Disconnects; the channel or the ORB may be gone before.
+    /// Disconnects the consumer. Errors are ignored, because the channel or the ORB may no longer exist.
     fn drop(&mut self) {
         if let Some(proxy) = &self.proxy {
             give_back(proxy, &self.object);
@@ -185,7 +185,8 @@ struct RemoteObserver {
     channel: EventChannelRef,
     object: ObserverRef,
     handle: Option<u32>,
-    /// Proxy that is never connected: while it exists, so does the channel that knows the observer.
+    /// A proxy that is never connected. As long as it exists, the channel with which the observer is registered exists
+    /// too.
     presence: RemoteSupplier,
 }
 
@@ -196,7 +197,7 @@ impl ObserverEnd for RemoteObserver {
 }
 
 impl Drop for RemoteObserver {
-    /// Removes the observer; the channel or the ORB may be gone before.
+    /// Removes the observer. Errors are ignored, because the channel or the ORB may no longer exist.
     fn drop(&mut self) {
         if let Some(handle) = self.handle {
             let _ = self.channel.remove_observer(handle);

@@ -1,4 +1,4 @@
-//! Subscribers: values of one type, from a queue, by an iterator, a stream, or a callback.
+//! Subscribers, which receive values of one type from a queue, by an iterator, as a stream, or by a callback.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,19 +15,19 @@ use super::join::{Channel, ConsumerEnd, JoinError};
 use crate::rtec_event_comm::{Event, EventHeader, PushConsumer};
 use crate::{Filter, asks_for};
 
-/// A value with the header of the event that brought it.
+/// A value, with the header of the event that contained it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample<T> {
     /// Type, source and times.
     pub header: EventHeader,
-    /// Value in the payload.
+    /// Value that the payload contained.
     pub value: T,
 }
 
-/// A consumer of values of an IDL type, with a bounded queue of values.
+/// A consumer of values of an IDL type, with a bounded queue.
 ///
-/// Returns values one by one, as a blocking iterator, or as a `futures::Stream`; dropping it disconnects. Payloads are
-/// decoded in place, in the thread that pushes; a payload that is not a `T` is counted and skipped.
+/// It returns values one by one, as a blocking iterator, or as a `futures::Stream`. Dropping it disconnects it.
+/// Payloads are decoded in place, in the thread that pushes. A payload that is not a `T` is counted and skipped.
 ///
 /// ```
 /// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
@@ -52,7 +52,7 @@ pub struct Subscriber<T> {
 pub struct SubscriberOptions {
     /// Maximum number of waiting values, at least 1. Default 1,024.
     pub capacity: usize,
-    /// Policy when the queue is full. Default: the oldest value is dropped.
+    /// Overflow policy of the queue. By default the oldest value is dropped.
     pub when_full: WhenFull,
 }
 
@@ -62,13 +62,13 @@ impl Default for SubscriberOptions {
     }
 }
 
-/// Value to be dropped when the queue of a subscriber is full. The channel never waits.
+/// The value that is dropped if the queue of a subscriber is full. The channel never waits for space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// The value that has waited longest.
+    /// The value that has waited longest is dropped.
     #[default]
     DropOldest,
-    /// The new value.
+    /// The new value is dropped.
     DropNewest,
 }
 
@@ -76,7 +76,7 @@ impl<T> Subscriber<T>
 where
     T: for<'p> cdr::Decode<'p> + Send + 'static,
 {
-    /// Joins a channel for the events of a named type, from any source.
+    /// Joins a channel for events with a named type, from any source.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -104,24 +104,24 @@ where
 }
 
 impl<T> Subscriber<T> {
-    /// Returns the next waiting value, if any.
+    /// Returns the next waiting value, if there is one.
     pub fn try_recv(&self) -> Option<Sample<T>> {
         self.queue.lock().waiting.pop_front()
     }
 
-    /// Returns the next value; `None` if no value arrived in time, or none can arrive any more.
+    /// Returns the next value; `None` if no value arrived in time or no further value can arrive.
     pub fn recv_timeout(&self, limit: Duration) -> Option<Sample<T>> {
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
         let (mut state, _) = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);
         state.waiting.pop_front()
     }
 
-    /// Returns an iterator that waits for values, until the channel ends.
+    /// Returns an iterator that waits for values. It ends when the connection to the channel ends.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter(self)
     }
 
-    /// Returns the number of values dropped because the queue was full.
+    /// Returns the number of values that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.queue.dropped.load(Relaxed)
     }
@@ -131,7 +131,7 @@ impl<T> Subscriber<T> {
         self.queue.undecodable.load(Relaxed)
     }
 
-    /// Suspends delivery at the channel; events are lost for this subscriber meanwhile.
+    /// Suspends delivery in the channel. Events that are pushed meanwhile are lost for this subscriber.
     ///
     /// # Errors
     /// The remote channel cannot be reached.
@@ -186,16 +186,16 @@ impl<T> futures_core::Stream for Subscriber<T> {
     }
 }
 
-/// A callback subscribed to values; dropping it disconnects.
+/// A callback that receives values. Dropping it disconnects it.
 pub struct Subscription {
     end: Box<dyn ConsumerEnd>,
     undecodable: Arc<AtomicU64>,
 }
 
 impl Subscription {
-    /// Joins a channel for the events that a filter accepts, and calls back with each value, in the thread that
-    /// delivers it: the callback must return soon. `T` may borrow from the payload. A payload that is not a `T` is
-    /// counted and skipped.
+    /// Joins a channel for the events that a filter accepts, and calls `callback` with each value, in the thread that
+    /// delivers the event. The callback must return quickly. `T` may borrow from the payload. A payload that is not a
+    /// `T` is counted and skipped.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -238,7 +238,7 @@ impl Subscription {
         self.undecodable.load(Relaxed)
     }
 
-    /// Suspends or resumes delivery at the channel.
+    /// Suspends or resumes delivery in the channel.
     ///
     /// # Errors
     /// The remote channel cannot be reached.
@@ -271,7 +271,7 @@ struct State<T> {
     waiting: VecDeque<Sample<T>>,
     /// Whether the channel has ended the connection.
     ended: bool,
-    /// The task that waits for the stream.
+    /// Waker of the task that waits for the stream.
     waker: Option<Waker>,
 }
 

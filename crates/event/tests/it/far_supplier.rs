@@ -1,6 +1,6 @@
-//! An event of a remote supplier costs no allocation on its way to a consumer in the channel's process.
+//! An event of a remote supplier is passed to a consumer in the channel's process without an allocation.
 //!
-//! Runs in a separate process: allocations of all threads count.
+//! Runs in a separate process, because the allocations of all threads are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -35,7 +35,7 @@ fn an_event_of_a_supplier_elsewhere_costs_no_allocation_once_warm() {
     if !alone(an_event_of_a_supplier_elsewhere_costs_no_allocation_once_warm) {
         return;
     }
-    // The channel checks every 10 ms for unused proxies, several times in a round.
+    // A quarter of this time is the interval of the checks for unused proxies, so several checks occur in each round.
     let channel = EventChannel::new(ChannelOptions {
         keep_unused: Duration::from_millis(40),
         ..ChannelOptions::default()

@@ -1,4 +1,4 @@
-//! Event channels, a module for each part of them.
+//! Tests of event channels, with one module for each part.
 
 mod channel;
 mod far_supplier;

@@ -1,4 +1,5 @@
-//! Recordings are read as they were written; cut off anywhere, up to their end; and hostile ones within limits.
+//! Recordings: complete ones are read as they were written, those that are cut off are read up to their end, and
+//! hostile ones within limits.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -11,7 +12,7 @@ use oxorb_event::recording::{
 use oxorb_testkit::alloc::allocations;
 use proptest::prelude::*;
 
-/// A message as a test wrote it: topic, log time, publish time, octets.
+/// A message that a test writes: topic, log time, publish time and octets.
 type Written = (usize, u64, u64, Vec<u8>);
 
 fn topic(name: &str) -> Topic {
@@ -26,7 +27,7 @@ fn topic(name: &str) -> Topic {
     }
 }
 
-/// Returns the file and its lengths after each flush, with the number of messages written by then.
+/// Returns a file, and its length and the number of messages written after each flush.
 fn record(messages: &[Written], flush_every: usize) -> (Vec<u8>, Vec<(usize, usize)>) {
     let mut recorder = Recorder::new(Tell(Cursor::new(Vec::new()))).unwrap();
     let mut flushed = vec![(LENGTH.get(), 0)];
@@ -48,7 +49,7 @@ thread_local! {
     static LENGTH: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// A file in memory that reports its length.
+/// A file in memory that reports its current length.
 struct Tell(Cursor<Vec<u8>>);
 
 impl std::io::Write for Tell {
@@ -102,7 +103,7 @@ proptest! {
         messages in messages(), flush_every in 1..20usize, cut in any::<prop::sample::Index>(),
     ) {
         let (file, flushed) = record(&messages, flush_every);
-        // Cut anywhere before the footer and the magic octets after it.
+        // Cut the file at any position before the footer and the final magic octets.
         let cut = flushed[0].0 + cut.index(file.len() - FOOTER - flushed[0].0);
         let kept = flushed.iter().filter(|(length, _)| *length <= cut).map(|(_, count)| *count);
         let kept = kept.max().unwrap_or(0);
@@ -127,7 +128,7 @@ proptest! {
     }
 }
 
-/// Size in octets of the last record and the magic octets.
+/// Size in octets of the footer, which is the last record, and of the magic octets after it.
 const FOOTER: usize = 9 + 20 + 8;
 
 const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
@@ -136,7 +137,7 @@ fn sample() -> Vec<u8> {
     record(&[(0, 1, 2, vec![1; 9]), (1, 3, 4, vec![2; 5]), (0, 5, 6, vec![])], 2).0
 }
 
-/// Seeds of the fuzz target `mcap`; `BLESS=1` writes them.
+/// Runs the fuzz target `mcap` with its seeds; `BLESS=1` writes the seeds.
 #[test]
 fn fuzz_entry_point_takes_its_seeds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/mcap");
@@ -164,11 +165,12 @@ fn put_record(file: &mut Vec<u8>, opcode: u8, octets: u64, body: &[u8]) {
     file.extend_from_slice(body);
 }
 
-/// A length costs no memory until the octets exist.
+/// An announced length must not allocate memory for octets that do not exist.
 #[test]
 fn lengths_that_are_not_there_cost_no_memory() {
     let limits = PlaybackLimits { record: 1 << 30, ..PlaybackLimits::default() };
-    // A message, a schema, an unknown record; then a chunk's length, and lengths within records.
+    // Announce a large length in a message, a schema, a channel and a record of an unknown kind, then within records
+    // and in a chunk.
     let mut files: Vec<Vec<u8>> = Vec::new();
     for opcode in [3, 4, 5, 0x90] {
         let mut file = MAGIC.to_vec();
@@ -213,7 +215,7 @@ fn what_cannot_be_read_is_said() {
     let why = |file: &[u8]| play(file).unwrap_err().to_string();
     assert!(why(b"").contains("not an MCAP file"));
     assert!(why(b"{\"json\": true}").contains("not an MCAP file"));
-    // A chunk, compressed: times, size, CRC, method, size.
+    // A compressed chunk: times, size, CRC, name of the compression, and size of the records.
     let mut chunk = vec![0; 28];
     chunk.extend_from_slice(&4u32.to_le_bytes());
     chunk.extend_from_slice(b"zstd");
@@ -222,21 +224,21 @@ fn what_cannot_be_read_is_said() {
     put_record(&mut file, 6, chunk.len() as u64, &chunk);
     let compressed = why(&file);
     assert!(compressed.contains("zstd") && compressed.contains("mcap compress"), "{compressed}");
-    // A message of channel 9.
+    // A message of channel 9, which was not declared.
     let mut message = vec![9, 0];
     message.extend_from_slice(&[0; 20]);
     let mut file = MAGIC.to_vec();
     put_record(&mut file, 5, message.len() as u64, &message);
     assert!(why(&file).contains("channel 9"));
-    // A changed octet of a message's body, in a chunk with a checksum.
+    // Change an octet of a message's body in a chunk that has a checksum.
     let mut file = record(&[(0, 1, 2, vec![0xA5; 64])], 1).0;
     let at = file.windows(8).position(|octets| octets == [0xA5; 8]).unwrap();
     file[at] ^= 1;
     assert!(why(&file).contains("CRC"));
 }
 
-/// The format authors' reader finds the same, with the indexes by which viewers seek; and files that their writer
-/// makes without chunks, in other encodings, are read here.
+/// The reader of the format's authors returns the same messages, and finds the indexes with which viewers seek.
+/// Conversely, files that their writer creates without chunks and in other encodings can be read.
 #[test]
 fn the_authors_of_the_format_read_it_and_are_read() {
     let messages: Vec<Written> =

@@ -1,6 +1,6 @@
-//! Queued events cost no allocation anywhere in the process, once every part is warm.
+//! Queued events cause no allocation in the process, after warm-up.
 //!
-//! Runs in a separate process: allocations of all threads count.
+//! Runs in a separate process, because the allocations of all threads are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,20 +13,20 @@ use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, asks_f
 use oxorb_testkit::alloc::process_allocations;
 use oxorb_testkit::process::alone;
 
-/// Maximum number of rounds until one allocates nothing.
+/// Maximum number of rounds until the first one that allocates nothing.
 const ROUNDS: u64 = 20;
 
-/// Further rounds, none of which may allocate.
+/// Number of further rounds, none of which may allocate.
 const MORE: u64 = 5;
 
 const EVENTS: u64 = 1_000;
 
 const CONSUMERS: u64 = 10;
 
-/// Number of events that wait at first, more than ever will again.
+/// Number of events that wait at the start. Later, fewer events wait at any time.
 const DEEP: u64 = 32;
 
-/// Whether consumers block their lanes.
+/// Whether consumers block the threads that deliver to them.
 static HELD: AtomicBool = AtomicBool::new(true);
 
 struct Counter(Arc<AtomicU64>);
@@ -49,8 +49,8 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     if !alone(a_queued_event_costs_no_allocation_once_warm) {
         return;
     }
-    // Without spare threads: a busy machine may stop a thread for so long that its lane starts another one, which
-    // allocates.
+    // Permit no spare threads: on a busy machine a thread may be stopped for so long that its lane starts a spare
+    // thread, which allocates memory.
     let lane = |name: &str, dispatching| LanePlan { spares: 0, dispatching, ..LanePlan::new(name) };
     let lanes = |dispatching| Plan::lanes([lane("low", dispatching), lane("high", dispatching)]);
     let pool = Plan::lanes([LanePlan { threads: 2, ..lane("pool", Dispatching::Static) }]);
@@ -60,7 +60,7 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     steady("lanes by laxity", lanes(Dispatching::Laxity));
 }
 
-/// Pushes through a channel with this plan, until a round allocates nothing, and then some more.
+/// Pushes events through a channel with this plan until a round allocates nothing, and then makes further rounds.
 fn steady(form: &str, plan: Plan) {
     HELD.store(true, Relaxed);
     let lanes = plan.lanes.len();
@@ -83,7 +83,8 @@ fn steady(form: &str, plan: Plan) {
     (event.header.r#type, event.header.source) = (17, 1);
     event.data.payload = vec![7; 1_000];
     let events = [event];
-    // The number of sets and slots in queues depends on the most events that ever waited.
+    // First make more events wait than in any later round, because this number determines how many sets and slots are
+    // allocated.
     let mut pushed = DEEP;
     for _ in 0..pushed {
         supplier.push(&events).unwrap();
@@ -96,7 +97,7 @@ fn steady(form: &str, plan: Plan) {
         for number in 0..EVENTS {
             supplier.push(&events).unwrap();
             pushed += 1;
-            // A few events wait at a time.
+            // Wait after every 16 events, so that only a few events wait at a time.
             while number % 16 == 15 && count.load(Relaxed) < pushed * CONSUMERS {
                 thread::yield_now();
             }

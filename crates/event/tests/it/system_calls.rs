@@ -1,4 +1,4 @@
-//! System calls of an event in each dispatch mode, once everything is warm.
+//! Number of system calls for an event in each dispatch mode, after warm-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,7 +32,8 @@ impl PushConsumer for Counter {
     }
 }
 
-/// Pushes events, each after all consumers have the previous one; `pushed` were pushed before.
+/// Pushes events, each when all consumers have received the previous one. `pushed` is the number of events that were
+/// pushed before.
 fn push_all(supplier: &SupplierConnection, counters: &[Arc<Counter>], pushed: u64, name: &str) {
     let mut event = Event::default();
     (event.header.r#type, event.header.source) = (17, 1);
@@ -52,7 +53,7 @@ fn supplier(channel: &EventChannel) -> SupplierConnection {
     connected.unwrap()
 }
 
-/// Events of a local supplier and local consumers.
+/// Pushes events from a local supplier to local consumers.
 fn within(channel: &EventChannel, name: &str) {
     let counters: Vec<_> = (0..CONSUMERS).map(|_| Arc::<Counter>::default()).collect();
     let wanted = asks_for(&Filter::event_type(17));
@@ -76,7 +77,8 @@ fn an_event_in_the_suppliers_thread_costs_no_system_call() {
     }
 }
 
-/// A supplier makes system calls only to wake a sleeping thread of a lane, or for a lock that such a thread holds.
+/// The supplier makes a system call only to wake a sleeping thread of a lane, or to take a lock that such a thread
+/// holds.
 #[test]
 fn a_queued_event_costs_its_supplier_wake_ups_alone() {
     let _guard = watchdog(LIMIT);
@@ -98,7 +100,8 @@ fn an_event_for_consumers_of_one_process_elsewhere_costs_one_write() {
     let _guard = watchdog(LIMIT);
     let name = test_name(an_event_for_consumers_of_one_process_elsewhere_costs_one_write);
     let trace = syscalls::traced(name, || {
-        // A ping may keep a consumer's connection from a push, which then opens another one.
+        // Do not ping: while a ping uses a consumer's connection, a push opens another connection, which makes further
+        // system calls.
         let options = ChannelOptions {
             control: Control { period: None, ..Control::default() },
             ..ChannelOptions::default()
@@ -124,8 +127,9 @@ fn an_event_for_consumers_of_one_process_elsewhere_costs_one_write() {
     });
     if let Some(trace) = trace {
         let own = &trace.section("events").own;
-        // On a stalled machine the connection seems idle, and is then peeked at: the octets gathered so far are written
-        // before that. After a peek for the last consumer nothing is left to write at the end.
+        // On a stalled machine a connection may be considered idle, so it is peeked at before it is used. The octets
+        // that were collected up to then are written before this peek. If the peek is for the last consumer, nothing is
+        // left to write at the end.
         let (looks, writes) = (own.of(syscalls::PEEK), own.of("sendto"));
         let events = EVENTS as usize;
         assert!((events.max(looks)..=events + looks).contains(&writes), "{own:?}");

@@ -369,8 +369,8 @@ impl Way {
         }
     }
 
-    /// Continues with another inbox, as when another thread takes a connection over between two
-    /// messages.
+    /// Continues with another inbox, as happens when another thread takes over the connection between
+    /// two messages.
     fn hand_on(&mut self) {
         if !self.holds && !self.inbox.mid_message() {
             self.inbox = Inbox::new(&self.limits).continuing(self.reading.as_ref());

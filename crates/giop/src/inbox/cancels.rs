@@ -9,7 +9,7 @@ use std::collections::HashMap as Map;
 use super::{header_at, other::Other};
 use crate::{CancelRequest, Frame, MessageType};
 
-/// Ids of the requests that messages not yet announced cancel.
+/// Ids of the requests that are cancelled by messages not yet announced.
 ///
 /// Each message is examined once, regardless of the number of queries: with `n` messages in the
 /// buffer, serving all of them takes `n` examinations. The results are stored by request id, so the
@@ -26,7 +26,7 @@ pub(super) struct Cancels {
 
 impl Cancels {
     /// Reports whether a message of `buffer`, starting at position `from`, cancels request `id`.
-    /// Examines whole messages only.
+    /// Examines complete messages only.
     #[cold]
     pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32, other: Option<&Other>) -> bool {
         self.look(buffer, from, other);
@@ -94,7 +94,7 @@ impl Cancels {
         let found = self.found.borrow();
         #[cfg(feature = "std")]
         let places = found.capacity();
-        // The nodes of the tree are at least half full.
+        // This is an upper bound, because the nodes of the tree are at least half full.
         #[cfg(not(feature = "std"))]
         let places = found.len() * 2;
         places * size_of::<(u32, u64)>()
@@ -137,7 +137,8 @@ mod tests {
         cancel_request(Version::V1_2, ByteOrder::NATIVE, id).to_vec()
     }
 
-    /// Returns a message in place of a request: the inbox does not parse it.
+    /// Returns a message that represents a request. Its kind does not matter, because the inbox does not parse
+    /// requests.
     fn request() -> Vec<u8> {
         message_error(Version::V1_2).to_vec()
     }

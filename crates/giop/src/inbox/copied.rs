@@ -24,7 +24,8 @@ const NOTES: usize = 64;
 pub(super) struct Copied {
     /// Notes by the hash of a request; `None` while no payload was copied.
     notes: Option<Box<[Note; NOTES]>>,
-    /// Size in octets of the message at the last decision, and whether its payload is read.
+    /// Number of octets of the message that had arrived at the last decision, and whether its payload
+    /// is read.
     decided: Cell<Option<(usize, bool)>>,
     /// Whether every payload is lent where possible.
     never: bool,

@@ -87,11 +87,11 @@ impl Inbox {
     }
 
     /// Reports whether all header fields of the message precede the gap. Passes a Request to the
-    /// aliases of the protocol, if it has any, as every whole Request is.
+    /// aliases of the protocol, if it has any, as every complete Request is.
     pub(super) fn is_in_body(&mut self, header: Header) -> bool {
         let at = self.gap.as_ref().map_or(0, |gap| gap.at());
         let bytes = &self.buffer[self.start..self.start + at];
-        // The whole message reports any violation.
+        // If the request contains a violation, the caller joins its octets, and `poll` then reports the violation.
         if let Some(other) = &mut self.other
             && other.arrived(header, bytes).is_err()
         {
@@ -139,7 +139,7 @@ impl Inbox {
     pub(super) fn take_lent(&mut self, header: Header) -> Vec<u8> {
         let held = self.held(header);
         let Some(gap) = self.gap.as_deref_mut() else { no_message() };
-        // Not an indication of the servant's use, so `learn` is not called.
+        // This copy does not show how the servant uses the payload, so `learn` is not called.
         let message = gap.into_whole(&self.buffer[self.start..self.start + held]);
         self.close_gap();
         self.consume(held);

@@ -76,7 +76,7 @@ struct Usual {
     size: u8,
     /// Minimum size.
     least: u8,
-    /// Header of a Request without octets.
+    /// Header of a Request of size 0, of which each read header is a copy with its own kind and size.
     header: Header,
     alias: Option<AliasPlace>,
 }
@@ -114,7 +114,7 @@ impl Usual {
         if word & self.mask != self.same {
             return None;
         }
-        // The masks turn the positions into plain shifts, without checks.
+        // All positions are below 64. The masks show this to the compiler, so that it omits the checks of the shifts.
         let size = (word >> (self.size & 63)) as u32;
         let size = match ByteOrder::NATIVE {
             ByteOrder::Little => size,
@@ -147,8 +147,8 @@ impl Other {
         self.reading.messaging.oversized(start, limit)
     }
 
-    /// Sets the context of a whole message of the common kind, if it is known; `false` if the
-    /// message may have [arrived](Self::arrived) with a new alias.
+    /// Sets the context of a complete message with a common header, if it is known. Returns `false`
+    /// if the message may define a new alias, so that [`arrived`](Self::arrived) must process it.
     #[inline(always)]
     pub(super) fn refers(&mut self, header: Header, bytes: &[u8]) -> bool {
         let Some(aliases) = &self.reading.aliases else {
@@ -162,14 +162,14 @@ impl Other {
         let Some(known) = number.and_then(|number| aliases.get(number)) else {
             return false;
         };
-        // Consecutive messages often have the same context: then no reference count changes.
+        // Consecutive messages often have the same context. No reference count needs to change then.
         if !Arc::ptr_eq(known, &self.announced) {
             replace(&mut self.announced, known);
         }
         true
     }
 
-    /// Passes a whole Request to the aliases, and sets its context.
+    /// Passes a complete Request to the aliases, and sets its context.
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
         if header.kind != MessageType::REQUEST {
             return Ok(());
@@ -238,7 +238,7 @@ impl AliasPlace {
         if word & self.names != 0 {
             return None;
         }
-        // The mask turns the position into a plain shift, without a check.
+        // The position is below 64. The mask shows this to the compiler, so that it omits the check of the shift.
         let number = (word >> (self.number & 63)) as u16;
         Some(match ByteOrder::NATIVE {
             ByteOrder::Little => number,

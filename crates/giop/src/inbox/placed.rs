@@ -14,13 +14,12 @@ use crate::prelude::*;
 use oxorb_cdr::copies;
 
 impl Inbox {
-    /// Size in octets of a buffer in addition to that for messages. The first message begins at
-    /// this offset if it would be copied slowly at the start of the buffer; its alignment does not
-    /// change.
+    /// Number of octets of a buffer in addition to those for messages. If copies to the start of the
+    /// buffer would be slow, the first message begins at this offset, which preserves its alignment.
     pub const MARGIN: usize = 48;
 
-    /// Moves the first message to where octets are copied fast, unless it is borrowed or `octets`
-    /// more octets would not fit then.
+    /// Moves the first message to an address to which copies are fast, unless it is borrowed or `octets`
+    /// more octets would no longer fit.
     #[inline]
     pub(super) fn place(&mut self, octets: usize) {
         let front = if is_slow(self.buffer.as_ptr().addr()) { Self::MARGIN } else { 0 };
@@ -44,7 +43,8 @@ impl Inbox {
             _ => drop(self.buffer.splice(..0, core::iter::repeat_n(0, front))),
         }
         (self.front, self.start) = (front, front);
-        // Positions have changed; the next query for a CancelRequest examines the buffer again.
+        // All messages have moved, so recorded positions are no longer valid. The next query for a CancelRequest
+        // examines the buffer again.
         self.cancels.clear();
     }
 }

@@ -103,7 +103,7 @@ fn blocks_of_numbers_go_on_without_padding() {
         });
         let expected: Vec<_> = (0..n).map(|i| f64::from(i) + 0.25).collect();
         assert_eq!(read, (pattern(lead), expected.clone(), 77, -1.5));
-        // Without stubs, and skipped, as in an any.
+        // The same stream is decoded without stubs, and then the sequence is skipped, as inside an `any`.
         let doubles = TypeCode::sequence(TypeCode::DOUBLE);
         let read = arguments(stream, "send_ds", |d| {
             d.sequence::<u8>(None)?;
@@ -162,7 +162,7 @@ fn anys_and_blocks_in_structs() {
     });
 }
 
-/// Items of a GIOP 1.1 stream, as far as boundaries matter.
+/// Kinds of items in a GIOP 1.1 stream for which the boundaries of fragments have different effects.
 #[derive(Clone, Debug)]
 enum Item {
     Octet(u8),
@@ -205,9 +205,9 @@ fn item() -> impl Strategy<Value = Item> {
     ]
 }
 
-/// Writer by omniORB's rules, which the vectors above show: a number is whole within one piece,
-/// aligned from the piece's header; a block is aligned at its start, and is cut wherever the buffer
-/// ends.
+/// Writer that follows omniORB's rules, which the vectors above show: a number is never split, and
+/// is aligned relative to the header of its piece; a block is aligned at its start, and is split
+/// wherever the buffer ends.
 struct Writer {
     order: ByteOrder,
     /// Maximum length of a piece in octets, a multiple of 8.
@@ -403,7 +403,7 @@ proptest! {
         items in prop::collection::vec(item(), 1..12),
         keep in any::<prop::sample::Index>(),
     ) {
-        // The last pieces are lost, and the one before them claims to be the last.
+        // The last pieces of the message are removed, and the piece before them is marked as the last.
         let stream = reply(order, largest * 8, &items);
         let mut ends = vec![];
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! Entry point of the fuzz target, on seeds that reach its depth: tested here so that it works
-//! between fuzz runs.
+//! Entry points of the fuzz targets, with seeds that reach most of their code. These tests show when
+//! a change breaks an entry point between two fuzz runs.
 
 use oxorb_giop::{Wire, fuzz};
 use oxorb_object::Version;
@@ -51,7 +51,7 @@ fn sessions(wire: Wire) {
             })
             .collect();
         fuzz::session(wire, &events);
-        // Without invalid octets, so that every message must arrive.
+        // These events send no invalid octets, so every message must arrive.
         let sound: Vec<u8> =
             events.chunks_exact(2).flat_map(|event| [event[0] % 15, event[1]]).collect();
         fuzz::session(wire, &sound);

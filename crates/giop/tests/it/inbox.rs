@@ -257,7 +257,7 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
     assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)));
     assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)), "it stays refused");
 
-    // Fragments that are small individually, but too large together.
+    // Each of these fragments is small, but the message that they form is too large.
     let pieces = split(&message, &[50, 100, 150]);
     let mut inbox = Inbox::new(&limits);
     assert!(matches!(
@@ -348,7 +348,7 @@ fn fragments_that_do_not_fit_are_refused() {
             Violation::Peer(Misbehaviour::FragmentMismatch { id })
         );
     }
-    // A Fragment too short for its request id.
+    // This Fragment is too short to contain its request id.
     assert_eq!(
         refused(b"GIOP\x01\x02\x00\x07\x00\x00\x00\x02\x00\x00"),
         Violation::Truncated { what: "the request id of a fragmented message", needed: 4, left: 2 }

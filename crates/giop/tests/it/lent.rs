@@ -164,13 +164,13 @@ fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     let lent = (0..64).filter(|_| lends(&mut inbox, "copy", true)).count();
     assert_eq!(lent, 4);
     assert!((0..40).all(|_| lends(&mut inbox, "put", false)));
-    // Another object has an operation of this name that reads in place.
+    // From now on, the operation reads its payloads in place. The inbox observes this when it next lends one on trial.
     let read = (0..64).filter(|_| !lends(&mut inbox, "copy", false));
     assert_eq!(read.count(), 15);
     assert!((0..40).all(|_| lends(&mut inbox, "copy", false)));
 }
 
-/// Regardless of how many operations copy, and where their payloads are, one that does not is lent.
+/// However many operations copy their payloads, the payloads of an operation that does not copy are lent.
 #[test]
 fn notes_about_other_operations_cost_nobody_a_lease() {
     let mut inbox = Inbox::new(&Limits::default());
@@ -181,12 +181,13 @@ fn notes_about_other_operations_cost_nobody_a_lease() {
     for at in 500..1000 {
         assert!(lends(&mut inbox, &name(at), false), "{at}");
     }
-    // Two operations alternate, one of which copies.
+    // Two operations alternate, one of which copies. The payloads of the other one are always lent.
     assert!((0..200).all(|_| {
         lends(&mut inbox, "copy", true);
         lends(&mut inbox, "put", false)
     }));
-    // One that was tried and read in place is always lent, even if later ones are copied.
+    // Once a payload of an operation was lent on trial and read in place, all later ones are lent, even if the
+    // operation copies some of them.
     assert!(lends(&mut inbox, "both", true));
     let tried = (0..40).position(|_| lends(&mut inbox, "both", false));
     assert_eq!(tried, Some(15));
@@ -232,7 +233,7 @@ fn who_does_not_know_of_gaps_gets_the_whole_message() {
     inbox.poll().unwrap();
     let frame = inbox.frame();
     let body = Request::parse(&frame).unwrap().body;
-    // Something else is read first, which extends past the gap.
+    // First decode a sequence of another type, which is not the lent payload. No octets are taken from the gap for it.
     let mut d = frame.decoder_in_place(Dialect::new(2), body);
     let _ = d.sequence::<u64>(None);
     assert!(!frame.gap.unwrap().was_taken());
@@ -288,7 +289,7 @@ fn what_is_no_argument_is_copied_before_it_is_looked_at() {
         }
         assert_eq!(inbox.poll(), Ok(None));
     }
-    // Within the length before the payload, and within the payload.
+    // These gaps begin within the length that precedes the payload, and within the payload.
     let payload = payload(50_000);
     let (message, at) = request(&payload, b"key");
     for at in [at - 2, at + 3, at + 8] {

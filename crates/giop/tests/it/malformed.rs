@@ -57,7 +57,7 @@ fn headers() {
     ] {
         assert_eq!(header(text), expected, "{text}");
     }
-    // Reserved flag bits of later versions are ignored.
+    // GIOP 1.1 and later reserve the upper six flag bits, which a receiver ignores.
     assert!(Header::parse(&octets("47494f50 0102fc00 00000001").try_into().unwrap()).is_ok());
 }
 
@@ -177,7 +177,7 @@ fn every_truncation_of_every_message_is_noticed() {
         for order in ORDERS {
             for whole in every_kind(version, order, 7, b"") {
                 for length in Header::LEN..whole.len() {
-                    // The header states the actual length, so only the fields can be invalid.
+                    // The size in the header is that of the truncated message, so the violation is found in the fields.
                     let mut message = whole[..length].to_vec();
                     let size = ((length - Header::LEN) as u32).to_be_bytes();
                     let size = if order.flag() && message[6] & 1 == 1 {

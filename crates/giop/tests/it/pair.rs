@@ -1,4 +1,4 @@
-//! A client and a server connected through memory: whole conversations with every octet under
+//! A client and a server connected through memory: complete exchanges with every octet under
 //! control.
 
 use std::io::IoSlice;
@@ -268,7 +268,7 @@ fn a_call_allocates_nothing_once_warm() {
 #[test]
 fn a_reference_costs_no_more_memory_than_its_octets_justify() {
     use oxorb_cdr::{Decode, Decoder};
-    // A count that fits the number of octets, but is wrong: the first profile is longer than the
+    // The number of profiles is possible for a message of this size, but the first profile claims to be longer than the
     // message.
     let mut octets = common::octets("00000001 00000000 00010000 00000000 7fffffff");
     octets.resize(1 << 20, 0);

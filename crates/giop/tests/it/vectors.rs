@@ -35,7 +35,7 @@ fn request_1_2_little_endian_pads_its_body_to_eight() {
         terms: None,
         alias: None,
     };
-    // The padding octets of the short discriminant are free to choose; zero.
+    // The padding after the short discriminant may have any value. OxORB writes zeros.
     let begun = begin_request(&mut e, Version::V1_2, &header);
     assert_eq!(begun.body(), 48);
     e.long(42);
@@ -75,7 +75,8 @@ fn request_1_2_without_arguments_has_no_padding() {
     let request = Request::parse(&frame).unwrap();
     assert_eq!((request.response, request.body), (Response::None, 44));
 
-    // A message of a peer that pads nevertheless is accepted.
+    // This message has padding although it has no body. It is accepted nevertheless, since some peers send such
+    // messages.
     let padded = message(
         "0102 00 00 00000024 | 00000007 01 000000 | 0000 0000 00000003 6b6579 00 | 00000004 61646400 | 00000000 00000000",
     );
@@ -143,7 +144,8 @@ fn replies_differ_in_order_and_alignment() {
         let reply = Reply::parse(&frame).unwrap();
         assert_eq!((reply.id, reply.status, reply.body), (7, ReplyStatus::USER_EXCEPTION, 24));
     }
-    // With a context of 4 octets, the 1.2 body moves to the next multiple of 8, the 1.0 body does not.
+    // After a service context of 4 octets, a body is aligned to the next multiple of 8 in GIOP 1.2, and not aligned in
+    // earlier versions.
     for (version, body) in [(Version::V1_0, 36), (Version::V1_1, 36), (Version::V1_2, 40)] {
         let mut e = encoder(version, ByteOrder::Big);
         let contexts = [ServiceContext { id: 1, data: &[0; 4] }];
@@ -220,7 +222,7 @@ fn locate_messages() {
     locate_reply(&mut e, Version::V1_2, 7, LocateStatus::OBJECT_HERE).unwrap();
     assert_eq!(e.finish().to_vec(), here);
 
-    // The body of a LocateReply is never padded: the reference starts at 20 in every version.
+    // The body of a LocateReply is never aligned, so the reference begins at offset 20 in every version.
     for version in VERSIONS {
         let mut e = encoder(version, ByteOrder::Big);
         let begun = begin_locate_reply(&mut e, version, 7, LocateStatus::OBJECT_FORWARD_PERM);
@@ -254,7 +256,8 @@ fn control_messages() {
 
 #[test]
 fn a_target_may_be_a_profile_or_a_whole_reference() {
-    // IIOP 1.0 profile: order, 1, 0, pad, "h\0", port, key "key".
+    // The octets of an IIOP 1.0 profile are the byte order, the version 1.0, padding, the host "h", the port, and the
+    // object key "key".
     let data = octets("00 01 00 00 00000002 6800 0af9 00000003 6b6579");
     let foreign = TaggedProfile { tag: 0x3039, data: vec![1, 2, 3] };
     let ior = Ior {

@@ -2,7 +2,7 @@
 
 /// Returns the known word closest to `word`, if it is close enough for a suggestion ("did you mean").
 pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    // A quarter of a word may be wrong, and one letter of a short word.
+    // Allows one wrong letter for every four letters of the word, but at least one.
     let allowed = (word.chars().count() / 4).max(1);
     known
         .map(|candidate| (distance(word, candidate, allowed), candidate))

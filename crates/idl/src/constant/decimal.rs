@@ -72,7 +72,7 @@ impl Decimal {
         if other.digits.iter().all(|digit| *digit == 0) {
             return None;
         }
-        // Enough digits after the point to keep the first 31 exact.
+        // Computes so many digits after the point that the first 31 digits of the quotient are exact.
         let more = 2 * MAX_DIGITS;
         let dividend = self.scaled(self.scale + more + other.scale);
         let mut digits = Vec::with_capacity(dividend.len());
@@ -89,7 +89,7 @@ impl Decimal {
         let mut quotient =
             Decimal { negative: self.negative != other.negative, digits, scale: self.scale + more }
                 .tidy();
-        // A quotient has no trailing zeros after the point.
+        // Removes the trailing zeros after the point that the division added.
         while quotient.scale > 0 && quotient.digits.last() == Some(&0) {
             quotient.digits.pop();
             quotient.scale -= 1;

@@ -76,7 +76,7 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
             }
         }
         ExprKind::Chain(first, rest) => {
-            // Every operand is evaluated, even if an earlier one is wrong.
+            // Evaluates every operand, even if an earlier one is wrong, so that all errors are reported.
             let mut left = evaluate(first, target, world);
             let mut left_span = first.span;
             for (operator, right) in rest {

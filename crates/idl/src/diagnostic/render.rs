@@ -87,7 +87,7 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
         let label = "comes out of this macro".to_owned();
         labels.push((defined, label, AnnotationKind::Context));
     }
-    // One snippet for each stretch of source between `#line` directives.
+    // A `#line` changes the file name and the line numbers, so the source between two of them gets its own snippet.
     while let Some(first) = labels.first() {
         let excerpt = map.excerpt(first.0);
         let here =
@@ -152,7 +152,7 @@ const BEHIND: usize = 4096;
 fn lines_of(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let all = ranges.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
     let Range { start, end } = all.unwrap_or(0..text.len());
-    // A problem at the end of the text is shown after the last line.
+    // The end of the text may follow a line end. Starting one octet earlier shows such a problem after the last line.
     let before = text.floor_char_boundary(start.min(text.len().saturating_sub(1)));
     let first = text[..before].rfind('\n').map_or(0, |at| at + 1);
     let seen = text.floor_char_boundary(end + BEHIND);

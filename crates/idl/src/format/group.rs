@@ -1,8 +1,8 @@
 //! Groups of lines opened by `#if` and related directives, as far as the formatter needs them.
 //!
-//! Text that the preprocessor skips need not consist of tokens, so it is kept as it is. Without macros, only `#if 0`
-//! and its like are known to be skipped, and groups that cannot be split into tokens: a file with such a group compiles
-//! only where the group is skipped.
+//! Text that the preprocessor skips need not consist of tokens, so it is kept as it is. The formatter does not know the
+//! macros, so it treats only two kinds of groups as skipped: those with a constant condition such as `#if 0`, and those
+//! that cannot be split into tokens, because a file with such a group compiles only where the group is skipped.
 
 use super::Error;
 use super::scan::{Kind, Piece, without_blanks};

@@ -96,7 +96,7 @@ struct State {
     label: bool,
     /// Whether a declaration begins here.
     start: bool,
-    /// First word of the declaration that matters: `enum`, `bitmask`.
+    /// Whether the declaration began with `enum` or `bitmask`, so that commas in its body end lines.
     list: bool,
     /// Number of open `<` in each open `(` or `[`.
     angles: Vec<usize>,
@@ -182,7 +182,7 @@ impl Layout<'_, '_> {
             .get(at + 1)
             .is_some_and(|next| next.newlines == 0 && next.kind != Kind::Line);
         if short && more && (!self.line.is_empty() || piece.newlines > 0) {
-            // Belongs to the next piece on its line.
+            // The comment belongs to the next piece on its line.
             if piece.newlines > 0 && self.state.last.is_none() {
                 self.flush();
                 self.blank_line(&piece);
@@ -324,7 +324,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// Annotations and macros before a declaration keep their own lines.
+    /// Ends the line after the annotations and macros before a declaration, if they were on separate lines.
     fn break_after_prelude(&mut self, piece: &Piece<'_>) {
         let closed = self.state.last.is_some_and(|last| self.pieces[last].is(")"));
         let begins = piece.kind == Kind::Word || piece.is("@");
@@ -341,7 +341,7 @@ impl Layout<'_, '_> {
         let piece = self.pieces[at];
         let closes_one_line = self.one_line == Some(at);
         let space = match (closes_one_line, self.state.last) {
-            // A comment may come first.
+            // Without a previous token, the line is empty or begins with a comment.
             (_, None) => true,
             (true, Some(last)) => !self.pieces[last].is("{"),
             (false, Some(last)) if self.pieces[last].is("{") => true,
@@ -360,7 +360,7 @@ impl Layout<'_, '_> {
     }
 
     fn note_break(&mut self, piece: &Piece<'_>) {
-        // A broken body would not stay on one line the next time.
+        // A body on one line must not be broken, because formatting the result again would not keep it on one line.
         if self.one_line.is_some() {
             return;
         }
@@ -452,7 +452,7 @@ impl Layout<'_, '_> {
                 let next = self.pieces.get(at + 1);
                 let doubled = next.is_some_and(|next| next.is(">") && !next.space);
                 if shifted {
-                    // Second half of a `>>`.
+                    // The first half of a `>>` did not close a `<`, so this is the rest of a shift.
                 } else if *depth >= 2 || (*depth == 1 && !doubled) {
                     *depth -= 1;
                 } else if doubled {
@@ -479,7 +479,7 @@ impl Layout<'_, '_> {
     /// Writes an empty line, if the source had any.
     fn blank_line(&mut self, piece: &Piece<'_>) {
         let wanted = piece.newlines > 1 && !self.out.is_empty();
-        // A line joined by a `\` belongs to the text before it.
+        // An empty line joined by a `\` belongs to the text before it, so it does not count as a blank line.
         let blank = self.out.ends_with("\n\n") && !self.joined();
         if wanted && !blank && !self.after_brace() {
             self.out.push('\n');
@@ -520,7 +520,7 @@ impl Layout<'_, '_> {
 /// Returns a comment with its further lines below the first: lines that begin with `*` are aligned with it, others
 /// kept.
 fn block(text: &str, indent: &str) -> String {
-    // Not `lines`: an empty line joined by a `\` is kept.
+    // `lines` would drop an empty last line, which must be kept if a `\` joins it.
     let mut lines = text.split('\n');
     let mut out = lines.next().unwrap_or_default().trim_end().to_owned();
     for line in lines {

@@ -73,7 +73,7 @@ pub fn format(source: &str, options: &FormatOptions) -> Result<String, Error> {
     let again = scan(&text)?;
     let same = |(a, b): (&Piece<'_>, &Piece<'_>)| a.kind == b.kind && words(a).eq(words(b));
     if pieces.len() != again.len() || !pieces.iter().zip(&again).all(same) {
-        // An error is better than a change of meaning.
+        // Fails instead of changing the meaning of the text.
         return Err(Error { line: 1, what: "formatting would change this text" });
     }
     Ok(text)

@@ -55,7 +55,8 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
             if joins_words(&source[..at], &rest[joins..]) {
                 groups.wrong(error(line, "a `\\` joins two lines in mid-word: join them first"))?;
             }
-            // The same line continues after it: a `#` there starts no directive.
+            // The logical line continues after the `\`, so `line_start` stays as it is: a `#` there starts no
+            // directive.
             space = true;
             line += 1;
             at += joins;
@@ -107,7 +108,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
         pieces.push(piece);
         line += whole.matches('\n').count();
         at += length;
-        // A comment may stand before a directive.
+        // A block comment may precede a directive on its line.
         line_start &= kind == Kind::Block;
         (newlines, space) = (0, false);
     }
@@ -185,7 +186,8 @@ fn literal_length(text: &str) -> (usize, bool) {
     let quote = chars.next().map(|(_, quote)| quote);
     while let Some((at, c)) = chars.next() {
         match c {
-            // A line joint is no escape, and consists of ASCII.
+            // A `\` that joins lines is not an escape. It is ASCII, so its length in octets is its number of
+            // characters.
             '\\' => {
                 for _ in 1..joint(&text[at..]).max(2) {
                     chars.next();

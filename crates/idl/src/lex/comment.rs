@@ -51,7 +51,8 @@ impl Comments {
     }
 }
 
-/// Returns the line without the space after the mark, space at the end, and rulers.
+/// Returns the line without the space after the comment mark and at the end. A ruler such as `----`
+/// becomes an empty line.
 fn clean(line: &str) -> String {
     let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
     let ruler = line.len() > 2 && !line.chars().any(char::is_alphanumeric);

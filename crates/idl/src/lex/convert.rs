@@ -80,7 +80,7 @@ impl Converter {
                     None
                 }
             },
-            // Joined strings are flushed by `push`; no other kind remains.
+            // `push` handles strings itself, so this is a character that IDL does not use.
             RawKind::Other | RawKind::Str => {
                 let c = raw.text.chars().next().unwrap_or(' ');
                 out.push(raw.span, LexProblem::StrayCharacter(c));

@@ -121,7 +121,7 @@ fn real(text: &str) -> Result<TokenKind, Failed> {
     if let Some(b'd' | b'D') = text.as_bytes().get(at)
         && at + 1 == text.len()
     {
-        // Leading zeros, and trailing zeros of the fraction, do not count.
+        // Leading zeros, and trailing zeros of the fraction, do not count as digits.
         let digits = whole.trim_start_matches('0').len() + fraction.trim_end_matches('0').len();
         if digits > 31 {
             return Err((LexProblem::FixedTooLong { digits }, 0..text.len()));

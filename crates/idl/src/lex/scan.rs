@@ -256,7 +256,8 @@ fn number(cursor: &mut Cursor<'_>, hexadecimal: bool) {
     }
 }
 
-/// Includes letters that IDL lacks, so that one wrong name is one error.
+/// Reports whether a character can start a word. Includes letters that IDL lacks, so that a name with such a letter is
+/// one error.
 fn is_word_start(c: char) -> bool {
     c == '_' || c.is_alphabetic()
 }
@@ -292,7 +293,7 @@ impl Cursor<'_> {
     fn bump(&mut self) -> Option<char> {
         let at = self.visible();
         let c = self.text[at..].chars().next();
-        // At the end of the text, a last continuation is not skipped.
+        // At the end of the text, the position does not change, even if a line continuation precedes the end.
         if let Some(c) = c {
             self.at = at + c.len_utf8();
         }

@@ -48,7 +48,7 @@ impl Parser<'_, '_> {
         if self.eat(Punct::ParenClose) {
             return Ok(params);
         }
-        // In parentheses `>>` is always a shift.
+        // Within parentheses, `>>` cannot close anything outside them, so it is always a shift.
         let angles = std::mem::take(&mut self.angles);
         let all = loop {
             match self.annotation_param() {
@@ -117,7 +117,7 @@ impl Parser<'_, '_> {
             false => Some(self.type_spec()?),
         };
         let name = match self.cursor.peek() {
-            // Annotations such as `@default` have members named by keywords.
+            // A member may be named like a keyword, for annotations that mirror the standard ones.
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => {
                 Ident { name: keyword.as_str().into(), span: self.cursor.bump() }
             }

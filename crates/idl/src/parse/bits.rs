@@ -52,7 +52,7 @@ impl Parser<'_, '_> {
         let mut names = Vec::new();
         while !self.at(Punct::Semicolon) {
             names.push(self.ident("the name of the field or `;`")?);
-            // Several names are written with or without commas.
+            // Commas between the names are optional.
             self.eat(Punct::Comma);
         }
         self.expect_semicolon()?;

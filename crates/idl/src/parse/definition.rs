@@ -74,7 +74,7 @@ impl Parser<'_, '_> {
     pub(super) fn file(&mut self) -> Vec<Item> {
         let mut items = self.items(Place::Module);
         while !self.cursor.at_end() {
-            // `items` stops only at a `}`.
+            // Before the end of the file, `items` stops only at a `}`, which closes nothing here.
             self.report(self.cursor.span(), Syntax::UnmatchedBrace);
             self.cursor.bump();
             self.eat(Punct::Semicolon);
@@ -132,7 +132,7 @@ impl Parser<'_, '_> {
         }
         if !place.allows(keyword) && begins_declaration(keyword) {
             self.report(self.cursor.span(), Syntax::Misplaced(keyword, place.text()));
-            // Parsed for the errors inside, and for its name.
+            // The misplaced declaration is parsed to report the errors inside it, and to keep its name.
             let kind = self.declaration(keyword, place)?;
             self.expect_semicolon()?;
             return Ok(unusable(kind));
@@ -323,7 +323,7 @@ fn begins_declaration(keyword: Keyword) -> bool {
     )
 }
 
-/// Returns the remains of a declaration in a wrong place.
+/// Returns a placeholder for a declaration in a wrong place, which keeps only the name.
 fn unusable(kind: DefinitionKind) -> DefinitionKind {
     let name = match kind {
         DefinitionKind::Module { name, .. }

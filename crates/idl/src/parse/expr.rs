@@ -44,8 +44,8 @@ impl Parser<'_, '_> {
         let TokenKind::Punct(found) = self.cursor.peek() else {
             return None;
         };
-        // Inside two or more `<`, `>>` closes two of them. Inside one, it can only be a shift, as the second `>` would
-        // close nothing.
+        // Inside two or more `<`, a `>>` closes two of them. Inside a single `<`, it can only be a shift, because its
+        // second `>` would close nothing.
         if *found == Punct::ShiftRight && self.angles >= 2 {
             return None;
         }
@@ -91,7 +91,7 @@ impl Parser<'_, '_> {
 
     fn parenthesised(&mut self) -> Parse<Expr> {
         let start = self.cursor.bump();
-        // In parentheses `>>` is always a shift.
+        // Within parentheses, `>>` cannot close anything outside them, so it is always a shift.
         let angles = std::mem::take(&mut self.angles);
         let inner = self.expr();
         self.angles = angles;

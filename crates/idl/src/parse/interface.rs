@@ -83,7 +83,8 @@ impl Parser<'_, '_> {
         let direction_span = self.cursor.bump();
         notes.annotations.extend(self.annotations()?);
         let ty = self.type_spec()?;
-        // The name of a parameter is not that of the declaration.
+        // Not parsed by `declared`, because the name of a parameter must not replace that of the
+        // operation.
         let name = self.ident("the name of the parameter")?;
         Ok(Param { notes, direction, direction_span, ty, name })
     }
@@ -132,7 +133,8 @@ impl Parser<'_, '_> {
             names.push(self.declared("the name of the attribute")?);
         }
         let (mut get_raises, mut set_raises) = (Vec::new(), Vec::new());
-        // `raises` is for readonly attributes, the other two words are for the others.
+        // `raises` is allowed for readonly attributes only, `getraises` and `setraises` for the
+        // others.
         if readonly {
             get_raises = self.raises(Keyword::Raises)?;
         } else {

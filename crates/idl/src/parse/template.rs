@@ -64,11 +64,12 @@ impl Parser<'_, '_> {
                 | Keyword::Enum
                 | Keyword::Const,
             ) => true,
-            // As arguments, they would be followed by `,`, `>` or `::`.
+            // Before a name, these words begin a parameter. As an argument, such a word would be
+            // followed by `,`, `>` or `::`.
             TokenKind::Keyword(Keyword::TypeName | Keyword::EventType) => {
                 name_of(self.cursor.peek_after(1)).is_some()
             }
-            // `sequence<A> S` is a parameter, `sequence<A>` an argument.
+            // `sequence<A> S` is a parameter, and `sequence<A>` is an argument.
             TokenKind::Keyword(Keyword::Sequence) => {
                 name_of(self.cursor.peek_after(2)).is_some()
                     && self.cursor.peek_after(3) == &TokenKind::Punct(Punct::Greater)
@@ -136,7 +137,8 @@ impl Parser<'_, '_> {
             TokenKind::Keyword(Keyword::True | Keyword::False) => false,
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => true,
             TokenKind::Ident { .. } | TokenKind::Keyword(_) => {
-                // A name may be a type or a value: kept as a type unless an expression follows.
+                // A name may denote a type or a value. It is parsed as a type unless the rest of an
+                // expression follows.
                 return self.named_arg();
             }
             TokenKind::Punct(Punct::PathSep) => return self.named_arg(),

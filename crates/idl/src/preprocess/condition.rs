@@ -54,11 +54,11 @@ impl Preprocessor<'_> {
             let directive = "endif";
             out.push(name.span, PreProblem::StrayConditional { directive });
         }
-        // The rest of the line is a comment by convention: `#endif GUARD`.
+        // Ignores the rest of the line, which is a comment by convention: `#endif GUARD`.
         file.line(out);
     }
 
-    /// Skips text that is not taken.
+    /// Skips groups until one is taken or the conditional ends.
     fn skip_group(&mut self) {
         if self.file().0.conditions.is_empty() {
             return;

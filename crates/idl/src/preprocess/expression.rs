@@ -120,7 +120,7 @@ impl<'t> Parser<'t> {
                 number(text).ok_or_else(|| (Some(token.span), Bad::NotAnInteger(text.to_owned())))
             }
             (RawKind::Char, text) => Ok(Int::signed(character(text))),
-            // A word that is no macro is zero, except IDL's boolean literals.
+            // As in C, a word that is not a macro is zero. IDL's boolean literals are the exception.
             (RawKind::Word, "TRUE" | "true") => Ok(Int::truth(true)),
             (RawKind::Word, _) => Ok(Int::signed(0)),
             _ => Err(unexpected(token)),

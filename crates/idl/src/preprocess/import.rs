@@ -1,4 +1,5 @@
-//! `import ::CORBA;`: includes the definitions of every ORB, which the OMG's published IDL imports so.
+//! `import ::CORBA;`: includes the definitions that every ORB provides, because the OMG's published IDL files rely on
+//! it.
 
 use crate::lex::Raw;
 

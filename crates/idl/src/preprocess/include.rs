@@ -58,13 +58,13 @@ impl Preprocessor<'_> {
                 let directive = "include";
                 self.out.push(more.span, PreProblem::TrailingTokens { directive });
             }
-            // Backslashes are no escapes here.
+            // In a file name, a backslash is an ordinary character, not the start of an escape.
             let name = first.text[1..first.text.len() - 1].to_owned();
             let span = first.span;
             let beside = true;
             return (!name.is_empty()).then_some(Wanted { name, span, beside });
         }
-        // A macro that expands to `<name>`.
+        // The directive contained a macro that expanded to the tokens of `<name>`.
         let end = line.iter().position(|token| token.is_punct(">"))?;
         if !first.is_punct("<") || end < 2 {
             return None;

@@ -224,7 +224,7 @@ impl Preprocessor<'_> {
     fn substitute(&mut self, used: &Macro, args: &[Vec<Raw>], place: Span) -> Vec<Raw> {
         let mut expanded: Vec<Option<Vec<Raw>>> = vec![None; args.len()];
         let mut result: Vec<Raw> = Vec::new();
-        // Whether an empty argument precedes a `##`.
+        // Whether the left operand of the next `##` is empty.
         let mut left_empty = true;
         let mut pasting = false;
         let mut at = 0;
@@ -236,7 +236,7 @@ impl Preprocessor<'_> {
             }
             let pasted = pasting || used.body.get(at).is_some_and(|next| next.is_punct("##"));
             let mut piece = if token.is_punct("#") && used.is_function() {
-                // The definition was rejected unless a parameter follows.
+                // A parameter follows, because any other definition was rejected.
                 let param = used.body.get(at).and_then(|next| used.param(next));
                 at += 1;
                 vec![stringized(&args[param.unwrap_or(0)], place)]

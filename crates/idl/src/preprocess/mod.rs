@@ -150,7 +150,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Abandons the whole input, so that its size does no harm.
+    /// Stops reading all input, because a limit was exceeded.
     fn stop(&mut self, at: Span, why: PreProblem) {
         if !self.stopped {
             self.stopped = true;
@@ -163,7 +163,7 @@ impl Preprocessor<'_> {
         let at = self.map.text(file).len() as u32;
         let end = Span { file, start: at, end: at };
         if self.stopped {
-            // The first half of a source would only cause misleading errors.
+            // Discards the tokens read so far, because an incomplete source would cause misleading errors.
             self.sink.clear();
             self.sink.mark(TokenKind::FileStart(file), end);
             self.sink.mark(TokenKind::FileEnd, end);

@@ -274,7 +274,7 @@ impl Printer<'_> {
             notes += "@optional ";
         }
         if field.annotations.iter().any(|it| it.name == "external") {
-            // Its type may be defined later.
+            // `@external` permits a member type that is defined later.
             notes += "@external(TRUE) ";
         }
         if let Some(default) = &field.default {

@@ -89,7 +89,7 @@ impl Resolver<'_> {
         }
         for member in &user.members {
             let set = params.iter().any(|param| param.name == member.name);
-            // A member with a wrong value is missing from `params`.
+            // If a value was wrong, `params` lacks it, and its member only seems to be unset.
             if member.default.is_none() && !set && params.len() == applied.params.len() {
                 let problem = AnnotationProblem::Unset {
                     annotation: applied.name.text(),
@@ -140,7 +140,7 @@ impl Resolver<'_> {
 
     fn annotation_member(&mut self, member: &ast::AnnotationMember) -> AnnotationMember {
         let ty = member.ty.as_ref().and_then(|spec| match &spec.kind {
-            // Types defined inside the annotation are not kept.
+            // The name may be that of a type defined inside the annotation, which the parser skips.
             ast::TypeKind::Named(name)
                 if self.find(name).is_none() && self.idl4_type(name).is_none() =>
             {
@@ -158,12 +158,12 @@ impl Resolver<'_> {
         AnnotationMember { name: member.name.name.to_string(), ty, default }
     }
 
-    /// Reports whether a standard annotation is applied without value, or with `TRUE`.
+    /// Reports whether a standard annotation is applied, unless its value is the literal `FALSE`.
     pub(super) fn is_set(&self, applied: &[ast::Annotation], name: &str) -> bool {
         self.set_at(applied, name).is_some()
     }
 
-    /// Returns the place of such an annotation.
+    /// Returns the place of an annotation that [is set](Self::is_set).
     pub(super) fn set_at(&self, applied: &[ast::Annotation], name: &str) -> Option<Span> {
         let found = standard(applied, name)?;
         match found.params.first() {

@@ -65,7 +65,7 @@ impl Resolver<'_> {
             DefKind::BitSet(body) => body.base,
             _ => None,
         };
-        // More can have no bit of their own.
+        // With more than 64 bases, some would have no bit, because a bitset has at most 64.
         let long = std::iter::successors(base, base_of).nth(64).is_some();
         if long {
             self.report(body.name.span, Bases::TooMany { limit: 64 });

@@ -24,7 +24,8 @@ impl Resolver<'_> {
     }
 
     pub(super) fn struct_type(&mut self, notes: &Notes, body: &ast::Struct) -> Option<DefId> {
-        // The base is looked up outside, so it cannot be the struct itself.
+        // The base is looked up before the struct is declared, so that it cannot be the struct
+        // itself.
         let base = self.struct_base(body);
         let kind = DefKind::Struct(Struct { base, ..Struct::default() });
         let def = self.begin(notes, &body.name, "a struct", kind);
@@ -113,7 +114,7 @@ impl Resolver<'_> {
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
-        // The member's type may be defined later, but must not contain the struct.
+        // The type of an `@external` member may be defined later, but must not contain this struct.
         let external = self.is_set(&member.notes.annotations, "external");
         let base = match external {
             true => self.external_type(&member.ty),
@@ -255,7 +256,8 @@ impl Resolver<'_> {
             for case in &mut cases {
                 case.is_default = false;
             }
-            // A case that no value selects is never marshalled.
+            // Without `default`, a case that has no labels is never selected, and so never
+            // marshalled.
             cases.retain(|case| !case.labels.is_empty());
         }
         cases

@@ -24,7 +24,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Declares a name that causes no further errors.
+    /// Declares a name whose uses cause no further errors.
     pub(super) fn poison(&mut self, name: &Ident) {
         if self.scopes.scope(self.here).own(&name.name).is_some() {
             return;
@@ -156,7 +156,7 @@ impl Resolver<'_> {
                 at: announced.span,
             };
             self.report(name.span, problem);
-            // Reported once only.
+            // Forgets the forward declaration, so that the mismatch is reported only once.
             self.poisoned.insert(def);
             self.incomplete.remove(&def);
             self.announced.remove(&def);
@@ -199,7 +199,8 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// Reports whether the name is already defined so: a late forward declaration is harmless.
+    /// Reports whether the name is already defined as this kind of definition. A forward declaration after the
+    /// definition is harmless.
     fn is_defined_as(&self, name: &Ident, what: &'static str) -> bool {
         let entry = self.scopes.scope(self.here).own(&name.name);
         entry.is_some_and(|entry| match entry.entity {
@@ -238,7 +239,7 @@ impl Resolver<'_> {
                     _ => !self.incomplete.contains_key(&def),
                 };
                 if defined {
-                    // Reports the name as redefined.
+                    // `define` reports that the name is redefined.
                     return self.define(notes, name, kind);
                 }
                 self.model.defined_now(def);

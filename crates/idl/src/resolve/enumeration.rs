@@ -21,7 +21,8 @@ impl Resolver<'_> {
         for found in &body.enumerators {
             let name = &found.name;
             let Some(def) = def else {
-                // The name of the enum was taken; its enumerators are declared anyway.
+                // The enum could not be declared. Its enumerators are declared anyway, so that
+                // their uses cause no further errors.
                 self.poison(name);
                 continue;
             };

@@ -26,7 +26,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn interface(&mut self, notes: &Notes, interface: &ast::Interface) {
-        // Bases are looked up outside, so they cannot be the interface itself.
+        // The bases are looked up before the interface is declared, so that none can be the interface itself.
         let bases = self.bases(interface);
         let kind = DefKind::Interface(Interface {
             kind: interface.kind,
@@ -83,7 +83,7 @@ impl Resolver<'_> {
         let all = self.scopes.with_bases(scope);
         if all.len() > MAX_BASES {
             self.report(span, Bases::TooMany { limit: MAX_BASES });
-            // Spares derived interfaces the same error.
+            // Forgets the bases, so that derived interfaces do not cause the same error.
             let inner = self.scopes.scope_mut(scope);
             inner.bases.clear();
             inner.open_ended = true;
@@ -100,7 +100,7 @@ impl Resolver<'_> {
                 }
                 let (other, at) =
                     *features.entry(entry.name.to_lowercase()).or_insert((*base, entry.span));
-                // A clash within one base was reported there.
+                // If one direct base has both features, the clash was reported at that base.
                 let together = |direct: &ScopeId| {
                     let all = self.scopes.with_bases(*direct);
                     all.contains(base) && all.contains(&other)
@@ -120,7 +120,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn operation(&mut self, notes: &Notes, operation: &ast::Operation) {
-        // Keyword, or annotation of IDL 4.2.
+        // An operation is oneway by the keyword, or by the annotation of IDL 4.2.
         let says_so = operation.oneway.or_else(|| self.set_at(&notes.annotations, "oneway"));
         if let Some(says_so) = says_so {
             oneway(operation, says_so, self.out);

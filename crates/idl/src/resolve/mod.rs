@@ -183,7 +183,7 @@ impl Resolver<'_> {
         if let Some(def) = def {
             self.opens_module(def, name.span);
         }
-        // A module whose name is taken is resolved anyway.
+        // If the name is taken, the body is resolved in a scope of its own, to report the errors in it.
         let scope = match def.and_then(|def| self.scopes.of_def(def)) {
             Some(scope) => scope,
             None => self.scopes.add(self.here, ScopeKind::Module, def),
@@ -270,7 +270,8 @@ impl Resolver<'_> {
                 self.report(announced.span, Forward::NeverDefined { what, name });
             } else if let DefKind::ForwardInterface(kind) = self.model.def(def).kind {
                 if kind == InterfaceKind::Local {
-                    // Its objects never leave the process: its operations need not be known.
+                    // References to objects of a local interface never leave the process, so the interface can be
+                    // compiled without its operations.
                     self.model.def_mut(def).kind =
                         DefKind::Interface(Interface { kind, ..Interface::default() });
                 }
@@ -279,7 +280,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Warnings about included files concern their authors.
+    /// Reports a problem. Drops warnings about included files, which concern the authors of those files.
     fn report(&mut self, span: Span, problem: impl Problem + 'static) {
         if problem.severity() == Severity::Error || self.map.is_main(span.file) {
             self.out.push(span, problem);
@@ -297,7 +298,7 @@ impl Resolver<'_> {
     fn leave_out_poisoned(&mut self) {
         let mut left_out = std::mem::take(&mut self.poisoned);
         left_out.extend(self.templates.arguments());
-        // Parents precede their contents.
+        // One pass suffices, because parents precede their contents.
         for def in self.model.defs() {
             if def.parent.is_some_and(|parent| left_out.contains(&parent)) {
                 left_out.insert(def.id);

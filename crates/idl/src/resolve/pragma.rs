@@ -280,7 +280,7 @@ impl Resolver<'_> {
     fn id_target(&mut self, name: &ScopedName) -> Option<DefId> {
         let found = self.look_up_quietly(name)?;
         if found.entity.is_feature() || found.entity == Entity::Factory {
-            // These have ids in an interface repository only.
+            // Operations, attributes and the like have ids only in an Interface Repository, so there is nothing to set.
             return None;
         }
         let Entity::Def(def) = found.entity else {

@@ -154,7 +154,7 @@ impl Scopes {
     }
 
     /// Records that `name`, declared in `found`, was used in `here`. The meaning then applies to `here` and its
-    /// enclosing scopes up to the module.
+    /// enclosing scopes, up to but excluding the module.
     pub(super) fn introduce(&mut self, here: ScopeId, found: ScopeId, name: &str, span: Span) {
         let mut scope = Some(here);
         while let Some(id) = scope {
@@ -169,7 +169,7 @@ impl Scopes {
                 .uses
                 .entry(name.to_lowercase())
                 .or_insert_with(|| Use { name: name.into(), span });
-            // A name inherited by an interface applies to no outer scope.
+            // A name that an interface inherits has its meaning only there, not in the scopes around the interface.
             let bases = self.with_bases(id);
             if bases.contains(&found) || kind == ScopeKind::Module {
                 return;

@@ -159,7 +159,7 @@ impl Resolver<'_> {
     /// Reports whether a template is being checked or instantiated around here.
     fn in_template(&self) -> bool {
         let mut around = self.scopes.outwards(self.here);
-        // The scope of the parameters belongs to no definition.
+        // The scope of a template's parameters is the only module scope, except the file, without a definition.
         around.any(|scope| {
             scope != super::Scopes::FILE
                 && self.scopes.scope(scope).kind == ScopeKind::Module

@@ -129,7 +129,7 @@ impl Resolver<'_> {
                 Type::WString(self.optional_bound(bound.as_deref(), Bounded::String)?)
             }
             TypeKind::Sequence(element, bound) => {
-                // Both are checked, even if one is wrong.
+                // Resolves the bound even if the element is wrong, so that all errors are reported.
                 let element = self.type_of(element, true);
                 let bound = self.optional_bound(bound.as_deref(), Bounded::Sequence);
                 Type::Sequence(Box::new(element?), bound?)
@@ -211,7 +211,7 @@ impl Resolver<'_> {
             return true;
         };
         if matches!(self.model.def(def).kind, DefKind::ValueType(_) | DefKind::Component(_)) {
-            // Used by reference.
+            // Valuetypes and components are used by reference, so they may be incomplete.
             return true;
         }
         let problem = Incomplete {

@@ -48,7 +48,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn value_type(&mut self, notes: &Notes, value: &ast::ValueType) {
-        // Bases are looked up outside, so they cannot be the valuetype itself.
+        // The bases are looked up before the valuetype is declared, so that none can be the valuetype itself.
         let bases = self.value_bases(value);
         let supports = self.supported(&value.supports);
         self.check_supported(&bases, &supports);
@@ -82,7 +82,8 @@ impl Resolver<'_> {
         self.inside(scope, |r| r.items(&value.body));
     }
 
-    /// Opens the scope of a body that inherits from `bases`, of which `written` were named.
+    /// Opens the scope of a body that inherits from `bases`. `written` is the number of bases in the source; if some of
+    /// them are unknown, any name may be inherited from them.
     pub(super) fn open_body(
         &mut self,
         def: Option<DefId>,

@@ -82,7 +82,7 @@ fn small_inputs_that_ask_for_much_are_refused_soon() {
     }
 }
 
-/// Each member is looked up, not compared with all others.
+/// Finding a name among many members must take a lookup, not a comparison with all of them.
 #[test]
 fn templates_and_bases_may_have_many_members() {
     let count = 20_000;

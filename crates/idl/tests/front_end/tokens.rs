@@ -57,7 +57,7 @@ fn spell(token: &Token) -> String {
         TokenKind::WStr(text) => format!("L{text:?}"),
         TokenKind::Punct(punct) => punct.as_str().to_owned(),
         TokenKind::Pragma(pragma) => {
-            // Places are tested by the diagnostics that use them.
+            // Spans are omitted, because the diagnostics that use them test them.
             use oxorb_idl::lex::Pragma::{Id, Prefix, Version};
             let scoped = |name: &oxorb_idl::lex::PragmaName| {
                 let start = if name.absolute { "::" } else { "" };

@@ -30,7 +30,7 @@ fn printed_models_mean_the_same() {
 fn equivalent_idl_is_as_recorded() {
     golden("equivalent", |case, options| {
         let text = equivalent::print(&compile(case, options));
-        // Nothing remains to be translated, but types move before operations.
+        // Equivalent IDL contains nothing to be translated, but printing it again may move types before operations.
         let plain = print::print(&compile_text(&text, options));
         assert!(equivalent::print(&compile_text(&plain, options)) == plain);
         Ok(text)
@@ -145,7 +145,7 @@ fn a_literal_without_end_is_refused_where_it_may_be_read() {
     }
 }
 
-/// Groups without a number, each with an error, are read once.
+/// Formats deeply nested groups that are skipped because of an error in each. Their text must be scanned only once.
 #[test]
 fn nested_groups_that_are_kept_cost_no_more_than_their_text() {
     let depth = 20_000;

@@ -258,7 +258,8 @@ fn plan_of(model: &Model, attribute: &Attribute) -> Result<Plan, NotYet> {
     plan_at(model, &attribute.ty, marked, attribute.span)
 }
 
-/// Returns the plan for a value, `marked` as `@in_place` or not; or the place of a type without a plan.
+/// Returns the plan for a value; `marked` states whether it is `@in_place`. The error contains the place of a type
+/// without a plan.
 fn plan_at(model: &Model, ty: &Type, marked: bool, place: Span) -> Result<Plan, NotYet> {
     match Plan::of(model, ty).map_err(|not_yet| not_yet.at(place))? {
         plan if !marked => Ok(plan),

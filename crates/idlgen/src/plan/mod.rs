@@ -159,7 +159,8 @@ impl Plan {
                 }
                 DefKind::ValueType(_) | DefKind::ValueBox(_) => Plan::Value,
                 DefKind::ForwardInterface(_) => Plan::Reference(Target::Interface(*id)),
-                // Until components have code of their own, they are plain objects.
+                // A component or home is transferred as a reference to an object of unknown type, because it has no
+                // Rust type.
                 DefKind::Component(_) | DefKind::Home(_) => Plan::Reference(Target::Object),
                 _ => return Err(NotYet::new("this kind of definition as a type")),
             },
@@ -249,7 +250,7 @@ fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
                 DefKind::Union(body) => body.cases.iter().map(|case| &case.field).collect(),
                 _ => Vec::new(),
             };
-            // A type without a plan is rejected at its declaration.
+            // Ignores types without a plan, because they are rejected at their declaration.
             let mut plans = fields.iter().filter_map(|field| Plan::of(model, &field.ty).ok());
             plans.all(|plan| travels(model, &plan, seen))
         }

@@ -7,12 +7,13 @@ use super::Plan;
 /// Passing of a type's values in a call within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passing {
-    /// Values always pass: each can be marshalled, and arrives equal to the original and independent of it.
+    /// Values are always passed directly: marshalling never fails, and its result would be equal and independent.
     Always,
-    /// Values pass after a check of their characters, bounds, and references with their own policies.
+    /// Values are passed directly if marshalling would accept their characters and bounds, and if references have no
+    /// policies of their own.
     Checked,
-    /// Values are marshalled: they may be shared where a message makes copies, or nest to a depth that only messages
-    /// limit.
+    /// Values are always marshalled: they may share parts that a message would copy, or be nested more deeply than a
+    /// message permits.
     Never,
 }
 

@@ -73,22 +73,22 @@ impl Measure<'_> {
         match plan {
             Plan::Basic(basic) => self.basic(*basic),
             Plan::Text { bound, .. } => {
-                // A count, then characters of at most four octets, then possibly a zero. Some peers send an empty
-                // string as a mere count of zero.
+                // Text consists of a count, characters of at most four octets, and possibly a NUL. The minimum is the
+                // count alone, as which some peers send an empty string.
                 Size {
                     min: 4,
                     max: bound.map(|bound| 7 + 4 * (u64::from(bound) + 1)),
                     fixed: false,
                 }
             }
-            // Two digits per octet, with the sign in place of a digit.
+            // Each octet has two digits; the sign takes the place of one digit.
             Plan::Fixed { digits, .. } => Size::primitive(u64::from(*digits) / 2 + 1, 1).variable(),
-            // At least a kind; the only value of `null` has no octets.
+            // A type code has at least the four octets of its kind, and the value of `null` has none.
             Plan::Any | Plan::TypeCode => Size::unbounded(4),
             Plan::Named(id) => self.named(*id),
-            // A nil reference has an empty type id and no profile.
+            // A nil reference consists of an empty type id and a count of zero profiles.
             Plan::Reference(_) => Size::unbounded(8),
-            // Null, or an indirection.
+            // Null consists of a tag of four octets.
             Plan::Value => Size::unbounded(4),
             Plan::Abstract => Size::unbounded(5),
             Plan::Block { element, bound } => {
@@ -120,7 +120,7 @@ impl Measure<'_> {
     fn basic(&self, basic: Basic) -> Size {
         match basic {
             Basic::Octet | Basic::Int8 | Basic::UInt8 | Basic::Boolean => Size::primitive(1, 1),
-            // One octet in ISO 8859-1; length and code units for wchar.
+            // The size of a `char` depends on the code set. A `wchar` may have a length before its code units.
             Basic::Char => Size::primitive(1, 1).variable(),
             Basic::WChar => Size { min: 1, max: Some(7), fixed: false },
             Basic::Short | Basic::UShort => Size::primitive(2, 2),
@@ -143,7 +143,8 @@ impl Measure<'_> {
         let size = match &self.model.def(id).kind {
             DefKind::Enum(body) => self.basic(enum_integer(body)),
             DefKind::BitMask(body) => self.basic(unsigned(body.bit_bound)),
-            // Written as one number, but only after a check of each field.
+            // A bitset is one number on the wire, but not of fixed layout, because each field is checked before it is
+            // written.
             DefKind::BitSet(body) => self.basic(bitset_integer(self.model, body)).variable(),
             DefKind::Struct(body) | DefKind::Exception(body) => self
                 .model
@@ -159,7 +160,8 @@ impl Measure<'_> {
                     .reduce(Size::or)
                     .unwrap_or(Size::NOTHING);
                 let head = self.ty(&body.discriminator);
-                // Unions whose labels do not cover all values may have no member.
+                // If the labels do not cover all values, a union may have no member, so the minimum is that of the
+                // discriminator.
                 let size = head.then(members).variable();
                 Size { min: head.min, ..size }
             }

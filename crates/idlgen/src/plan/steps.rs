@@ -24,14 +24,14 @@ struct Steps<'m, 'o> {
 impl Steps<'_, '_> {
     fn plan(&mut self, plan: &Plan) -> usize {
         match plan {
-            // One check for all of its members.
+            // A value of fixed layout is one step, because all its members are read with one check.
             Plan::Named(_) if size(self.model, plan).fixed => 1,
             Plan::Named(id) => match self.named(*id) {
                 steps if steps > WORTH_INLINING && !self.open.contains(id) => 1,
                 steps => steps,
             },
             Plan::Array { element, .. } | Plan::Optional(element) => 1 + self.plan(element),
-            // Elements are read by a separate function.
+            // Any other value is read by one call, including the elements of a sequence.
             _ => 1,
         }
     }

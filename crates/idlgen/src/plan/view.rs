@@ -64,7 +64,7 @@ fn copies(model: &Model, id: DefId, seen: &mut HashSet<DefId>) -> bool {
 
 fn copies_within(model: &Model, plan: &Plan, seen: &mut HashSet<DefId>) -> bool {
     match plan {
-        // References to slices.
+        // The views of these values are references to slices, which are `Copy`.
         Plan::Text { .. } | Plan::Block { .. } | Plan::List { .. } => true,
         Plan::Array { element, .. } | Plan::Optional(element) => {
             copies_within(model, element, seen)
@@ -90,7 +90,8 @@ pub(crate) fn viewed(model: &Model, reach: &BTreeSet<DefId>) -> HashSet<DefId> {
         let DefKind::Interface(interface) = &model.def(*id).kind else {
             continue;
         };
-        // A type without a plan is rejected at its declaration.
+        // Ignores an interface with a type that has no plan, because it is rejected at its
+        // declaration.
         let calls = calls(model, interface).unwrap_or_default();
         for arg in calls.iter().flat_map(|call| &call.args) {
             if arg.borrowed {

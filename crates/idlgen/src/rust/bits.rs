@@ -123,7 +123,8 @@ impl Rust<'_> {
                 bits.finish(0).is_ok()
             })
         });
-        // Fields become variables, whose names must not hide the decoder.
+        // Fields become variables. If one is named `d`, the decoder must be renamed, because the
+        // variable would hide it.
         let rename = (d.to_string() != "d").then(|| quote!(let #d = d;));
         let read = quote! {
             #rename

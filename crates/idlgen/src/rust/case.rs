@@ -4,7 +4,7 @@
 pub fn camel(name: &str) -> String {
     let mut out = String::new();
     for word in words(name) {
-        // Adjacent digits would merge: `v_1_2` and `v_12` stay different.
+        // An underscore separates digits of adjacent words, so that `v_1_2` and `v_12` stay different.
         if out.ends_with(|c: char| c.is_ascii_digit())
             && word.starts_with(|c: char| c.is_ascii_digit())
         {

@@ -205,10 +205,11 @@ impl Rust<'_> {
                 let value = place.receiver();
                 let (digits, scale) =
                     (Literal::u16_unsuffixed(*digits), Literal::u8_unsuffixed(*scale));
-                // In parentheses: an inout parameter is `*b`.
+                // The parentheses are necessary, because an `inout` parameter is the expression `*b`.
                 Step::Fallible(quote!(#e.decimal((#value).get(), #digits, #scale)))
             }
-            // By copy: an encoder may keep what is lent to it, and this may be a temporary.
+            // Written by a method that copies, because an encoder may keep references, and the value may be a
+            // temporary.
             Plan::Named(_) if plan.is_scalar(self.model) => {
                 let value = match place {
                     Place::Param(x) => quote!(&#x),

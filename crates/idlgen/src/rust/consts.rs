@@ -22,7 +22,7 @@ impl Rust<'_> {
         let value = self.value(scope, &constant.ty, &constant.value)?;
         let ty = match self.model.resolve(&constant.ty) {
             Type::String(_) | Type::WString(_) => quote!(&str),
-            // A constant has as many digits as are written.
+            // The number of digits of a constant is not that of its type, but that of its literal.
             Type::Fixed(..) => {
                 let r = &scope.runtime;
                 quote!(#r::Decimal)
@@ -78,7 +78,7 @@ impl Rust<'_> {
                     syn::parse_str(&format!("{:#034x}", quadruple(number))).expect("a number");
                 quote!(#ty::from_bits(#bits))
             }
-            // Rounded to float first, so that the text is as short as the type allows.
+            // Rounds to `f32` first, so that the text is as short as the type allows.
             Some(Basic::Float) => decimal(format!("{:?}", number as f32)),
             _ => decimal(format!("{number:?}")),
         }
@@ -110,7 +110,8 @@ fn quadruple(number: f64) -> u128 {
         return sign;
     }
     let exponent = match exponent {
-        // Subnormal: shift until the leading one is the implicit one.
+        // A subnormal `f64` is normal in binary128: the shift turns its leading one into the
+        // implicit one.
         0 => {
             let shift = mantissa.leading_zeros() as i32 - 11;
             mantissa = (mantissa << shift) & ((1 << 52) - 1);
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(quadruple(1.0), 0x3fff << 112);
         assert_eq!(quadruple(-2.0), (1 << 127) | (0x4000 << 112));
         assert_eq!(quadruple(1.5), (0x3fff << 112) | (1 << 111));
-        // The least subnormal is 2 to the -1074.
+        // The smallest subnormal number is 2 to the power of -1074.
         assert_eq!(quadruple(f64::from_bits(1)), (16383 - 1074) << 112);
     }
 }

@@ -227,7 +227,8 @@ impl<'m> Rust<'m> {
             DefKind::BitMask(body) => self.bitmask(scope, def, body),
             DefKind::BitSet(body) => self.bitset(scope, def, body),
             DefKind::Native => vec![self.native(scope, def)],
-            // Template modules exist only as instances; no code is generated yet for components and their parts.
+            // No code is generated for these: template modules exist only as instances, and components as their
+            // equivalent interfaces.
             DefKind::TemplateModule(_)
             | DefKind::Component(_)
             | DefKind::Connector(_)

@@ -50,16 +50,16 @@ pub(super) struct ItemNames {
     pub behaviour: String,
     /// Trait of an interface for servants that reply later (`AmhAccount`), and of its auxiliary items inside `inner`.
     pub later: String,
-    /// Counterpart of `serve`.
+    /// Counterpart of `serve` for servants that reply later.
     pub serve_later: String,
-    /// Untyped servant inside `inner`.
+    /// Untyped servant inside `inner` around a servant that replies later.
     pub skeleton_later: String,
     /// Trait of an interface for servants that belong to one thread (`AccountConfined`), and of its auxiliary items
     /// inside `inner`.
     pub confined: String,
-    /// Counterpart of `serve`.
+    /// Counterpart of `serve` for servants that belong to one thread.
     pub serve_confined: String,
-    /// Untyped servant inside `inner`.
+    /// Untyped servant inside `inner` around a servant that belongs to one thread.
     pub skeleton_confined: String,
     /// View of a struct or union for servants (`BookingView`).
     pub view: String,
@@ -143,7 +143,7 @@ impl Names {
         for id in reach {
             names.inside(model, *id)?;
         }
-        // Last, so that requests for more leave all other names unchanged.
+        // These names are chosen last, so that requesting them does not change any other name.
         for id in reach.iter().filter(|id| asked.amh.contains(id)) {
             names.later(model, *id)?;
         }
@@ -308,7 +308,7 @@ impl Names {
             }
             DefKind::ValueType(value) => {
                 let fields = value.state.iter().map(|one| snake(&one.field.name));
-                // A member must not have the name of the field for the base.
+                // `base` is reserved, because it is the field for the state of the base.
                 self.parts.insert(id, distinct(fields.chain(["base".to_owned()])));
                 let fail = |not_yet| (id, not_yet);
                 let own = value_calls(model, value).map_err(fail)?;
@@ -411,7 +411,8 @@ impl Names {
         names.into_iter().flatten().collect()
     }
 
-    /// Returns names of reference methods: as in the traits, unless two traits or an `_async` twin collide.
+    /// Returns names of reference methods: those of the traits, unless the names of two traits or an `_async` name
+    /// collide.
     fn inherited(
         &mut self,
         model: &Model,
@@ -438,7 +439,7 @@ impl Names {
         for one in &mut all {
             one.method = claim(&mut taken, std::mem::take(&mut one.method));
         }
-        // Methods that were renamed once are renamed first again.
+        // Methods that were renamed above choose their `_async` names last, so that the others keep theirs.
         for gave_way in [false, true] {
             let some = all.iter_mut().filter(|one| one.method.ends_with('_') == gave_way);
             for one in some {

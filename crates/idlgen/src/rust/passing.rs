@@ -12,9 +12,9 @@ use super::types::ident;
 use crate::plan::{Passing, Plan, passing};
 
 impl Rust<'_> {
-    /// Returns the condition under which one value passes; `None`: it always does.
+    /// Returns the condition under which one value passes; `None` if it always does.
     ///
-    /// For plans whose values can pass.
+    /// The plan must not be one whose values never pass.
     pub(super) fn passes(
         &self,
         scope: &Scope<'_>,

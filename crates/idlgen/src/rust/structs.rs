@@ -51,7 +51,7 @@ impl<'m> Rust<'m> {
         let name = ident(&self.names.item(def.id).name);
         let id = &def.repository_id;
         let (r, scoped_name) = (&scope.runtime, &def.scoped_name);
-        // Objects of local interfaces may have no text form.
+        // An exception with local objects is shown without its members, because such objects may have no text form.
         let shown = fields.iter().filter(|_| self.travels(def.id));
         let shown = shown.map(|field| {
             let (member, value) = (&field.declared.name, &field.name);
@@ -137,11 +137,11 @@ impl<'m> Rust<'m> {
     /// Returns the derives of a struct, exception or union, and replacements for those that cannot be derived.
     pub(super) fn derives(&self, id: DefId) -> (TokenStream, TokenStream) {
         if self.travels(id) {
-            // Exceptions print as a sentence.
+            // Exceptions do not derive `Debug`, because they print as a sentence.
             let debug = !matches!(self.model.def(id).kind, DefKind::Exception(_));
             return (derives(Traits::of(self.model, id), debug), TokenStream::new());
         }
-        // Objects of local interfaces can only be shared.
+        // Local objects can be shared by a clone, but neither compared nor printed.
         if matches!(self.model.def(id).kind, DefKind::Exception(_)) {
             return (quote!(#[derive(Clone)]), TokenStream::new());
         }

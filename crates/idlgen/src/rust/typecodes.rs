@@ -39,7 +39,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Generates the function in the module next to a typedef, which is no type of its own.
+    /// Generates `type_code` in the module next to a typedef, which has no Rust type that could implement `Typed`.
     pub(super) fn alias_type_code(&self, def: &Def) -> TokenStream {
         let scope = self.scope(Some(def.id));
         let (r, body) = (&scope.runtime, self.lazy(&scope, def));
@@ -120,7 +120,7 @@ impl Rust<'_> {
         }
     }
 
-    /// Returns a definition within the type code of another one.
+    /// Returns the type code of a definition within that of another one, as an expression.
     fn mention(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
         let (r, def) = (&scope.runtime, self.model.def(id));
         let is_alias = matches!(def.kind, DefKind::Typedef(_));
@@ -137,7 +137,7 @@ impl Rust<'_> {
             return quote!(#module::type_code());
         }
         let ty = match def.kind {
-            // No Rust type stands for these alone.
+            // These definitions have no Rust type that could provide their type code.
             DefKind::Component(_) | DefKind::Home(_) | DefKind::Native => {
                 return self.spell(scope, id, spelling);
             }
@@ -151,7 +151,7 @@ impl Rust<'_> {
         quote!(<#ty as #r::Typed>::type_code())
     }
 
-    /// Returns a definition spelled out.
+    /// Returns the complete type code of a definition, as an expression.
     fn spell(&self, scope: &Scope<'_>, id: DefId, spelling: &mut Spelling) -> TokenStream {
         spelling.spelled.insert(id);
         let (r, def) = (&scope.runtime, self.model.def(id));
@@ -171,7 +171,8 @@ impl Rust<'_> {
                 let members = self.cases(scope, body, spelling);
                 quote!(#tc::union(#id, #name, #discriminator, [#(#members),*]))
             }
-            // Type codes cannot describe such enums.
+            // A type code cannot describe an enum of another size or with other numbers, so it is described as an
+            // integer.
             DefKind::Enum(body) if !is_plain_enum(body) => {
                 let integer = constant(enum_integer(body));
                 quote!(#tc::alias(#id, #name, #tc::#integer))
@@ -271,7 +272,7 @@ impl Rust<'_> {
         let mut members = Vec::new();
         for case in &body.cases {
             let labels = case.labels.iter().map(|value| {
-                // As the octet on the wire.
+                // A label of type `int8` is the octet on the wire, so a negative one becomes 128 to 255.
                 let mask = if is_int8 { 0xFF } else { -1 };
                 let value = Literal::i128_unsuffixed(self.label_number(value) & mask);
                 quote!(#label::Value(#value))

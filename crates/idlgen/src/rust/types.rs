@@ -101,7 +101,7 @@ impl Rust<'_> {
                 let r = &scope.runtime;
                 quote!(#r::Link<#r::ValueBase>)
             }
-            // Other types are rejected when the plan is made.
+            // Only `Object` remains, because other types are rejected when the plan is made.
             _ => self.nilable(scope, Target::Object),
         }
     }

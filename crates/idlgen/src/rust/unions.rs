@@ -288,7 +288,8 @@ impl<'m> Rust<'m> {
                 .map(|(field, plan)| self.decode(scope, &vars, &field.ty, plan).tried());
             let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
             let carried: Vec<_> = label.chain(read).collect();
-            // Each arm is a result: a value that is built once and wrapped later would be moved in pieces.
+            // Each arm creates its own `Result`, because a value that is wrapped after the `match` would be moved once
+            // more, in pieces.
             let read = quote!(Ok(Self::#name(#(#carried),*)));
             let bindings = variant.label.iter().map(|_| quote!(_));
             let bindings = bindings.chain(variant.value.iter().map(|_| quote!(value)));

@@ -47,7 +47,7 @@ fn only(generated: &Generated) -> (&Path, &str) {
 #[track_caller]
 fn refused(builder: &Builder) -> String {
     let error = builder.generate().expect_err("is refused");
-    // Output of a build script whose `main` returns the error.
+    // A build script whose `main` returns the error prints it by `Debug`.
     assert_eq!(format!("{error:?}"), format!("\n{error}"));
     error.to_string()
 }
@@ -69,10 +69,10 @@ fn includes_and_macros() {
     let generated = builder.generate().unwrap();
     let (path, text) = only(&generated);
     assert_eq!(path, folder.file("out/a.rs"));
-    // Only the needed definitions of an included file.
+    // Of an included file, only the definitions that are needed are generated.
     assert!(text.contains("pub struct T"), "{text}");
     assert!(!text.contains("Unused"), "{text}");
-    // No trace of the file's location.
+    // The text must not contain the folder of the file.
     assert!(!text.contains(folder.0.to_str().unwrap()), "{text}");
     let sources = |generated: &Generated| -> Vec<_> {
         let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
@@ -208,7 +208,8 @@ fn marshalling_is_chosen_for_a_file_an_interface_or_a_type() {
     assert_eq!(interpreted_structs(builder()), ["Slow"]);
     let all = builder().marshalling(Marshalling::Interpreted);
     assert_eq!(interpreted_structs(all), ["Common", "Rare", "Loose", "Slow"]);
-    // Types that only an interpreted interface uses are interpreted, too.
+    // Types that only an interpreted interface uses are interpreted, too. Common is not among them,
+    // because compiled definitions use it.
     let admin = builder().interpret("m::Admin");
     assert_eq!(interpreted_structs(admin), ["Rare", "Slow"]);
     let module = builder().interpret("m");
@@ -293,7 +294,7 @@ fn operations_of_values_that_change_them() {
     let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
     let plain = text(&builder);
     assert!(plain.contains("fn spend(&self, some: i32)") && plain.contains("fn fill(&mut self)"));
-    // Also if the file is compiled from its equivalent IDL.
+    // The event type is compiled from its equivalent IDL, in which the annotation must not be lost.
     assert!(plain.contains("fn again(&self)") && plain.contains("fn louder(&mut self)"));
     let marked = text(&builder.clone().mutating("Purse::spend"));
     assert!(marked.contains("fn spend(&mut self, some: i32)"));
@@ -313,7 +314,7 @@ fn oneways_whose_servants_may_fail() {
     let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
     let plain = text(&builder);
     assert!(plain.contains("fn check(&self) -> Result<(), SystemException>;"));
-    // For inherited operations, the base decides.
+    // For an inherited operation, the annotations of the base decide.
     for silent in ["fn line(&self, text: &str);", "fn ping(&self);"] {
         assert!(plain.contains(silent), "{silent}");
     }
@@ -374,6 +375,6 @@ fn rt_infos_are_left_out_unless_asked_for() {
     assert!(with.contains(sample), "{with}");
     assert!(with.contains(r#"("nav::Sensor::_get_rate", &[("wcet", "1 ms")]),"#), "{with}");
     assert!(!with.contains("reset\", &["), "{with}");
-    // Everything else is unchanged.
+    // The rest of the file must be the same.
     assert!(with.starts_with(&without));
 }

@@ -55,14 +55,15 @@ fn sizes_bound_every_encoding() {
         DefKind::Typedef(_) => size(&model, &alias(&model, name)),
         _ => size(&model, &Plan::Named(def(&model, name).id)),
     };
-    // Each member may need its alignment less one as padding.
+    // Each member may need up to one octet less than its alignment as padding.
     assert_eq!(of("Hop"), Size { min: 7, max: Some(1 + 7 + 3), fixed: true });
     assert_eq!(of("Hops"), Size { min: 21, max: Some(33), fixed: true });
     assert_eq!(of("Colour"), Size { min: 4, max: Some(7), fixed: true });
     assert_eq!(of("Few"), Size { min: 4, max: Some(7 + 110), fixed: false });
     assert_eq!(of("Many"), Size { min: 4, max: None, fixed: false });
     assert_eq!(of("Code"), Size { min: 4, max: Some(7 + 24), fixed: false });
-    // Only the label, if it selects nothing; at most the largest case.
+    // The minimum is the label alone, which may select nothing. The maximum includes the largest
+    // case.
     assert_eq!(of("Choice"), Size { min: 1, max: Some(1 + 15), fixed: false });
     assert_eq!(of("Tree"), Size { min: 4, max: None, fixed: false });
 }
@@ -118,7 +119,7 @@ fn borrowed_are_in_parameters_whose_values_have_views() {
     for yes in ["Words p", "S p", "Tree p", "wstring p"] {
         assert_eq!(of(&format!("@borrowed in {yes}")), Ok(true), "{yes}");
     }
-    // Types that need no memory anyway, and one that is not annotated.
+    // These types are read without allocating, or the parameter is not annotated.
     for no in [
         "@borrowed in string p",
         "@borrowed in B p",

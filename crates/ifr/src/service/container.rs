@@ -42,7 +42,7 @@ impl Container for Object {
         max_returned_objs: i32,
     ) -> oxorb::Result<Vec<container::Description>> {
         let found = self.repository().contents(self.id, limit_type, exclude_inherited);
-        // -1 means no limit.
+        // The number -1 means no limit.
         let most = usize::try_from(max_returned_objs).unwrap_or(usize::MAX);
         let found = found.into_iter().take(most);
         found

@@ -115,7 +115,7 @@ fn exchange(
         active.insert(entry.key.clone(), one);
     }
     let _ = service.references.set(references.clone());
-    // Only now, as their answers may refer to any other object.
+    // Existing objects change only now, because their results may refer to any other object, which must be active.
     for (object, servant) in kept {
         object.replace(servant);
     }

@@ -22,7 +22,7 @@ pub struct Interface {
     pub attributes: Vec<Attribute>,
 }
 
-/// Attribute; its type is in the signature of `_get_` and its name.
+/// Attribute. Its type is the result of the operation `_get_` with its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attribute {
     /// Name as in IDL.

@@ -20,7 +20,7 @@ fn units_are_stored_again_once_a_full_disk_has_room() {
     let units: Vec<_> = std::iter::repeat_n(large.clone(), 1).collect();
     let refused = (0..200).find_map(|_| store.put(&units).err());
     assert!(refused.is_some(), "the disk was never full");
-    // Units stored before are readable while the disk is full.
+    // Units that were stored before must be readable while the disk is full.
     assert!(!store.units().unwrap().is_empty());
     std::fs::remove_file(ballast).unwrap();
     let mut stored = store.put(&units);

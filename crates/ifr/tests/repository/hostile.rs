@@ -16,7 +16,7 @@ fn odd_questions_have_answers() {
     for name in
         ["", "::", ":::", "::::", " ", "radar::", "::radar::", "IDL:", "\u{0}1", &long, &deep]
     {
-        // Returns nothing, or an entry of the repository; no exception except for text that cannot be sent.
+        // The lookup returns nothing, or an entry of the repository. Only text that cannot be sent causes an exception.
         if let Ok(Some(found)) = repository.lookup(name) {
             assert!(found.absolute_name().unwrap().starts_with("::"), "{name:?}");
         }
@@ -54,7 +54,7 @@ fn a_damaged_store_is_an_error() {
     Store::open(&place).unwrap().put(&[radar()]).unwrap();
     let whole = std::fs::read(&place).unwrap();
     let mut refused = [0, 0];
-    // Each damage in a copy: truncated, zeroed, inverted.
+    // Each step damages a copy of the store: it is truncated, or 64 octets are zeroed or inverted.
     for step in 0..48 {
         let mut octets = whole.clone();
         let at = whole.len() / 48 * step;

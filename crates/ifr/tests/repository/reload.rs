@@ -31,7 +31,7 @@ fn references_lead_to_what_there_is_now() {
     assert_eq!(described.base_interfaces, ["IDL:m/J:1.0"]);
     assert_eq!(served.found::<InterfaceDefRef>("m::I").to_ior(), same);
     assert_eq!(structure.members().unwrap().len(), 2);
-    // Of another kind now: the old operations are gone.
+    // The definition is of another kind now, so the old operations are gone.
     let exception = alias.original_type_def().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadOperation);
     assert_eq!(served.found::<EnumDefRef>("m::T").members().unwrap(), ["a", "b"]);

@@ -91,7 +91,7 @@ fn puts_until_killed() {
     // The test that kills this process removes the folder.
     let folder = Path::new(&place).parent().unwrap();
     let options = oxorb_idl::Options::default();
-    // Ends by itself if it is not killed.
+    // The loop ends even if nobody kills the process.
     for number in 0..10_000 {
         let path = folder.join(format!("{number}.idl"));
         std::fs::write(&path, format!("struct S{number} {{ long x; }};")).unwrap();

@@ -21,10 +21,11 @@ fn constants(repository: &RepositoryRef) -> Vec<ConstantDescription> {
 fn a_constant_outside_of_a_clients_code_set_hides_no_other() {
     let folder = Folder::new("text");
     let served = Served::new(&[folder.unit("text.idl", IDL)]);
-    // A `corbaloc:` specifies no code sets: ISO 8859-1 and no wide characters. An IOR does: UTF-8 and UTF-16.
+    // A `corbaloc:` reference contains no code sets, so ISO 8859-1 and no wide characters are used. An IOR contains
+    // UTF-8 and UTF-16.
     let latin = &served.repository;
     let ior = served.served.reference().to_ior();
-    // By another ORB: code sets are negotiated for a connection.
+    // A second ORB is necessary, because code sets are negotiated only once for a connection.
     let orb = Orb::builder().build().unwrap();
     let unicode: RepositoryRef = orb.resolve(&ior).unwrap();
     let texts = |repository| -> Vec<Option<String>> {

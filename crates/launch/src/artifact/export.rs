@@ -1,4 +1,4 @@
-//! Export of a library, for the facade's macro `export!`.
+//! The record that a library exports, for the facade's macro `export!`.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use oxorb_sys::library::{Arguments, Export, Main};
 use super::MARK;
 use super::facts::OWN;
 
-/// Exit status of a library whose locality panicked, as of a program that panics.
+/// Exit status of a library whose locality panicked, the same as for a Rust program that panics.
 const PANICKED: i32 = 101;
 
 /// Returns the record of a library.
@@ -19,12 +19,12 @@ pub const fn exported(interfaces: &str, main: Main) -> Export {
     Export::new(MARK, &facts, main)
 }
 
-/// Runs the locality of a library, and catches panics.
+/// Runs the locality of a library. Panics do not leave this function.
 pub fn serve(arguments: &Arguments<'_>, run: impl FnOnce(Vec<String>) -> ExitCode) -> i32 {
     let arguments = arguments.to_vec();
     let ended = catch_unwind(AssertUnwindSafe(|| run(arguments)));
-    // At its end the process flushes the standard output of its own standard library, not of this
-    // library's copy.
+    // At exit, the process flushes only the standard output of its own standard library. This library has a separate
+    // copy, which must be flushed here.
     let _ = std::io::stdout().flush();
     ended.map_or(PANICKED, |code| i32::from(code != ExitCode::SUCCESS))
 }

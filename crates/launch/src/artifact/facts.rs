@@ -1,9 +1,9 @@
-//! Facts that a library states about itself.
+//! Facts about its compilation that a library records.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A fact that a library states. The number is its index in the record.
+/// A fact that a library records. The number is the index of the fact in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
     /// Version of OxORB.
@@ -14,7 +14,7 @@ pub enum Fact {
     Target = 2,
     /// Debug or release, and panic strategy.
     Profile = 3,
-    /// Hash of the interfaces of its components.
+    /// Hash of the interfaces of the library's components.
     Interfaces = 4,
 }
 
@@ -23,12 +23,13 @@ impl Fact {
     pub const ALL: [Fact; 5] =
         [Fact::Version, Fact::Compiler, Fact::Target, Fact::Profile, Fact::Interfaces];
 
-    /// Returns the fact of this program; `None` for the interfaces, which a generic process does not have.
+    /// Returns the value of this fact for this program; `None` for the interfaces, because a generic process has no
+    /// components.
     pub fn of_this_program(self) -> Option<&'static str> {
         OWN.get(self as usize).copied()
     }
 
-    /// Returns the word for command lines.
+    /// Returns the name of the fact on command lines.
     pub fn word(self) -> &'static str {
         match self {
             Fact::Version => "version",
@@ -39,7 +40,7 @@ impl Fact {
         }
     }
 
-    /// Returns the remedy for a difference.
+    /// Returns the remedy if a library differs in this fact.
     pub(super) fn cure(self) -> &'static str {
         match self {
             Fact::Version => "build it with that version of OxORB",
@@ -56,8 +57,8 @@ impl Fact {
         }
     }
 
-    /// Reports whether a difference in this fact may be accepted, because it is harmless for a library with separate
-    /// statics.
+    /// Reports whether a user may accept a difference in this fact. Such a difference is harmless, because a library
+    /// has its own statics.
     pub fn may_differ(self) -> bool {
         matches!(self, Fact::Compiler | Fact::Profile)
     }
@@ -75,7 +76,7 @@ impl fmt::Display for Fact {
     }
 }
 
-/// Error for a text that names no fact that may differ.
+/// Error for a text that is not the name of a fact that may differ.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseFactError(String);
 
@@ -98,7 +99,7 @@ impl std::error::Error for ParseFactError {}
 impl FromStr for Fact {
     type Err = ParseFactError;
 
-    /// Reads a fact that [may differ](Fact::may_differ).
+    /// Parses the name of a fact that [may differ](Fact::may_differ).
     fn from_str(text: &str) -> Result<Fact, ParseFactError> {
         let mut all = Fact::ALL.into_iter();
         let found = all.find(|fact| fact.may_differ() && fact.word() == text);
@@ -113,7 +114,7 @@ const PROFILE: &str = match (cfg!(debug_assertions), cfg!(panic = "unwind")) {
     (false, false) => "release, panics abort",
 };
 
-/// Facts of this program, in order; a library has those of its own copy of this crate.
+/// Facts of this program, in the order of [`Fact`]. A library has its own copy of this crate, and thus its own values.
 pub(super) const OWN: [&str; 4] =
     [env!("CARGO_PKG_VERSION"), env!("OXORB_COMPILER"), env!("OXORB_TARGET"), PROFILE];
 

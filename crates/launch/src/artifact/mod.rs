@@ -1,7 +1,8 @@
-//! Shared libraries as artifacts: a generic process loads one, checks it, and has it run its locality.
+//! Shared libraries as artifacts: a generic process loads a library, checks it, and lets it run its locality.
 //!
-//! A library contains a complete OxORB: statics, thread-locals, ORB. So no Rust values cross between it and the process
-//! that loads it, only arguments and an exit status through C; `docs/design/components.md` gives the reasons.
+//! A library contains its own OxORB, with separate statics, thread-locals and a separate ORB. Therefore no Rust values
+//! are passed between the library and the process that loads it, but only arguments and an exit status, through C.
+//! `docs/design/components.md` gives the reasons.
 
 mod export;
 mod facts;
@@ -17,16 +18,16 @@ pub use facts::{Fact, ParseFactError};
 #[doc(hidden)]
 pub use oxorb_sys::library::{Arguments, Export};
 
-/// Symbol that `export!` of the facade defines.
+/// Name of the symbol that the facade's macro `export!` defines.
 pub const SYMBOL: &str = "oxorb_artifact";
 
-/// Start of the record behind the symbol. Its last octet is the version of the layout.
+/// Magic number at the start of the record at [`SYMBOL`]. Its last octet is the version of the layout.
 const MARK: [u8; 8] = *b"OxORB-a1";
 
 /// Extension of artifacts that are shared libraries.
 const ENDING: &str = "so";
 
-/// Reports whether the location of an artifact is that of a shared library, that is, ends in `.so`.
+/// Reports whether an artifact is a shared library, that is, whether its location ends in `.so`.
 pub fn is_library(location: &str) -> bool {
     Path::new(location).extension().is_some_and(|ending| ending == ENDING)
 }
@@ -34,9 +35,9 @@ pub fn is_library(location: &str) -> bool {
 /// Requirements on a library in addition to the version of OxORB.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// Hash of the interfaces for which the plan was made; `None`: any.
+    /// Hash of the interfaces for which the plan was made; `None` permits any interfaces.
     pub interfaces: Option<String>,
-    /// Facts that may differ from this program's.
+    /// Facts that may differ from those of this program.
     pub accepted: Vec<Fact>,
 }
 
@@ -75,7 +76,7 @@ impl Artifact {
         }
     }
 
-    /// Loads a library regardless of its facts, to show them.
+    /// Loads a library without checking its facts, so that they can be shown.
     ///
     /// # Errors
     /// [`ArtifactError`] with [`Reason::Library`].
@@ -87,13 +88,13 @@ impl Artifact {
         Ok(Artifact { path: path.to_owned(), library })
     }
 
-    /// Returns a fact of the library; empty if it does not state it.
+    /// Returns a fact of the library; empty if the library does not record it.
     pub fn fact(&self, fact: Fact) -> String {
         self.library.export().fact(fact as usize).unwrap_or_default()
     }
 
-    /// Runs the library's locality with the arguments of a program, of which the first is its name. Returns its exit
-    /// status.
+    /// Runs the library's locality with the arguments of a program, the first of which is the program's name. Returns
+    /// the exit status of the library.
     ///
     /// # Errors
     /// [`ArtifactError`] with [`Reason::Library`]: the library has no such function.
@@ -115,7 +116,7 @@ pub struct HostDifference {
     pub wanted: String,
 }
 
-/// Reason for which a library is not run.
+/// Reason why a library is not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {

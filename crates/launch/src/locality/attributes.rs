@@ -10,15 +10,15 @@ use oxorb_dynamic::Signature;
 
 use crate::{LaunchError, wire};
 
-/// CIAO's oldest setting, the only one without a dot.
+/// CIAO's oldest setting. It is the only one whose name contains no dot.
 const COMPONENT_IOR: &str = "ComponentIOR";
 
-/// Reports whether a property is a setting for the deployment engine, rather than an attribute.
+/// Reports whether a property is a setting of the deployment engine, and not an attribute.
 pub(super) fn is_setting(property: &Property) -> bool {
     property.name.contains('.') || property.name == COMPONENT_IOR
 }
 
-/// Sets the attributes for which the plan has values, in its order.
+/// Sets the attributes for which the plan has values, in the order of the plan.
 pub(super) fn set(
     orb: &Orb,
     object: &ObjectRef,
@@ -38,7 +38,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// Reason for which an attribute was not set.
+/// Reason why an attribute was not set.
 struct Wrong {
     what: String,
     cure: String,
@@ -79,7 +79,7 @@ fn set_one(
     Ok(())
 }
 
-/// Returns the notation of values of a basic type.
+/// Returns the notation for values of a type, as a hint in error messages.
 fn hint(ty: &TypeCode) -> String {
     let basic = match ty.resolved().kind() {
         TcKind::Short => Basic::Short,

@@ -15,7 +15,7 @@ use crate::LaunchError;
 /// References to provided objects, by name of connection.
 pub type References = BTreeMap<String, Vec<ObjectRef>>;
 
-/// Using end of one connection.
+/// The using end of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct User {
     pub(super) connection: String,
@@ -25,7 +25,7 @@ pub(super) struct User {
     pub(super) place: Place,
 }
 
-/// Returns the error for a port of a kind that cannot be connected itself.
+/// Returns the error for a port whose kind cannot be connected directly.
 pub(crate) fn unconnectable(
     connection: &str,
     port: &str,
@@ -47,7 +47,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Reports whether this is the connection of a port to an object.
+    /// Reports whether this connection joins the port `user` to the object `to`.
     pub(super) fn is(&self, user: &User, to: &ObjectRef) -> bool {
         let (own, other) = (self.reference.reference(), Interface::reference(to));
         self.user.is(user) && own.is_equivalent(other)
@@ -55,7 +55,7 @@ impl Made {
 }
 
 impl User {
-    /// Reports whether both are the same end of the same connection.
+    /// Reports whether both values are the same end of the same connection.
     pub(super) fn is(&self, other: &User) -> bool {
         (&self.connection, &self.instance, &self.port)
             == (&other.connection, &other.instance, &other.port)
@@ -130,12 +130,12 @@ impl User {
         })
     }
 
-    /// Ends the connection to an object; one that has already ended is ignored.
+    /// Ends the connection to an object. Does nothing if the connection has already ended.
     pub(super) fn disconnect(&self, component: &Component, from: &ObjectRef) {
         let Some(cookie) = self.cookie(component, from) else {
             return;
         };
-        // A connection that has just ended by itself is ignored.
+        // Ignore the error: the connection may have ended since its cookie was read.
         match self.kind {
             PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
                 let _ = Receptacles::disconnect(component, &self.port, &cookie);
@@ -151,7 +151,7 @@ impl User {
         self.cookie(component, to).is_some()
     }
 
-    /// Returns the cookie of the connection to an object; null for ports without cookies.
+    /// Returns the cookie of the connection to an object. For ports without cookies it is null.
     fn cookie(&self, component: &Component, to: &ObjectRef) -> Option<Link<Cookie>> {
         let is_it = |object: &Option<ObjectRef>| {
             let object = object.as_ref();

@@ -1,4 +1,4 @@
-//! Containers of a process: one for each policy set, created for its first instance.
+//! Containers of a process: one for each policy set, created when the first instance with that policy set is installed.
 
 use std::sync::Arc;
 
@@ -24,17 +24,17 @@ const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
 /// Property of a deployed resource that names the policies of the references in an instance's receptacles.
 const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
 
-/// Quality that determines an instance's container: instances of equal quality share one.
+/// Properties that determine the container of an instance. Instances with equal qualities share a container.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Quality {
     set: Option<PolicySet>,
     pool: Option<Pool>,
     bands: Vec<PriorityBand>,
-    /// Whether the process's event channel carries the instance's events.
+    /// Whether the event channel of the process carries the instance's events.
     is_carried: bool,
 }
 
-/// A threadpool, as described in the resources.
+/// A threadpool, as specified in the real-time resources.
 #[derive(Debug, Clone, PartialEq)]
 enum Pool {
     Plain(rtcad::Threadpool),
@@ -57,7 +57,7 @@ impl Quality {
         Ok(quality)
     }
 
-    /// Returns the bands of the connections of an instance's receptacles.
+    /// Returns the bands for the references in the receptacles of an instance.
     pub(super) fn receptacles(
         instance: &Instance,
         resources: Option<&ServerResources>,
@@ -83,12 +83,13 @@ impl Quality {
         Ok(Some(bands))
     }
 
-    /// Returns the id of the policy set; empty for the default container.
+    /// Returns the id of the policy set; empty if the container has no policy set.
     pub(super) fn id(&self) -> &str {
         self.set.as_ref().map_or("", |set| &set.id.0)
     }
 
-    /// Returns the priority of its requests, or of those whose clients have none; `None` without a priority model.
+    /// Returns the priority at which requests are served. If clients propagate their priorities, it applies to requests
+    /// without one. `None` if there is no priority model.
     pub(super) fn priority(&self) -> Option<Priority> {
         let model = self.set.as_ref()?.priority_model.as_ref()?;
         Priority::new(model.server_priority.0).ok()
@@ -167,7 +168,7 @@ pub(crate) fn policies(
 }
 
 /// Reports whether the real-time resources of two plans give an instance the same container, event carrier and enforced
-/// rates. Unusable resources equal nothing.
+/// rates. Returns `false` if the resources of either plan are invalid.
 pub(crate) fn same_quality(
     one: &Instance,
     old: Option<&ServerResources>,
@@ -184,7 +185,7 @@ pub(crate) fn same_quality(
     all(one, old) == all(other, new)
 }
 
-/// Returns the policy set of an instance: that of its attachment, otherwise that of the plan.
+/// Returns the policy set of an instance: that of its attachment or, if it has none, that of the plan.
 fn policy_set<'i>(
     instance: &'i Instance,
     resources: Option<&'i ServerResources>,
@@ -195,7 +196,8 @@ fn policy_set<'i>(
     attached.or_else(|| named(instance, INSTANCE_POLICY))
 }
 
-/// Reports whether an instance's events use the event channel of the process, which must then exist.
+/// Reports whether an instance's events use the event channel of the process. It is an error if there is no such
+/// channel.
 fn is_carried(
     attachment: Option<&Attachment>,
     implementations: &Implementations,
@@ -218,10 +220,10 @@ fn is_carried(
     }
 }
 
-/// Id of a policy set, and the position of its name.
+/// Id of a policy set, the position of the id, and its document.
 type Named<'n> = (&'n str, Place, Source);
 
-/// Returns the policy set that the plan itself names, as CIAO's plans do.
+/// Returns the policy set that the plan itself names for an instance. CIAO's plans name it in this way.
 fn named<'i>(instance: &'i Instance, property: &str) -> Option<Named<'i>> {
     let resources = instance.deployed_resource.iter();
     let mut properties = resources.flat_map(|resource| &resource.property);
@@ -261,7 +263,7 @@ impl Containers {
         }
     }
 
-    /// Returns the container of a quality, and creates it if necessary.
+    /// Returns the container for a quality. Creates the container if it does not exist.
     pub(super) fn get(
         &mut self,
         quality: &Quality,
@@ -330,9 +332,10 @@ impl Containers {
         }
     }
 
-    /// Destroys the containers of other qualities, and then unused threadpools.
+    /// Destroys containers whose quality is not in `used`, and then unused threadpools.
     pub(super) fn keep(&mut self, used: &[&Quality]) {
-        // No occupied container is destroyed: `used` has the qualities of all instances.
+        // A container with components is kept even if its quality is not in `used`, as in the call after a failed
+        // creation.
         self.containers.retain(|(quality, container)| {
             let keep = used.contains(&quality) || !container.components().is_empty();
             if !keep {
@@ -345,14 +348,14 @@ impl Containers {
             let mut users = containers.iter();
             let keep = users.any(|(quality, _)| quality.pool.as_ref() == Some(pool));
             if !keep {
-                // A pool that was shut down with its ORB no longer exists either.
+                // Ignore the error: if the ORB was shut down, the pool no longer exists.
                 let _ = self.orb.destroy_threadpool(*id);
             }
             keep
         });
     }
 
-    /// Returns the event channel of the process, and opens it if necessary.
+    /// Returns the event channel of the process. Opens the channel if it is not open.
     fn events(&mut self) -> Result<Arc<dyn EventCarrier>, String> {
         if let Some(events) = &self.events {
             return Ok(Arc::clone(events));
@@ -379,7 +382,7 @@ impl Containers {
     }
 }
 
-/// Maximum number of components of one container.
+/// Maximum number of components in one container.
 const MOST_COMPONENTS: usize = 10_000;
 
 fn priority(priority: rtcad::Priority) -> Result<Priority, String> {

@@ -1,4 +1,4 @@
-//! Instances of a plan, from their recipe to their removal.
+//! Instances of a plan, from their description to their removal.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -25,11 +25,12 @@ use crate::{Implementations, LaunchError, whole_file};
 /// Property of an instance that names the home that creates it.
 const EXPLICIT_HOME: &str = "edu.vanderbilt.dre.DAnCE.ExplicitHome";
 
-/// Properties of an instance that name a file for its reference; the second is CIAO's oldest.
+/// Properties of an instance that name a file for its reference. The second is CIAO's oldest setting.
 const REFERENCE_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
-/// Refuses files for the references of a plan's instances, in their own properties or mapped to them: under managers,
-/// callers could choose the files to overwrite.
+/// Returns an error for each instance whose reference would be written to a file, whether its own property names the
+/// file or a property of the plan is mapped to that property. Under managers this is refused, because callers could
+/// choose files to overwrite.
 pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let mapped = plan.external_property.iter().flat_map(|one| &one.delegates_to);
     let mapped: HashSet<(&str, &str)> =
@@ -49,24 +50,25 @@ pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     })
 }
 
-/// Property of an instance that names it in the Naming Service.
+/// Property of an instance that contains its name in the Naming Service.
 const REGISTER_NAMING: &str = "edu.vanderbilt.dre.DAnCE.RegisterNaming";
 
-/// Unsupported properties of an instance that would change what others see of it.
+/// Unsupported properties of an instance. They are rejected, because ignoring them would change what other programs see
+/// of the instance.
 const UNSUPPORTED: [&str; 2] =
     ["edu.vanderbilt.dre.DAnCE.InstanceNC", "edu.vanderbilt.dre.DAnCE.DomainNC"];
 
-/// Parameters of an implementation that name its entry point.
+/// Parameters of an implementation that name its entry point, and the kind of each.
 const ENTRIES: [(&str, Kind); 2] =
     [("component factory", Kind::Component), ("home factory", Kind::Home)];
 
-/// Complete description of an instance: instances with equal recipes need not be replaced.
+/// Complete description of an instance. If its recipe is the same in a new plan, the instance need not be replaced.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recipe {
     entry: EntryPoint,
     properties: Vec<Property>,
     quality: Quality,
-    /// Rates that its container enforces.
+    /// Rates that the instance's container enforces.
     rates: Vec<EnforcedRate>,
 }
 
@@ -74,7 +76,7 @@ pub(super) struct Recipe {
 #[derive(Debug, Clone)]
 enum EntryPoint {
     Linked(String, Entry),
-    /// A home of the plan, by name.
+    /// A home of the plan, by its name.
     Home(String),
 }
 
@@ -89,7 +91,7 @@ impl PartialEq for EntryPoint {
 }
 
 impl Recipe {
-    /// Returns the recipe of an instance, whose plan's references have been checked.
+    /// Returns the recipe of an instance. The references between elements of the plan must have been checked.
     pub(super) fn of(
         plan: &Plan,
         instance: &Instance,
@@ -97,7 +99,7 @@ impl Recipe {
         implementations: &Implementations,
     ) -> Result<Recipe, LaunchError> {
         unsupported(instance)?;
-        // Checks the receptacles' policies before anything is installed.
+        // Detect invalid policies of the receptacles before any instance is installed.
         Quality::receptacles(instance, resources)?;
         let implementation = plan.implementation_at(&instance.implementation);
         let implementation = implementation.map(|at| &plan.implementation[at]);
@@ -113,7 +115,7 @@ impl Recipe {
         &self.quality
     }
 
-    /// Returns the enforced rates by port, for a container.
+    /// Returns the enforced rates by port, in the form that a container accepts.
     fn rates(&self) -> BTreeMap<String, PortRate> {
         let rates = self.rates.iter().map(|rate| {
             let limit = PortRate::new(Duration::from_nanos(rate.period));
@@ -131,8 +133,8 @@ impl Recipe {
     }
 }
 
-/// Returns the rates of an instance's ports that its container enforces. Those of an instance that a home creates cannot be, and a
-/// home has none.
+/// Returns the rates of an instance's ports that its container enforces. It is an error to enforce rates of an instance
+/// that a home creates, or of a home.
 pub(crate) fn enforceable_rates(
     implementation: Option<&Implementation>,
     instance: &Instance,
@@ -196,7 +198,7 @@ fn entry_point(
     }
 }
 
-/// Refuses unsupported properties of an instance.
+/// Returns an error if an instance has an unsupported property.
 pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     for name in UNSUPPORTED {
         if let Some(property) = instance.property(name) {
@@ -210,12 +212,12 @@ pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Returns the home that creates an instance, if any.
+/// Returns the name of the home that creates an instance, if there is one.
 pub(crate) fn explicit_home(instance: &Instance) -> Option<&str> {
     instance.property(EXPLICIT_HOME)?.value.as_text()
 }
 
-/// Checks that an instance names its home, or its implementation the entry point.
+/// Checks that either an instance names its home or its implementation names the entry point.
 pub(crate) fn has_entry(
     implementation: Option<&Implementation>,
     instance: &Instance,
@@ -226,7 +228,7 @@ pub(crate) fn has_entry(
     }
 }
 
-/// Returns the execParameter of an instance's implementation that names its entry point.
+/// Returns the execParameter that names the entry point of an instance's implementation.
 fn named_entry<'i>(
     implementation: Option<&'i Implementation>,
     instance: &Instance,
@@ -253,7 +255,7 @@ fn entry_property(implementation: &Implementation) -> Option<(&Property, Kind)> 
     })
 }
 
-/// An installed instance. Clones share it.
+/// An installed instance. Clones refer to the same instance.
 #[derive(Clone)]
 pub(super) struct Installed(Arc<Inner>);
 
@@ -264,9 +266,9 @@ struct Inner {
     occupant: Occupant,
     object: ObjectRef,
     bands: Option<PriorityBandedConnection>,
-    /// Files with its reference, and their contents.
+    /// Files to which the instance's reference was written, and their contents.
     files: Vec<(String, String)>,
-    /// Name of the instance in the Naming Service.
+    /// Binding of the instance in the Naming Service.
     bound: Option<Bound>,
 }
 
@@ -276,7 +278,7 @@ enum Occupant {
 }
 
 impl Installed {
-    /// Installs an instance and sets its attributes; removes it again on failure.
+    /// Installs an instance and sets its attributes. If a step fails, removes the instance again.
     pub(super) fn new(
         orb: &Orb,
         container: &Container,
@@ -329,7 +331,7 @@ impl Installed {
         match finished {
             Ok(()) => Ok(installed),
             Err(error) => {
-                // The first error is reported.
+                // Ignore errors of the removal, so that the error that caused it is returned.
                 let _ = installed.remove();
                 Err(error)
             }
@@ -392,7 +394,7 @@ impl Installed {
         }
     }
 
-    /// Completes the configuration, unless it is complete.
+    /// Completes the configuration if it is not complete.
     pub(super) fn configure(&self) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() == Phase::Installed => {
@@ -402,8 +404,8 @@ impl Installed {
         }
     }
 
-    /// Activates the instance, unless it is active: at the priority of its container, which threads started by its
-    /// executor inherit.
+    /// Activates the instance if it is not active. The calling thread has the priority of the instance's container
+    /// meanwhile, because threads that the executor starts inherit it.
     pub(super) fn activate(&self, orb: &Orb) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() != Phase::Active => {
@@ -423,7 +425,7 @@ impl Installed {
         }
     }
 
-    /// Passivates the instance, if it is active.
+    /// Passivates the instance if it is active.
     pub(super) fn passivate(&self) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() == Phase::Active => {
@@ -433,7 +435,7 @@ impl Installed {
         }
     }
 
-    /// Removes the instance; one that a client has removed is ignored.
+    /// Removes the instance. Does nothing if a client has already removed it.
     pub(super) fn remove(&self) -> Result<(), LaunchError> {
         for (file, ior) in &self.0.files {
             whole_file::remove(file, ior);

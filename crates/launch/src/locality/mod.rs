@@ -43,15 +43,15 @@ use provided::provided_by;
 
 /// The part of a plan that runs in one process: containers, instances and their connections.
 ///
-/// The order is DAnCE's: [`prepare`](Self::prepare), [`install`](Self::install), [`finish`](Self::finish),
-/// [`start`](Self::start), [`stop`](Self::stop). Only one of them runs at a time; [`status`](Self::status) can be
-/// called meanwhile.
+/// The methods are called in DAnCE's order: [`prepare`](Self::prepare), [`install`](Self::install),
+/// [`finish`](Self::finish), [`start`](Self::start), [`stop`](Self::stop). Only one of them runs at a time.
+/// [`status`](Self::status) can be called at any time.
 pub struct Locality {
     node: String,
     process: String,
     orb: Orb,
     implementations: Implementations,
-    /// Held during a change.
+    /// Lock that is held while the locality is changed.
     operation: Mutex<()>,
     containers: Mutex<Containers>,
     state: Mutex<State>,
@@ -67,7 +67,7 @@ struct State {
 }
 
 impl Locality {
-    /// Creates a locality without a plan; its containers are children of `root`, which is a POA of `orb`.
+    /// Creates a locality without a plan. Its containers will be children of `root`, a POA of `orb`.
     pub fn new(
         orb: &Orb,
         root: &Poa,
@@ -88,7 +88,7 @@ impl Locality {
         })
     }
 
-    /// Returns the node.
+    /// Returns the name of the node.
     pub fn node(&self) -> &str {
         &self.node
     }
@@ -98,12 +98,12 @@ impl Locality {
         &self.process
     }
 
-    /// Accepts the plan of this process, as returned by [`part`](crate::part), and checks what can be checked before
-    /// anything is installed. If no resources are passed, those [in the plan](crate::attach_resources) are used.
+    /// Accepts the plan of this process, as returned by [`part`](crate::part), and checks it as far as possible before
+    /// anything is installed. If `resources` is `None`, those [in the plan](crate::attach_resources) are used.
     ///
     /// # Errors
-    /// Invalid references within the plan, instances without entry point, entry points that the executable does not
-    /// have, unsupported settings, missing policy sets; instances that are already installed.
+    /// Invalid references within the plan; instances without an entry point, or whose entry point the executable does
+    /// not have; unsupported settings; missing policy sets; instances that are already installed.
     pub fn prepare(
         &self,
         plan: Plan,
@@ -126,8 +126,8 @@ impl Locality {
     /// (`startLaunch`).
     ///
     /// # Errors
-    /// Exceptions of executors, attributes that do not exist or have another type, policies that the ORB refuses. All
-    /// instances installed by this call are removed again.
+    /// Exceptions of executors; attributes that do not exist or have another type; policies that the ORB refuses. If
+    /// this call fails, it removes the instances that it has installed.
     pub fn install(&self) -> Result<Vec<Provided>, LaunchError> {
         let _operation = self.operation.lock();
         let (plan, resources) = self.plan();
@@ -136,14 +136,14 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Makes the missing connections of the plan, ends those that are not in the plan or refer to another object,
-    /// completes the configuration of new instances, and activates them if `start` is set (`finishLaunch`).
+    /// Makes the missing connections of the plan and ends those that are not in the plan or refer to another object.
+    /// Then completes the configuration of new instances and, if `start` is set, activates them (`finishLaunch`).
     ///
-    /// `references` are those of other processes, by connection; those of this process may be included.
+    /// `references` are the references of other processes, by connection. References of this process may be included.
     ///
     /// # Errors
-    /// Connections that are refused, or whose reference is missing; exceptions of executors. Completed steps are kept:
-    /// repeat the call, or call [`stop`](Self::stop).
+    /// Connections that are refused or whose reference is missing; exceptions of executors. Completed steps are not
+    /// undone. After an error, repeat the call or call [`stop`](Self::stop).
     pub fn finish(&self, references: &References, start: bool) -> Result<(), LaunchError> {
         let _operation = self.operation.lock();
         let (plan, _) = self.plan();
@@ -160,21 +160,21 @@ impl Locality {
     /// Activates all instances whose configuration is complete, providers before users.
     ///
     /// # Errors
-    /// Exceptions of executors; the instances before that one stay active.
+    /// The first exception of an executor. The instances that were activated before it remain active.
     pub fn start(&self) -> Result<(), LaunchError> {
         let _operation = self.operation.lock();
         let (plan, _) = self.plan();
         self.activate(&plan)
     }
 
-    /// Changes to another plan for the process: removes the instances that it does not have or has with another
-    /// implementation, other attributes or other policies, and installs new ones. The others are not touched. Returns
-    /// the references to which other processes connect; [`finish`](Self::finish) then makes connections and starts the
-    /// new instances.
+    /// Changes the process to another plan. Removes instances that are missing from the new plan or that differ in
+    /// implementation, attributes or policies, and installs new ones. Other instances are not affected. Returns the
+    /// references to which other processes connect. Then call [`finish`](Self::finish) to make connections and activate
+    /// the new instances.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), before anything is removed; as [`install`](Self::install), after which the
-    /// instances to be replaced are removed, and the others still run.
+    /// The errors of [`prepare`](Self::prepare), before anything is removed. The errors of [`install`](Self::install);
+    /// in this case the instances to be replaced have been removed, and the others continue to run.
     pub fn redeploy(
         &self,
         plan: Plan,
@@ -189,11 +189,12 @@ impl Locality {
         let (old, _) = self.plan();
         let mut removed = self.in_order(&old);
         removed.reverse();
-        // A homed component is removed with its home.
+        // Removing a home also removes its components, so they must be reinstalled too.
         let homes: Vec<Installed> =
             removed.iter().filter(|one| !stays(one) && one.is_home()).cloned().collect();
         removed.retain(|one| !stays(one) || homes.iter().any(|home| one.is_of(home)));
-        // An exception during the removal of an instance does not prevent its replacement.
+        // Ignore exceptions of executors: the instances are removed in any case, and their replacements can be
+        // installed.
         let _ = self.remove(&removed);
         {
             let mut state = self.state.lock();
@@ -204,20 +205,21 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Ends the connections with these names, because their providers no longer exist. Names of missing connections are
-    /// ignored.
+    /// Ends the connections with these names, because their providers no longer exist. Ignores names of connections
+    /// that do not exist.
     pub fn disconnect(&self, connections: &[String]) {
         let _operation = self.operation.lock();
         self.disconnect_where(|made| connections.contains(&made.user.connection));
     }
 
-    /// Restores connections that ended by themselves, as those of event sources do after several consecutive failures
-    /// of the consumer, if the object at the other end answers within `limit`. Returns their number.
+    /// Restores connections that ended without a request if the object at the other end answers within `limit`. For
+    /// example, an event source ends a connection after several consecutive failures of the consumer. Returns the
+    /// number of restored connections.
     ///
     /// # Errors
-    /// The first refusal; the remaining connections are restored all the same.
+    /// The first refused connection. The remaining connections are restored nevertheless.
     pub fn mend(&self, limit: Duration) -> Result<usize, LaunchError> {
-        // Objects are called before anything is locked.
+        // Call the remote objects before taking the operation lock, because they may answer slowly.
         let (instances, made) = {
             let state = self.state.lock();
             let made: Vec<(User, ObjectRef)> =
@@ -251,8 +253,8 @@ impl Locality {
         result.map(|()| mended)
     }
 
-    /// Stops the plan: passivates the instances, ends their connections, removes them and destroys the containers, even
-    /// if an executor raises an exception.
+    /// Stops the plan: passivates the instances, ends their connections, removes them and destroys the containers. All
+    /// steps are completed even if an executor raises an exception.
     ///
     /// # Errors
     /// The first exception that an executor raised.
@@ -266,7 +268,7 @@ impl Locality {
         ended
     }
 
-    /// Returns the installed instances and their connections.
+    /// Returns the status of the installed instances and of their connections.
     pub fn status(&self) -> idl::LocalityStatus {
         let state = self.state.lock();
         let instance = |one: &Installed| one.status();
@@ -296,7 +298,7 @@ impl Locality {
         (state.plan.clone(), state.resources.clone())
     }
 
-    /// Checks a plan; returns its resources, and the recipes of its instances.
+    /// Checks a plan. Returns its resources and the recipes of its instances.
     #[allow(clippy::type_complexity, reason = "a pair")]
     fn check(
         &self,
@@ -324,7 +326,8 @@ impl Locality {
         Ok((resources, recipes))
     }
 
-    /// Installs the missing instances of the plan; removes them again if one fails.
+    /// Installs the instances of the plan that are not installed. If one fails, removes those that this call has
+    /// installed.
     fn install_missing(
         &self,
         plan: &Plan,
@@ -333,7 +336,7 @@ impl Locality {
     ) -> Result<(), LaunchError> {
         let mut all: Vec<Installed> = self.state.lock().instances.clone();
         let mut new: Vec<Installed> = Vec::new();
-        // Homes create components, so they come first.
+        // Install homes before the instances that they create.
         let (homed, alone): (Vec<_>, Vec<_>) = plan
             .instance
             .iter()
@@ -355,7 +358,7 @@ impl Locality {
                 }
                 Err(error) => {
                     for one in new.iter().rev() {
-                        // The first error is reported.
+                        // Ignore errors of the removal, so that the error that caused it is returned.
                         let _ = one.remove();
                     }
                     self.keep_containers();
@@ -376,7 +379,7 @@ impl Locality {
         self.containers.lock().keep(&used);
     }
 
-    /// Passivates, disconnects and removes instances, in this order; returns the first exception.
+    /// Passivates, disconnects and removes instances, in this order. Returns the first exception.
     fn remove(&self, removed: &[Installed]) -> Result<(), LaunchError> {
         let mut result = Ok(());
         for one in removed {
@@ -406,7 +409,7 @@ impl Locality {
         Ok(())
     }
 
-    /// Returns the instances, providers before users.
+    /// Returns the instances, with providers before their users.
     fn in_order(&self, plan: &Plan) -> Vec<Installed> {
         let instances = self.state.lock().instances.clone();
         order::providers_first(plan, instances, Installed::name)
@@ -446,7 +449,7 @@ impl Locality {
             }
             user.connect(component, &to, installed.bands())?;
             let mut state = self.state.lock();
-            // The connection existed before if it ended by itself meanwhile.
+            // If the connection ended without a request, `made` still contains its old entry.
             state.made.retain(|made| !made.is(&user, &to));
             let reference = to;
             state.made.push(Made { user, reference });
@@ -454,7 +457,7 @@ impl Locality {
         Ok(())
     }
 
-    /// Returns all objects that provide for a connection, each once.
+    /// Returns all objects that provide for a connection, without duplicates.
     fn providers(
         &self,
         plan: &Plan,
@@ -530,7 +533,7 @@ impl Locality {
     }
 }
 
-/// Refuses connections that components outside of the plan would have to make.
+/// Returns an error for each connection that components outside the plan would have to make.
 pub(crate) fn users_elsewhere(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let connections = plan.connection.iter();
     let all = connections.flat_map(|one| one.external_reference.iter().map(move |it| (one, it)));
@@ -546,7 +549,7 @@ pub(crate) fn users_elsewhere(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     })
 }
 
-/// Returns the using ends of all connections at a plan's own instances.
+/// Returns the using ends of all connections at instances of this plan.
 fn users(plan: &Plan) -> Vec<User> {
     let connections = plan.connection.iter();
     connections.flat_map(|one| users_of(plan, one)).collect()

@@ -16,7 +16,7 @@ mod idl {
 /// Time limit of each call to the Naming Service.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Advice if the Naming Service cannot be reached.
+/// Remedy if the Naming Service cannot be reached.
 pub(super) const CURE: &str = "say where the Naming Service is: -ORBInitRef NameService=URL, in cmdline of the real-time resources or by \
      --process-arg of the node manager";
 
@@ -28,8 +28,8 @@ pub(super) struct Bound {
 }
 
 impl Bound {
-    /// Binds a name below the initial naming context to an object, and creates missing contexts on the path. As in
-    /// DAnCE, the name is taken from an object that has it.
+    /// Binds a name below the initial naming context to an object, and creates missing contexts on the path. If the
+    /// name is already bound to another object, it is rebound, as in DAnCE.
     pub(super) fn new(orb: &Orb, text: &str, object: &ObjectRef) -> Result<Bound, String> {
         let name = components(text)?;
         let root = orb.string_to_object("corbaloc:rir:/NameService");
@@ -37,7 +37,7 @@ impl Bound {
         let root: NamingContextRef = root.with_timeout(LIMIT).unchecked_narrow();
         for end in 1..name.len() {
             match root.bind_new_context(&name[..end]) {
-                // The next component shows whether it is a context.
+                // `AlreadyBound` may also mean an object that is not a context; the next call then fails.
                 Ok(_) | Err(BindNewContextError::AlreadyBound(_)) => {}
                 Err(error) => return Err(error.to_string()),
             }
@@ -48,20 +48,20 @@ impl Bound {
         Ok(Bound { root, name, object })
     }
 
-    /// Unbinds the name, unless it is bound to another object by now or the service does not answer.
+    /// Unbinds the name. Does nothing if the name is bound to another object by now, or if the service does not answer.
     pub(super) fn remove(&self) {
         if let Ok(Some(found)) = self.root.resolve(&self.name) {
             let (found, own) = (found.reference(), Interface::reference(&self.object));
             if found.is_equivalent(own) {
-                // Another client may have unbound it meanwhile.
+                // Ignore the error: another client may have unbound the name since `resolve`.
                 let _ = self.root.unbind(&self.name);
             }
         }
     }
 }
 
-/// Parses a name in the notation of the Naming Service: components separated by `/`, each an id and after a dot a kind,
-/// with these characters escaped by a backslash.
+/// Parses a name in the notation of the Naming Service. Components are separated by `/`, and each consists of an id and
+/// optionally a dot and a kind. A backslash escapes these characters.
 fn components(text: &str) -> Result<Vec<NameComponent>, String> {
     let mut all = Vec::new();
     let (mut id, mut kind, mut is_empty) = (String::new(), None::<String>, true);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use oxorb_deploy::plan::Plan;
 
-/// Sorts instances so that providers come before users; otherwise, and within cycles, keeps the given order.
+/// Sorts instances so that providers come before users. Otherwise, and within cycles, keeps the given order.
 pub(super) fn providers_first<T>(
     plan: &Plan,
     instances: Vec<T>,
@@ -14,7 +14,7 @@ pub(super) fn providers_first<T>(
         plan.instance.iter().map(|one| (one.id.0.as_str(), one.name.as_str())).collect();
     let at: HashMap<&str, usize> = instances.iter().map(&name).zip(0..).collect();
     let place = |id: &str| at.get(ids.get(id)?).copied();
-    // Users of each connection, and its providers: with one step in each direction, the time stays linear.
+    // Store users and providers separately for each connection. Listing all pairs would take quadratic time.
     let mut needs: Vec<Vec<usize>> = vec![Vec::new(); instances.len()];
     let mut provides: Vec<Vec<usize>> = Vec::new();
     for connection in &plan.connection {
@@ -31,7 +31,8 @@ pub(super) fn providers_first<T>(
     let mut seen = vec![false; instances.len()];
     let mut done = vec![false; provides.len()];
     for first in 0..instances.len() {
-        // Each frame: an instance, and the next connection and provider to visit.
+        // Depth-first search. Each frame holds an instance and the next of its connections and of their providers to
+        // visit.
         let mut stack = vec![(first, 0, 0)];
         if std::mem::replace(&mut seen[first], true) {
             continue;

@@ -1,4 +1,4 @@
-//! Objects that instances of a process provide for connections.
+//! Objects that the instances of a process provide for connections.
 
 use oxorb_component::{Component, Events, Navigation, Receptacles};
 use oxorb_core::{Interface, ObjectRef};
@@ -98,7 +98,7 @@ fn port(component: &Component, instance: &str, end: &Endpoint) -> Result<ObjectR
 
 /// Returns the names of a component's ports of one kind.
 pub(super) fn ports(component: &Component, kind: PortKind) -> Vec<String> {
-    // Only lightweight containers refuse a description, and none is used here.
+    // Ignore errors: only lightweight containers refuse to describe ports, and a locality creates no such container.
     macro_rules! names {
         ($described:ident) => {{
             let all = component.$described().unwrap_or_default();

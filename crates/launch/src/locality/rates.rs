@@ -1,4 +1,4 @@
-//! Rates of ports that the real-time resources have enforced.
+//! Rates that the real-time resources require to be enforced at ports.
 
 use oxorb_deploy::plan::Instance;
 use oxorb_deploy::rtcad::ServerResources;

@@ -1,4 +1,4 @@
-//! The CORBA object of a locality, which managers call.
+//! The CORBA object of a locality, which node managers call.
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +34,7 @@ impl Locality {
     /// operation `shutdown` calls `end` after stopping the instances.
     ///
     /// # Errors
-    /// Error of the POA.
+    /// The error of the POA if the object cannot be activated.
     pub fn serve(
         self: &Arc<Self>,
         poa: &Poa,
@@ -57,8 +57,8 @@ impl LocalityServant {
     }
 }
 
-/// Reads a plan from a caller. Refuses files for references: any client of the object could write and delete them with
-/// the rights of the process's user.
+/// Converts a plan that a caller sends. Refuses files for references, because any client of the object could otherwise
+/// write and delete files with the rights of the process's user.
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     let plan =
         from_wire(plan).map_err(|error| PlanError { name: error.element, reason: error.reason })?;
@@ -71,7 +71,8 @@ fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Refuses connections whose provider is named by a file, which processes under managers would read for callers.
+/// Returns an error for each connection whose provider is named by a file. Under managers this is refused, because
+/// processes would read files for callers.
 pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let all = plan.connection.iter().flat_map(|connection| {
         connection.external_reference.iter().map(move |it| (connection, it))
@@ -86,7 +87,7 @@ pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     })
 }
 
-/// Groups connections for managers: one entry for each connection.
+/// Merges provided references with the same connection into one entry, as managers expect.
 fn connections(provided: Vec<Provided>) -> Vec<Connection> {
     let mut all: Vec<Connection> = Vec::new();
     for one in provided {
@@ -128,7 +129,8 @@ impl deployment::Application for LocalityServant {
 }
 
 impl deployment::ApplicationManager for LocalityServant {
-    /// Sets the values of properties that the plan maps to attributes of instances; others belong to other processes.
+    /// Sets the values of properties that the plan maps to attributes of its instances. Other properties are ignored,
+    /// because they concern other processes.
     fn start_launch(
         &self,
         config_property: &[deployment::Property],
@@ -161,7 +163,7 @@ impl deployment::NodeApplication for LocalityServant {}
 impl deployment::NodeApplicationManager for LocalityServant {}
 
 impl dance::LocalityManager for LocalityServant {
-    /// Commits no resources, which the operating system manages.
+    /// Commits no resources, because the operating system manages them.
     fn prepare_plan(
         &self,
         plan: &DeploymentPlan,
@@ -207,7 +209,7 @@ impl Locality {
         state.plan.connection.iter().any(|one| one.name == name)
     }
 
-    /// Adds values of properties of the whole plan to the attributes to which they are mapped.
+    /// Adds the values of properties of the plan to the attributes to which the properties are mapped.
     fn set_external(&self, properties: &[Property]) {
         let mut state = self.state.lock();
         let plan = &mut state.plan;

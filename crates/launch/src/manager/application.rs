@@ -1,4 +1,4 @@
-//! A plan on one node: its processes, launched, connected, changed and ended together.
+//! A plan on one node, with operations that launch, connect, change and end its processes together.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,21 +24,22 @@ use crate::wire;
 pub(super) struct Application {
     starter: Arc<Starter>,
     pub(super) label: String,
-    /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
+    /// Gate that admits one operation at a time. Operations do not hold the lock of `state`, so that the status can be
+    /// read.
     gate: Gate,
-    /// Whether the plan is being ended, so that nothing may start.
+    /// Whether the plan is being ended. In this case no process may be started.
     is_ending: AtomicBool,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
     members: Vec<Member>,
-    /// Number of processes that ended unexpectedly.
+    /// Number of processes that have ended unexpectedly.
     ends: u64,
     /// Time at which the plan is ended unless it is renewed.
     lease: Option<Instant>,
     is_launched: bool,
-    /// Whether all its connections have been made once.
+    /// Whether all connections of the plan have been made at least once.
     is_connected: bool,
     /// Property values passed to the launch.
     config: Vec<Property>,
@@ -80,7 +81,7 @@ impl Application {
         }
     }
 
-    /// Starts all processes and installs their instances. After a failure no process is left.
+    /// Starts all processes and installs their instances. If this fails, all processes are ended.
     pub(super) fn launch(&self, config: &[Property]) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let names = {
@@ -98,7 +99,7 @@ impl Application {
         Ok(self.provided())
     }
 
-    /// Restarts processes that have ended; others are not touched.
+    /// Restarts processes that have ended. Other processes are not affected.
     pub(super) fn restart(&self, names: &[String]) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let ended: Vec<String> = {
@@ -120,7 +121,7 @@ impl Application {
         Ok(self.provided())
     }
 
-    /// Changes the processes to those of another plan. Processes with the same part in both are not touched.
+    /// Changes the processes to those of another plan. Processes with the same part in both plans are not affected.
     pub(super) fn redeploy(&self, plan: &Plan) -> Result<Vec<Connection>, Trouble> {
         let _pass = self.pass()?;
         let wanted = members(&self.starter, plan)?;
@@ -201,13 +202,14 @@ impl Application {
         Ok(())
     }
 
-    /// Makes missing connections to objects of other nodes and of other processes on this node. Then, with `start`,
-    /// starts the instances that are not running.
+    /// Makes missing connections to objects of other nodes and of other processes on this node. If `start` is set, then
+    /// activates the instances that are not active.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         let pass = self.pass()?;
         let todo: Vec<_> = {
             let state = self.state.lock();
-            // A launch fails if a process is lost. Later, others continue without it, and its users wait for it.
+            // Before all connections have been made once, a lost process makes the launch fail. After that, the other
+            // processes continue, and users of the lost process wait for its restart.
             if let Some(lost) = state.members.iter().find(|one| !one.runs())
                 && !state.is_connected
             {
@@ -243,7 +245,7 @@ impl Application {
         if start { self.run() } else { Ok(()) }
     }
 
-    /// Starts the instances that are not running.
+    /// Activates the instances that are not active.
     pub(super) fn run(&self) -> Result<(), Trouble> {
         let _pass = self.pass()?;
         let todo: Vec<_> = {
@@ -293,13 +295,13 @@ impl Application {
         ended.into_iter().collect()
     }
 
-    /// Ends all processes: in order if that is quick, otherwise by killing them.
+    /// Ends all processes. If an operation that is in progress does not end soon, kills them.
     pub(super) fn destroy(&self) -> Result<(), Trouble> {
-        /// Longest wait for an operation in progress, before its processes are killed.
+        /// Maximum wait for an operation in progress. After it, the processes are killed.
         const PATIENCE: Duration = Duration::from_secs(1);
         self.is_ending.store(true, Ordering::Release);
         let pass = self.gate.pass(PATIENCE).or_else(|| {
-            // The operation waits for a process, so that it ends with the processes.
+            // The operation probably waits for a process, and ends if this process is killed.
             let state = self.state.lock();
             for child in state.members.iter().filter_map(|member| member.child.as_ref()) {
                 child.kill();
@@ -320,7 +322,7 @@ impl Application {
         self.end(&names)
     }
 
-    /// Ends some processes.
+    /// Ends the named processes.
     fn end(&self, names: &[String]) -> Result<(), Trouble> {
         let todo: Vec<Member> = {
             let mut state = self.state.lock();
@@ -329,7 +331,7 @@ impl Application {
                 .filter(|member| names.contains(&member.name))
                 .map(|member| {
                     let before = member.clone();
-                    // From now on its end is expected.
+                    // With the id cleared, the end of the process does not count as unexpected.
                     member.uuid.clear();
                     before
                 })
@@ -425,7 +427,7 @@ impl Application {
         merged(members.flat_map(|member| &member.provided))
     }
 
-    /// Returns the present state of the processes, as they report it.
+    /// Returns the current state of the processes. Running processes are asked for it.
     pub(super) fn status(&self) -> Vec<ProcessStatus> {
         let members = self.state.lock().members.clone();
         together(members, |member| {
@@ -439,7 +441,7 @@ impl Application {
                     status.instances = live.instances;
                     status.connections = live.connections;
                 }
-                // If it has ended since, its end is the reason.
+                // If the process ended during the call, report that state instead of the failed call.
                 Err(error) => match self.state.lock().member(&member.name) {
                     Some(now) if !now.runs() => return now.status(&self.starter.node),
                     _ => status.detail = format!("does not answer: {error}"),
@@ -449,14 +451,14 @@ impl Application {
         })
     }
 
-    /// Renews the plan's lease. Returns the number of processes that have ended unexpectedly.
+    /// Renews the plan's lease. Returns the number of processes that have ended unexpectedly so far.
     pub(super) fn renew(&self, lease: Duration) -> u64 {
         let mut state = self.state.lock();
         state.lease = Instant::now().checked_add(lease);
         state.ends
     }
 
-    /// Reports whether its lease ended before `now`.
+    /// Reports whether the plan's lease expired before `now`.
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         let lease = self.state.lock().lease;
         lease.is_some_and(|end| end < now)
@@ -476,7 +478,7 @@ fn note_end(state: &Weak<Mutex<State>>, uuid: &str, end: End) {
     }
 }
 
-/// Returns the processes of a node's plan.
+/// Returns the processes of the part of a plan that runs on this node.
 fn members(starter: &Starter, plan: &Plan) -> Result<Vec<Member>, Trouble> {
     let parts = split::by_process(plan).into_iter();
     parts
@@ -487,7 +489,7 @@ fn members(starter: &Starter, plan: &Plan) -> Result<Vec<Member>, Trouble> {
         .collect()
 }
 
-/// Returns the references of other processes that a process uses.
+/// Returns the references that a process uses and other processes or nodes provide.
 fn connections(members: &[Member], of: &Member, given: &[Connection]) -> Vec<Connection> {
     let used: BTreeSet<&str> = split::used(&of.part);
     let others = members.iter().filter(|member| member.name != of.name && member.runs());
@@ -515,7 +517,7 @@ pub(super) fn merged<'c>(all: impl Iterator<Item = &'c Connection>) -> Vec<Conne
     merged
 }
 
-/// Returns the name of a plan: its UUID, otherwise its label.
+/// Returns the name of a plan: its UUID or, if it has none, its label.
 pub(crate) fn label(plan: &Plan) -> String {
     let known = [&plan.uuid, &plan.label];
     let mut known = known.into_iter().flatten().filter(|name| !name.is_empty());

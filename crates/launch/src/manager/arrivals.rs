@@ -1,4 +1,4 @@
-//! Started processes that have not yet called the manager.
+//! Processes that were started but have not yet called the manager.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,7 +20,7 @@ pub(super) enum News {
     Ended(End),
 }
 
-/// Processes that have not called back, by their assigned ids.
+/// Processes that have not called back, by the ids that the manager assigned to them.
 #[derive(Default)]
 pub(super) struct Arrivals(Mutex<HashMap<String, Expected>>);
 
@@ -45,13 +45,13 @@ impl Arrivals {
         }
     }
 
-    /// Removes a process that is no longer expected.
+    /// Removes a process whose call is no longer expected.
     pub(super) fn forget(&self, uuid: &str) {
         self.0.lock().remove(uuid);
     }
 }
 
-/// Exception for a call of an unexpected process: of an earlier manager, or too late.
+/// Exception for a call of a process that is not expected, because another manager started it or it calls too late.
 const UNEXPECTED: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -65,14 +65,14 @@ impl LocalityManagerActivator for Arrivals {
         let expected = expected.get_mut(uuid).ok_or(UNEXPECTED)?;
         let manager = manager.ok_or(UNEXPECTED)?;
         expected.manager = Some(manager.unchecked_narrow());
-        // Its arguments contain all that it needs before it gets its plan.
+        // The process needs no properties: its arguments suffice until it receives its plan.
         Ok(Vec::new())
     }
 
     fn configuration_complete(&self, uuid: &str) -> Result<(), SystemException> {
         let expected = self.0.lock().remove(uuid).ok_or(UNEXPECTED)?;
         let manager = expected.manager.ok_or(UNEXPECTED)?;
-        // If the receiver has given up meanwhile, it kills the process.
+        // Ignore the error: a receiver that no longer waits kills the process.
         let _ = expected.news.send(News::Here(manager));
         Ok(())
     }

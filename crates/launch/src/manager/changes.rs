@@ -1,5 +1,5 @@
-//! Changes made by a redeployment, for users: restarted instances with the reasons, and values and connections that
-//! differ.
+//! Description, for users, of the changes that a redeployment makes: restarted instances with the reasons, and values
+//! and connections that differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,9 +20,9 @@ pub struct Changes {
     pub added: BTreeSet<String>,
     /// Instances that exist only in the old plan.
     pub removed: BTreeSet<String>,
-    /// Instances in both plans that are reinstalled, and lose their state, with the reasons.
+    /// Instances in both plans that are reinstalled and lose their state, with the reasons.
     pub restarted: BTreeMap<String, Vec<String>>,
-    /// Names of connections that are ended; those of restarted instances are also in `connected`.
+    /// Names of connections that are ended. Those of restarted instances are made again, and are also in `connected`.
     pub disconnected: BTreeSet<String>,
     /// Names of connections that are made.
     pub connected: BTreeSet<String>,
@@ -44,13 +44,14 @@ pub struct PropertyChange {
 }
 
 impl Changes {
-    /// Compares a running plan with its replacement, in the same way as managers do. Processes that have ended must
-    /// be added by [`Changes::restart`].
+    /// Compares a running plan with its replacement, in the same way as managers compare them. Processes that have
+    /// ended must be added by calling [`Changes::restart`].
     ///
     /// # Errors
-    /// A plan that cannot be converted for sending.
+    /// One of the plans cannot be converted for sending.
     pub fn between(old: &Plan, new: &Plan) -> Result<Changes, WireError> {
-        // Ids of documents are not sent, so both plans are converted to the managers' form.
+        // Plans are sent without the ids of the document. Convert both plans to what a manager receives, so that they
+        // differ only where a manager sees a difference.
         let sent = |plan: &Plan| wire::from_wire(&wire::to_wire(plan)?);
         let (old, new) = (&sent(old)?, &sent(new)?);
         let difference = Difference::between(old, new);
@@ -85,7 +86,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// Adds the instances whose process is not running, which are also reinstalled.
+    /// Adds the instances of processes that are not running. They are reinstalled too.
     pub fn restart(&mut self, new: &Plan, ended: &BTreeSet<(String, String)>) {
         for process in processes(new) {
             if !ended.contains(&(process.node.clone(), process.name.clone())) {
@@ -123,7 +124,7 @@ impl Changes {
         }));
     }
 
-    /// Adds the connections that end at an installed instance, and those that differ from the old plan's.
+    /// Adds the connections of instances that are installed, and those that differ from the old plan's.
     fn connect(&mut self, old: Option<&Plan>, new: &Plan) {
         let before = old.map(|old| {
             let ends = old.connection.iter().map(|one| (&*one.name, ends(old, one)));
@@ -151,11 +152,11 @@ impl Changes {
     }
 }
 
-/// A plan with derived data.
+/// Either of the two plans, with data derived from it.
 struct Side<'p> {
     plan: &'p Plan,
     resources: Option<ServerResources>,
-    /// Process of each instance, by id.
+    /// Name of the process of each instance, by the instance's id.
     processes: HashMap<&'p str, String>,
 }
 
@@ -167,7 +168,7 @@ impl<'p> Side<'p> {
                 by_instance.insert(&*plan.instance[at].id.0, process.name.clone());
             }
         }
-        // Unreadable resources are refused by the managers.
+        // Unreadable resources count as missing: managers refuse such a plan with a proper error.
         Side { plan, resources: resources_of(plan).unwrap_or_default(), processes: by_instance }
     }
 
@@ -177,7 +178,7 @@ impl<'p> Side<'p> {
     }
 }
 
-/// Returns the reasons for which an instance of two plans is reinstalled.
+/// Returns the reasons why an instance that is in both plans is reinstalled.
 fn reasons(old: &Side<'_>, one: &Instance, new: &Side<'_>, other: &Instance) -> Vec<String> {
     let mut why = Vec::new();
     let node = |instance: &Instance| instance.node.clone().unwrap_or_default();

@@ -10,16 +10,17 @@ use crate::idl::deployment::{DomainApplicationManagerRef, ExecutionManagerRef};
 use crate::idl::ox_deployment::{self as ox, ProcessState};
 use crate::wire;
 
-/// Client of an execution manager, for its plans.
+/// Client of an execution manager: launches, lists, changes and stops plans.
 ///
-/// Calls wait up to the time limit of the reference, which should be longer than the managers' own time-outs, or none.
+/// Calls are limited by the time-out of the reference. It should be longer than the managers' own time-outs, or not be
+/// set.
 #[derive(Clone, Debug)]
 pub struct Plans(ExecutionManagerRef);
 
 /// A launched plan.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// UUID of the plan, otherwise its label.
+    /// UUID of the plan or, if it has none, its label.
     pub name: String,
     /// Manager of the plan.
     pub manager: ox::DomainApplicationManagerRef,
@@ -31,8 +32,8 @@ impl Plans {
         Plans(manager)
     }
 
-    /// Launches a plan: prepares it, starts its processes, connects and starts its instances. If that fails, nothing of
-    /// the plan is left.
+    /// Launches a plan: prepares it, starts its processes, and connects and activates its instances. If a step fails,
+    /// the plan is ended completely.
     ///
     /// # Errors
     /// The first failure, with the instance and the node.
@@ -64,7 +65,7 @@ impl Plans {
             self.0.get_managers()?.into_iter().flatten().collect();
         let mut plans = Vec::new();
         for manager in managers {
-            // A plan that has ended meanwhile is skipped.
+            // Skip a plan that has ended since `get_managers`.
             let Ok(plan) = manager.get_plan() else {
                 continue;
             };
@@ -77,7 +78,7 @@ impl Plans {
         Ok(plans)
     }
 
-    /// Returns the plan with a name.
+    /// Returns the plan with this name.
     ///
     /// # Errors
     /// No plan has this name, or the execution manager does not answer.
@@ -110,10 +111,10 @@ impl Plans {
         Ok((launched, changes))
     }
 
-    /// Replaces the running plan of the same name. Instances that are the same in both keep running.
+    /// Replaces the running plan of the same name. Instances that are the same in both plans keep running.
     ///
     /// # Errors
-    /// The first failure, with the instance and the node; the old plan is restored.
+    /// The first failure, with the instance and the node. The old plan is then restored.
     pub fn redeploy(&self, plan: &Plan) -> Result<Launched, Trouble> {
         let launched = self.named(&label(plan))?;
         launched.manager.redeploy(&wire::to_wire(plan)?)?;
@@ -123,7 +124,7 @@ impl Plans {
     /// Ends a plan.
     ///
     /// # Errors
-    /// The first node on which the plan could not be ended.
+    /// The failure of the first node on which the plan could not be ended.
     pub fn stop(&self, plan: &Launched) -> Result<(), Trouble> {
         let manager: DomainApplicationManagerRef = plan.manager.clone().into();
         Ok(self.0.destroy_manager(Some(&manager))?)

@@ -1,4 +1,4 @@
-//! A plan on all its nodes: launched, connected, started and ended together.
+//! A plan on all its nodes, with operations that launch, connect, start and end it on all nodes together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,20 +24,21 @@ use crate::idl::deployment::Connection;
 use crate::idl::ox_deployment as ox;
 use crate::wire;
 
-/// Plan, as its execution manager sees it.
+/// A plan in the view of its execution manager.
 pub(super) struct Domain {
     pub(super) label: String,
     pub(super) settings: Arc<ExecutionSettings>,
     pub(super) observer: Observer,
     lookup: Arc<Lookup>,
-    /// POA whose ORB provides the threads that renew the plan.
+    /// POA whose ORB provides the threads that renew the plan's leases.
     poa: Poa,
     own: Weak<Domain>,
-    /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
+    /// Gate that admits one operation at a time. Operations do not hold the lock of `state`, so that the status can be
+    /// read.
     gate: Gate,
     is_ending: AtomicBool,
     pub(super) state: Mutex<State>,
-    /// Signal for the threads that watch and renew the nodes.
+    /// Signal for the threads that watch and renew the plan.
     pub(super) changed: Condvar,
 }
 
@@ -45,13 +46,13 @@ pub(super) struct State {
     pub(super) plan: Plan,
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) phase: Phase,
-    /// Time at which the present phase began.
+    /// Time at which the current phase began.
     pub(super) step: Instant,
-    /// Reason for which the plan was ended during its launch.
+    /// Reason why the plan was ended during its launch.
     pub(super) failed: Option<Trouble>,
     /// Property values passed to the launch.
     config: Vec<d::Property>,
-    /// Whether restarted processes remain to be connected and started.
+    /// Whether restarted processes still have to be connected and started.
     pub(super) is_unfinished: bool,
     pub(super) unfinished_because: Option<String>,
 }
@@ -70,32 +71,32 @@ pub(super) enum Phase {
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) part: Plan,
-    /// Whether a change of its part has begun and not succeeded, so that the running part is unknown.
+    /// Whether a change of the node's part was begun but did not succeed. It is then unknown which part is running.
     pub(super) is_half_changed: bool,
     pub(super) manager: d::NodeManagerRef,
     pub(super) plans: ox::NodeApplicationManagerRef,
     pub(super) application: Option<d::ApplicationRef>,
     pub(super) provided: Vec<Connection>,
-    /// Whether its provided objects may have changed, after a restart that failed in part.
+    /// Whether the node's provided objects may have changed, because a restart failed in part.
     pub(super) is_unknown: bool,
-    /// Number of ends of processes that the node has reported.
+    /// Number of unexpected ends of processes that the node has reported.
     pub(super) told: u64,
-    /// Number of ends of processes that have been examined.
+    /// Number of unexpected ends of processes that the steward has examined.
     pub(super) ends: u64,
-    /// Time of the node's last answer.
+    /// Time at which the node last answered.
     pub(super) heard: Instant,
-    /// Reason for which the node counts as lost.
+    /// Reason why the node counts as lost.
     pub(super) lost: Option<String>,
-    /// Ended processes, with the time of the restart, if any.
+    /// Processes that have ended, with the time of their restart if they are to be restarted.
     pub(super) ended: BTreeMap<String, Option<Instant>>,
-    /// Restarted processes that have not been reported yet.
+    /// Processes that were restarted but whose restart has not been reported yet.
     pub(super) restarted: BTreeSet<String>,
-    /// Connections to be ended on this node, because their providers no longer exist.
+    /// Connections that this node must end, because their providers no longer exist.
     pub(super) stale: BTreeSet<String>,
 }
 
 impl Domain {
-    /// Prepares a plan on all its nodes. After a failure no node has a part of it.
+    /// Prepares a plan on all its nodes. If this fails, the plan is removed from all nodes.
     pub(super) fn prepare(
         plan: Plan,
         lookup: &Arc<Lookup>,
@@ -136,7 +137,7 @@ impl Domain {
         }
     }
 
-    /// Prepares the part of a plan on a node that has none yet.
+    /// Prepares the part of a plan on a node that has no part yet.
     pub(super) fn prepare_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
         let place = || format!("node {name}");
         let manager = (self.lookup)(name)
@@ -185,7 +186,7 @@ impl Domain {
         self.keep_on(name, plans)
     }
 
-    /// Starts the thread that renews the plan on a node.
+    /// Starts the thread that renews the plan's lease on a node.
     fn keep_on(&self, name: &str, plans: ox::NodeApplicationManagerRef) -> Result<(), Trouble> {
         let refuse = |reason: &str| Trouble::new(&self.label, reason);
         let orb = self.poa.orb();
@@ -209,13 +210,13 @@ impl Domain {
         }
     }
 
-    /// Enters if no other operation runs.
+    /// Enters the gate if no other operation is running.
     pub(super) fn try_pass(&self) -> Option<Pass<'_>> {
         let pass = self.gate.pass(std::time::Duration::ZERO)?;
         (!self.is_ending()).then_some(pass)
     }
 
-    /// Returns the restart policy: the plan's, otherwise that of the settings.
+    /// Returns the restart policy of the plan or, if it has none, that of the settings.
     pub(super) fn restart_policy(&self) -> RestartPolicy {
         let state = self.state.lock();
         let said = property::text(&state.plan, RestartPolicy::PROPERTY);
@@ -257,8 +258,8 @@ impl Domain {
         self.changed.notify_all();
     }
 
-    /// Starts all processes on all nodes, and installs their instances. After a failure no process is left. Returns the
-    /// provided objects.
+    /// Starts all processes on all nodes, and installs their instances. Returns the objects that they provide. If this
+    /// fails, all processes are ended.
     pub(super) fn launch(&self, config: &[d::Property]) -> Result<Vec<Connection>, Trouble> {
         let pass = self.pass()?;
         self.move_from(Phase::Prepared)?;
@@ -286,7 +287,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Makes all connections, and with `start` starts the instances. After a failure no process is left.
+    /// Makes all connections and, if `start` is set, activates the instances. If this fails, all processes are ended.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         {
             let pass = self.pass()?;
@@ -300,7 +301,7 @@ impl Domain {
         if start { self.start() } else { Ok(()) }
     }
 
-    /// Starts the instances. After a failure no process is left.
+    /// Activates the instances. If this fails, all processes are ended.
     pub(super) fn start(&self) -> Result<(), Trouble> {
         let pass = self.pass()?;
         self.move_from(Phase::Connected)?;
@@ -332,7 +333,7 @@ impl Domain {
         made.into_iter().collect()
     }
 
-    /// Starts the instances that are not running, on all nodes.
+    /// Activates the instances that are not active, on all nodes.
     pub(super) fn run(&self) -> Result<(), Trouble> {
         let started = together(self.live(), |(name, node)| {
             let Some(application) = &node.application else {
@@ -345,7 +346,8 @@ impl Domain {
         started.into_iter().collect()
     }
 
-    /// Ends connections by name on all nodes. A node that does not answer is detected by the watching thread.
+    /// Ends the named connections on all nodes. Errors are ignored: if a node does not answer, its renewal thread
+    /// detects that.
     pub(super) fn disconnect(&self, names: &BTreeSet<String>) {
         if names.is_empty() {
             return;
@@ -362,10 +364,10 @@ impl Domain {
         });
     }
 
-    /// Ends the plan on all nodes, even during its launch.
+    /// Ends the plan on all nodes. Also works while the plan is being launched.
     pub(super) fn end(&self) -> Result<(), Trouble> {
         self.begin_end();
-        // Nodes abort their work for the plan, which ends the operation that waits for them.
+        // End the nodes before waiting for the gate: the operation that holds it waits for the nodes, which now abort.
         let first = self.end_nodes();
         let pass = self.gate.pass(self.settings.node_timeout);
         let last = self.end_nodes();
@@ -376,13 +378,14 @@ impl Domain {
 
     /// Refuses further operations.
     pub(super) fn begin_end(&self) {
-        // Under the lock, so that no thread is between its check and its wait.
+        // Set the flag under the lock. Otherwise a thread that has checked it but does not wait yet would miss the
+        // signal.
         let _state = self.state.lock();
         self.is_ending.store(true, Ordering::Release);
         self.changed.notify_all();
     }
 
-    /// Waits until the plan has ended; `end` has its own time limits.
+    /// Waits until the plan has ended. There is no time limit, because `end` has its own limits.
     pub(super) fn wait_for_end(&self) {
         let mut state = self.state.lock();
         while state.phase != Phase::Ended {
@@ -398,7 +401,7 @@ impl Domain {
     /// Ends the plan on one node, and removes the node.
     pub(super) fn end_node(&self, name: &str, node: &Node) -> Result<(), Trouble> {
         let limit = match node.lost {
-            // A lost node may answer again, but is not waited for long.
+            // A lost node is called as well, because it may answer again, but with a short time limit.
             Some(_) => self.settings.status_timeout,
             None => self.settings.node_timeout,
         };
@@ -414,9 +417,9 @@ impl Domain {
         }
     }
 
-    /// Ends the plan after a failed step, and returns the failure.
+    /// Ends the plan because a step failed, and returns the failure.
     fn undone(&self, trouble: Trouble) -> Trouble {
-        // An earlier failure explains this one.
+        // If the plan was ended for an earlier failure, that failure caused this one.
         let trouble = self.state.lock().failed.take().unwrap_or(trouble);
         match self.end() {
             Ok(()) => trouble,
@@ -425,7 +428,7 @@ impl Domain {
     }
 }
 
-/// Adds the node to a failure that already has its position within the node.
+/// Adds the name of the node to a failure, unless the failure contains it already.
 pub(super) fn placed(error: impl Into<Trouble>, node: &str, plan: &str) -> Trouble {
     let trouble: Trouble = error.into();
     match trouble.reason.starts_with("node ") {

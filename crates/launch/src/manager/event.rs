@@ -1,4 +1,4 @@
-//! Reports of managers about incidents.
+//! Incidents that managers report.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ pub enum Event {
         process: String,
         /// Instances in the process.
         instances: Vec<String>,
-        /// Way in which the process ended, and whether it is restarted.
+        /// Description of the end, and whether the process will be restarted.
         reason: String,
     },
-    /// A process was restarted, and its instances are connected.
+    /// A process was restarted, and its instances are connected again.
     ProcessRestarted {
         /// Name of the plan.
         plan: String,
@@ -52,7 +52,7 @@ pub enum Event {
         /// Name of the plan.
         plan: String,
     },
-    /// A step without a waiting caller failed.
+    /// A step that no caller waits for failed.
     Failed {
         /// Name of the plan.
         plan: String,

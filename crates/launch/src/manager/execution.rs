@@ -1,4 +1,4 @@
-//! The execution manager, which launches plans over node managers.
+//! The execution manager, which launches plans through node managers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,13 +34,14 @@ use crate::wire;
 /// Key of an execution manager, as in DAnCE: `corbaloc::HOST:PORT/ExecutionManager`.
 pub const EXECUTION_MANAGER: &str = "ExecutionManager";
 
-/// Function that finds the manager of a node by name, or returns the reason for its absence.
+/// Function that finds the manager of a node by the node's name, or returns the reason why there is none.
 pub(super) type Lookup = dyn Fn(&str) -> Result<d::NodeManagerRef, String> + Send + Sync;
 
-/// Manager of plans (`Deployment::ExecutionManager`): launches them over the managers of their nodes, watches and
-/// restarts their processes, and ends them.
+/// Manager of plans (`Deployment::ExecutionManager`). It launches plans through the managers of their nodes, watches
+/// and restarts their processes, and ends them.
 ///
-/// Dropping it ends its plans. If this process ends in any other way, the node managers end the plans.
+/// Dropping it ends its plans. If this process ends in any other way, the node managers end the plans when their leases
+/// expire.
 pub struct ExecutionManager {
     inner: Arc<Inner>,
     reference: d::ExecutionManagerRef,
@@ -62,19 +63,19 @@ struct Plans {
 
 #[derive(Clone)]
 struct Entry {
-    /// State of the plan; `None` during its preparation.
+    /// State of the plan; `None` while the plan is being prepared.
     domain: Option<Arc<Domain>>,
     manager: Option<ox::DomainApplicationManagerRef>,
     application: Option<d::ApplicationRef>,
 }
 
 impl ExecutionManager {
-    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`, and the managers
+    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`. Also serves the managers
     /// `RepositoryManager` and `TargetManager`, whose operations report that they manage nothing. `nodes` finds the
     /// manager of a node by its name; `observer` receives incidents.
     ///
     /// # Errors
-    /// [`PoaError`], if the ORB already has an execution manager, or was shut down.
+    /// [`PoaError`] if the ORB already has an execution manager, or was shut down.
     pub fn start(
         root: &Poa,
         settings: ExecutionSettings,
@@ -99,7 +100,8 @@ impl ExecutionManager {
         let id = ObjectId::from(EXECUTION_MANAGER);
         own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
         let reference = own.activate_with_id(id, Servant(Arc::clone(&inner)))?;
-        // DAnCE's other managers, so that their clients get a proper exception.
+        // Serve DAnCE's other managers as well, so that their clients receive an exception that explains what is
+        // missing.
         let id = ObjectId::from(REPOSITORY_MANAGER);
         own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
         own.activate_with_id::<d::RepositoryManagerRef, _>(id, RepositoryManager)?;
@@ -118,7 +120,7 @@ impl ExecutionManager {
     /// Ends all plans, and refuses further ones.
     ///
     /// # Errors
-    /// The first plan that could not be ended on all nodes.
+    /// The failure of the first plan that could not be ended on all nodes.
     pub fn close(&self) -> Result<(), Trouble> {
         self.inner.close()
     }
@@ -150,7 +152,7 @@ impl Inner {
         ended.into_iter().collect()
     }
 
-    /// Ends a plan that was removed from the table.
+    /// Ends a plan and deactivates its objects.
     fn end(&self, entry: &Entry) -> Result<(), Trouble> {
         let ended = entry.domain.as_ref().map_or(Ok(()), |domain| domain.end());
         self.deactivate(entry);
@@ -217,7 +219,7 @@ impl Inner {
         }
     }
 
-    /// Reserves an entry for a plan before the plan is prepared.
+    /// Reserves an entry for a plan before the plan is prepared, so that names are unique.
     fn reserve(&self, name: &str) -> Result<(), Trouble> {
         let mut plans = self.plans.lock();
         let refuse = |reason: String| Err(Trouble::new(name, reason));
@@ -286,7 +288,7 @@ impl Inner {
         }
     }
 
-    /// Removes an ended plan from the table, even without a request of its client.
+    /// Removes an ended plan from the table, even if its client did not request its end.
     fn forget(&self, domain: &Arc<Domain>) {
         let entry = {
             let mut plans = self.plans.lock();
@@ -320,7 +322,7 @@ impl Inner {
         };
         let domain = entry.domain.as_ref();
         let ran = domain.is_some_and(|domain| domain.state.lock().phase == Phase::Running);
-        // The plan stays in the table until it has ended, for the status.
+        // Keep the plan in the table until it has ended, so that its status can be read.
         let ended = self.end(&entry);
         if let Some(domain) = domain {
             self.forget(domain);
@@ -362,7 +364,7 @@ impl d::ExecutionManager for Servant {
         }
     }
 
-    /// Ends all plans. The process keeps running, and is ended by its owner.
+    /// Ends all plans. Does not end the process, which is left to its owner.
     fn shutdown(&self) -> Result<(), SystemException> {
         if let Err(trouble) = self.0.close() {
             self.0.observer.tell(&Event::Failed { plan: trouble.name, reason: trouble.reason });
@@ -377,7 +379,7 @@ struct Manager {
     domain: Arc<Domain>,
 }
 
-/// Exception for the object of a plan that has ended meanwhile.
+/// Exception for calls to the object of a plan that has ended.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -421,7 +423,7 @@ impl d::DomainApplicationManager for Manager {
 
     fn get_plan(&self) -> Result<d::DeploymentPlan, SystemException> {
         let plan = self.domain.state.lock().plan.clone();
-        // The plan was received in this form, so that it can be converted.
+        // Cannot fail: the plan was converted from this form when it was received.
         wire::to_wire(&plan).map_err(|_| GONE)
     }
 }

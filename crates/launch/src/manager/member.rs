@@ -1,4 +1,4 @@
-//! Processes of a plan on a node, as seen by its manager.
+//! Processes of a plan on a node, in the view of the node manager.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::program::Program;
 use crate::idl::deployment::{ApplicationRef, Connection};
 use crate::idl::ox_deployment::{LocalityRef, ProcessState, ProcessStatus};
 
-/// A process: its part of the plan, and its state.
+/// A process of the plan: its part of the plan, and its state.
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// Part of the plan: the process's instances and their connections.
+    /// The process's part of the plan: its instances and their connections.
     pub(super) part: Plan,
-    /// Whether a change of its part has begun and not succeeded: its instances may be gone.
+    /// Whether a change of the part was begun but did not succeed. It is then unknown which instances exist.
     pub(super) is_half_changed: bool,
     pub(super) program: Program,
-    /// Id of the running or latest process.
+    /// Id of the running process, or of the last one that ran.
     pub(super) uuid: String,
     pub(super) state: ProcessState,
     pub(super) child: Option<Arc<Child>>,
@@ -28,11 +28,11 @@ pub(super) struct Member {
     pub(super) application: Option<ApplicationRef>,
     pub(super) provided: Vec<Connection>,
     pub(super) restarts: u32,
-    /// Reason of its state; may be empty.
+    /// Explanation of the state; may be empty.
     pub(super) detail: String,
-    /// Whether it has connections that remain to be made.
+    /// Whether the process has connections that must still be made.
     pub(super) unconnected: bool,
-    /// Whether it has instances that remain to be started.
+    /// Whether the process has instances that must still be activated.
     pub(super) inactive: bool,
 }
 
@@ -60,7 +60,7 @@ impl Member {
         self.state == ProcessState::Running
     }
 
-    /// Returns the manager inside the process, if it is running.
+    /// Returns the reference of the process's locality if the process is running.
     pub(super) fn live(&self) -> Option<&LocalityRef> {
         self.manager.as_ref().filter(|_| self.runs())
     }
@@ -80,7 +80,7 @@ impl Member {
     /// Records the end of the process.
     pub(super) fn ended(&mut self, end: End) {
         self.gone();
-        // A process that exits by itself with status 0 has finished, and is not restarted.
+        // A process that exits with status 0 is considered complete, and is not restarted.
         let is_done = end.status.is_some_and(|status| status.success());
         self.state = match is_done {
             true => ProcessState::Stopped,
@@ -102,7 +102,7 @@ impl Member {
         self.provided.clear();
     }
 
-    /// Returns the known status, without a call to the process.
+    /// Returns the status as last known, without calling the process.
     pub(super) fn status(&self, node: &str) -> ProcessStatus {
         let is_there = self.child.as_ref().filter(|child| child.ended().is_none());
         ProcessStatus {

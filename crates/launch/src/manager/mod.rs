@@ -1,4 +1,4 @@
-//! Managers of plans, which start processes on nodes, connect, watch and end them.
+//! Managers of plans, which start, connect, watch and end processes on nodes.
 //!
 //! ```text
 //! ExecutionManager --prepare, launch, renew--> NodeManager --start, watch--> process (LocalityManager)

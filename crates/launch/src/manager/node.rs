@@ -1,4 +1,4 @@
-//! The manager of a node, which starts and ends processes of plans there.
+//! The manager of a node, which starts and ends the processes of plans on this node.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -30,15 +30,17 @@ use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::node_application_manager::{RedeployError, RestartError};
 use crate::wire;
 
-/// Property of a plan: milliseconds for which node managers keep it without a renewal.
+/// Property of a plan that holds its lease: the time in milliseconds for which node managers keep the plan without a
+/// renewal.
 pub(super) const LEASE: &str = "OxORB.lease";
 
-/// Suffix to the node's name in the key of its manager, as in DAnCE: `corbaloc::HOST:PORT/NODE.NodeManager`.
+/// Suffix that is appended to the node's name in the key of its manager, as in DAnCE:
+/// `corbaloc::HOST:PORT/NODE.NodeManager`.
 pub const NODE_MANAGER: &str = ".NodeManager";
 
-/// Manager of a node (`Deployment::NodeManager`): starts the processes of plans there, watches and ends them.
+/// Manager of a node (`Deployment::NodeManager`): starts, watches and ends the processes of plans on this node.
 ///
-/// Dropping it kills its processes; if this process ends in any other way, the kernel kills them.
+/// Dropping it kills its processes. If this process ends in any other way, the kernel kills them.
 pub struct NodeManager {
     inner: Arc<Inner>,
     reference: d::NodeManagerRef,
@@ -62,24 +64,24 @@ struct Plans {
 #[derive(Clone)]
 struct Entry {
     application: Arc<Application>,
-    /// Object of the application, after the launch.
+    /// Object of the application; `None` before the launch.
     launched: Option<d::NodeApplicationRef>,
 }
 
 impl NodeManager {
-    /// Serves a node manager under the key `NAME.NodeManager`, in POAs below `root`. References to it are persistent
-    /// if the ORB listens at a fixed port.
+    /// Serves a node manager under the key `NAME.NodeManager`, in POAs below `root`. Its references are persistent if
+    /// the ORB listens on a fixed port.
     ///
     /// # Errors
-    /// [`PoaError`], if the ORB already has a manager of this node, or was shut down.
+    /// [`PoaError`] if the ORB already has a manager of this node, or was shut down.
     pub fn start(root: &Poa, name: &str, settings: NodeSettings) -> Result<NodeManager, PoaError> {
         NodeManager::start_observed(root, name, settings, |_| ())
     }
 
-    /// Starts a manager like [`start`](Self::start), with an observer of incidents.
+    /// Starts a manager like [`start`](Self::start), with a function that observes incidents.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// The errors of [`start`](Self::start).
     pub fn start_observed(
         root: &Poa,
         name: &str,
@@ -133,7 +135,7 @@ impl NodeManager {
     /// Ends all plans on this node, and refuses further ones.
     ///
     /// # Errors
-    /// The first plan with a process that still exists after it was killed.
+    /// The failure of the first plan with a process that still exists after it was killed.
     pub fn close(&self) -> Result<(), Trouble> {
         self.inner.close()
     }
@@ -166,7 +168,7 @@ impl Inner {
         ended.into_iter().collect()
     }
 
-    /// Ends a plan that was removed from the table.
+    /// Ends a plan that has been removed from the table, and deactivates its objects.
     fn end(&self, id: &ObjectId, entry: &Entry) -> Result<(), Trouble> {
         let ended = entry.application.destroy();
         if let Some(launched) = &entry.launched {
@@ -186,7 +188,8 @@ impl Inner {
     ) -> Result<d::NodeApplicationManagerRef, Trouble> {
         let mut plan = wire::from_wire(plan)?;
         let lease = property::text(&plan, LEASE).and_then(|text| text.parse().ok());
-        // Processes do not need it, and plans are compared without it.
+        // Remove the lease, because processes do not need it, and a changed lease must not count as a change of the
+        // plan.
         plan.info_property.retain(|property| property.name != LEASE);
         let refuse = |reason: String| Err(Trouble::new(label(&plan), reason));
         let own = &self.starter.node;
@@ -220,8 +223,8 @@ impl Inner {
         Ok(reference.into())
     }
 
-    /// Refuses a plan that has more processes than the node may run, before the plan is divided, since each part is a
-    /// copy.
+    /// Refuses a plan with more processes than the node may run. This is checked before the plan is divided, because
+    /// each part is a copy.
     fn check_processes(&self, plan: &Plan) -> Result<(), Trouble> {
         let (count, most) = (processes(plan).len(), self.starter.settings.max_processes);
         match count > most {
@@ -243,13 +246,13 @@ impl Inner {
         });
         match entry {
             Some((id, entry)) => self.end(&id, &entry),
-            // The plan has ended before, by its lease or by another call.
+            // The plan has already ended, because its lease expired or another call ended it.
             None => Ok(()),
         }
     }
 }
 
-/// Returns the lifespan of a manager's references: persistent if its port is fixed.
+/// Returns the lifespan of a manager's references: persistent if the ORB listens on a fixed port.
 pub(super) fn lifespan(root: &Poa) -> Lifespan {
     match root.orb().is_some_and(|orb| orb.has_fixed_ports(None)) {
         true => Lifespan::Persistent,
@@ -259,7 +262,7 @@ pub(super) fn lifespan(root: &Poa) -> Lifespan {
 
 /// Ends plans whose leases have expired.
 fn watch(inner: &Weak<Inner>) {
-    /// Period of the checks of leases.
+    /// Interval at which leases are checked.
     const LOOK: Duration = Duration::from_millis(250);
     loop {
         let Some(inner) = inner.upgrade() else {
@@ -342,7 +345,7 @@ struct Manager {
     application: Arc<Application>,
 }
 
-/// Exception for the object of a plan that has ended meanwhile.
+/// Exception for calls to the object of a plan that has ended.
 const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
@@ -372,7 +375,7 @@ impl d::ApplicationManager for Manager {
         let own = entries.find(|entry| Arc::ptr_eq(&entry.application, &self.application));
         match own {
             Some(entry) => entry.launched = Some(reference.clone()),
-            // Its manager was destroyed meanwhile, with the processes.
+            // The plan was destroyed during the launch, and its processes were ended.
             None => {
                 let _ = inner.poa.deactivate(&reference);
                 return Err(GONE.into());

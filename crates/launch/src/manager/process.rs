@@ -1,4 +1,4 @@
-//! Processes of a node: start, configuration, end.
+//! Start, configuration and end of the processes of a node.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Installed {
     pub(super) provided: Vec<Connection>,
 }
 
-/// Permit for a process of a node; released when dropped.
+/// Permit for one process of a node. Dropping it releases the permit.
 struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {
@@ -45,7 +45,7 @@ impl Drop for Place {
 }
 
 impl Starter {
-    /// Starts a process with an id. `at_end` runs after its end.
+    /// Starts a process with an id. `at_end` is called when the process has ended.
     pub(super) fn start(
         &self,
         name: &str,
@@ -74,7 +74,7 @@ impl Starter {
         })
     }
 
-    /// Waits for a process to call back, and installs its instances.
+    /// Waits until a process calls back, and installs its instances.
     pub(super) fn install(
         &self,
         name: &str,
@@ -117,8 +117,8 @@ impl Starter {
         manager.map_err(|trouble| trouble.within(place, first))
     }
 
-    /// Ends a process: removes its instances, requests its end, and kills it after a time limit. Returns whether it was
-    /// killed.
+    /// Ends a process: removes its instances, asks it to end, and kills it if it does not end in time. Returns whether
+    /// it was killed.
     pub(super) fn end(
         &self,
         child: &Child,
@@ -130,7 +130,7 @@ impl Starter {
             && child.ended().is_none()
         {
             let manager = manager.with_timeout(limit);
-            // A process that does not end in order is killed below.
+            // Ignore errors: if the process cannot end in order, it is killed below.
             let _ = manager.destroy_application(application);
             is_asked = manager.shutdown().is_ok();
         }
@@ -166,7 +166,7 @@ impl Starter {
     }
 }
 
-/// Returns an id that no other process has.
+/// Returns a random id, which no other process has.
 pub(super) fn unique() -> Result<String, Trouble> {
     let drawn = oxorb_sys::random::octets::<16>();
     let octets = drawn.map_err(|error| Trouble::new("", format!("random octets: {error}")))?;

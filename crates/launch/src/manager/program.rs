@@ -1,4 +1,4 @@
-//! Executable and arguments of a process of a plan.
+//! Executable and arguments of the processes of a plan.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,10 +18,10 @@ use crate::process::ARGUMENTS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
-    /// Arguments before those of the locality: a shared library that the executable loads.
+    /// Arguments that precede those of the locality: the shared library that the executable loads, if there is one.
     pub(super) before: Vec<String>,
-    /// Arguments of the plan's real-time resources, followed by the manager's; the later of two settings takes
-    /// precedence.
+    /// Arguments of the plan's real-time resources, followed by those of the manager. If a setting occurs twice, the
+    /// later one takes precedence.
     pub(super) arguments: Vec<String>,
 }
 
@@ -59,7 +59,8 @@ impl Program {
     }
 }
 
-/// Locations of the artifacts of a plan, by implementation. Creation takes time linear in the plan.
+/// Locations of the artifacts of a plan, by implementation. Creating this table takes time linear in the size of the
+/// plan.
 pub(crate) struct Locations<'p> {
     implementations: HashMap<&'p str, &'p Implementation>,
     artifacts: HashMap<&'p str, &'p Artifact>,
@@ -73,7 +74,7 @@ impl<'p> Locations<'p> {
         }
     }
 
-    /// Returns the distinct artifacts of a plan's instances, each with an instance that needs it and the location.
+    /// Returns the distinct artifacts of a plan's instances. Each comes with its location and an instance that uses it.
     pub(crate) fn used(&self, plan: &'p Plan) -> Vec<(&'p Artifact, &'p Instance, &'p str)> {
         let mut seen = HashSet::new();
         let mut used = Vec::new();
@@ -83,7 +84,7 @@ impl<'p> Locations<'p> {
             let Some(artifact) = first.and_then(|to| self.artifacts.get(&*to.id)) else {
                 continue;
             };
-            // An artifact without a location is refused elsewhere.
+            // Skip an artifact without a location, which other checks report.
             if seen.insert(&*artifact.id.0)
                 && let Ok(location) = self.location(instance)
             {
@@ -93,8 +94,8 @@ impl<'p> Locations<'p> {
         used
     }
 
-    /// Returns an instance and the location of its artifact, which must equal that of `other`, an instance of the same
-    /// process.
+    /// Returns an instance and the location of its artifact. It is an error if the location differs from that of
+    /// `other`, an instance of the same process.
     pub(crate) fn shared(
         &self,
         other: Option<(&Instance, &str)>,
@@ -145,7 +146,7 @@ impl<'p> Locations<'p> {
     }
 }
 
-/// Returns the path of a location on the node's machine.
+/// Returns the path that a location denotes on the node's machine.
 fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
     let scheme = location.split_once(':').map(|(scheme, _)| scheme);
     match scheme {
@@ -160,7 +161,7 @@ fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// Returns the arguments for processes in the real-time resources of a plan.
+/// Returns the arguments for processes that the real-time resources of a plan contain.
 fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
     let resources = crate::resources::resources_of(part)
         .map_err(|error| Trouble::new(part.label.clone().unwrap_or_default(), error.reason()))?;
@@ -172,13 +173,13 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
     }
 }
 
-/// Refuses arguments that a plan may not set for processes under managers.
+/// Returns an error if a plan may not set one of these arguments for processes under managers.
 pub(crate) fn managed_arguments(line: &[String]) -> Result<(), String> {
     crate::check_arguments(line)?;
     check_places(line)
 }
 
-/// Refuses arguments of a plan that would interfere with the manager's, which surround them.
+/// Returns an error for arguments that would interfere with those that the manager adds before and after them.
 fn check_places(line: &[String]) -> Result<(), String> {
     let own = |argument: &&String| {
         let name = argument.split_once('=').map_or(argument.as_str(), |(name, _)| name);
@@ -199,10 +200,10 @@ fn check_places(line: &[String]) -> Result<(), String> {
 }
 
 impl Artifacts {
-    /// Checks that executables can be found: the folder exists, and others may not change it.
+    /// Checks that executables can be found: the folder exists, and only this user and root may change it.
     ///
     /// # Errors
-    /// Problem of the folder, as a sentence.
+    /// A description of the problem with the folder.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Artifacts::Refused => Ok(()),
@@ -217,7 +218,7 @@ impl Artifacts {
         }
     }
 
-    /// Finds the executable for a location in a plan.
+    /// Returns the path of the executable for a location in a plan.
     pub(crate) fn find(&self, location: &str) -> Result<PathBuf, String> {
         let location = on_this_machine(location)?;
         let folder = match self {
@@ -244,7 +245,8 @@ impl Artifacts {
             ),
             _ => None,
         };
-        // A path outside is refused without access to it, so that the answer does not reveal what exists.
+        // Refuse a path outside the folder without accessing it. Otherwise the error would reveal whether the file
+        // exists.
         if let Some(below) = &below
             && !(stays_within(&location) || leads_below(&path, folder) || leads_below(&path, below))
         {
@@ -262,7 +264,7 @@ impl Artifacts {
     }
 }
 
-/// Reports whether a location is relative and does not leave the folder in which it begins.
+/// Reports whether a location is relative and stays within the folder in which it starts.
 fn stays_within(location: &str) -> bool {
     let mut components = Path::new(location).components();
     components.all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
@@ -334,7 +336,7 @@ mod tests {
             assert_eq!(anywhere.find(url).unwrap(), anywhere.find("/bin/sh").unwrap(), "{url}");
         }
         assert!(anywhere.find("file:").unwrap_err().contains("names no path"));
-        // The answer reveals nothing about files outside.
+        // The error for a missing file outside the folder equals that for an existing one, and thus reveals nothing.
         let missing = below.find("/nonexistent/p").unwrap_err();
         assert_eq!(missing.replace("/nonexistent/p", "/bin/sh"), outside);
         let whole = folder.canonicalize().unwrap().join("bin/p");

@@ -1,4 +1,4 @@
-//! Settings of managers within a plan, as text properties.
+//! Settings of managers, stored as text properties of a plan.
 
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::Plan;

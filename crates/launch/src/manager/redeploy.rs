@@ -1,5 +1,5 @@
-//! Redeployment: the difference between a running plan and another one, and the change to it while the rest keeps
-//! running.
+//! Redeployment: the difference between a running plan and a new one, and the change to the new plan while unchanged
+//! instances keep running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,17 @@ use super::trouble::Trouble;
 use crate::idl::deployment as d;
 use crate::wire;
 
-/// Difference between two plans, by names.
+/// Difference between two plans, by the names of their elements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     /// Instances that exist only in the new plan.
     pub added: BTreeSet<String>,
     /// Instances that exist only in the old plan.
     pub removed: BTreeSet<String>,
-    /// Instances in both plans with a different node, implementation, artifact, or values.
+    /// Instances in both plans whose node, implementation, artifact or values differ.
     pub changed: BTreeSet<String>,
-    /// Connections of the old plan that are removed, differ, or end at an instance that is removed or differs.
+    /// Connections of the old plan that must be ended: they are removed or changed, or an end is at a removed or
+    /// changed instance.
     pub broken: BTreeSet<String>,
 }
 
@@ -70,7 +71,7 @@ impl Difference {
         difference
     }
 
-    /// Reports whether no instance and no connection differs.
+    /// Reports whether the plans have the same instances and connections.
     pub fn is_empty(&self) -> bool {
         *self == Difference::default()
     }
@@ -81,7 +82,7 @@ pub(super) fn named(plan: &Plan) -> BTreeMap<&str, &Instance> {
     instances.map(|one| (one.name.as_str(), one)).collect()
 }
 
-/// Reports whether an instance, with its implementation, is the same in two plans.
+/// Reports whether an instance, including its implementation, is the same in two plans.
 fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
     one.node == other.node
         && one.config_property == other.config_property
@@ -90,7 +91,7 @@ fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
         && same_making(old, one, new, other)
 }
 
-/// Reports whether an instance has equal implementations and artifacts in two plans.
+/// Reports whether an instance has the same implementation and artifacts in two plans.
 pub(super) fn same_making(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
     let made_of = |plan: &Plan, instance: &Instance| {
         let at = plan.implementation_at(&instance.implementation)?;
@@ -105,7 +106,7 @@ pub(super) fn same_making(old: &Plan, one: &Instance, new: &Plan, other: &Instan
     made_of(old, one) == made_of(new, other)
 }
 
-/// Returns the ends of a connection, sorted.
+/// Returns descriptions of the ends of a connection, sorted.
 pub(super) fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
     let inner = connection.internal_endpoint.iter().map(|end| {
         let at = plan.instance_at(&end.instance);
@@ -118,7 +119,8 @@ pub(super) fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
 }
 
 impl Domain {
-    /// Replaces the running plan. Instances in both plans keep running; after a failure the old plan is restored.
+    /// Replaces the running plan. Instances that are the same in both plans keep running. If a step fails, the old plan
+    /// is restored.
     pub(super) fn redeploy(&self, new: Plan) -> Result<(), Trouble> {
         let _pass = self.pass()?;
         let old = {
@@ -156,7 +158,8 @@ impl Domain {
             self.change_node(&name, part)
         });
         changed.into_iter().collect::<Result<(), Trouble>>()?;
-        // The objects that an instance provides may have changed even if its description has not.
+        // A reinstalled instance provides new objects even if its description has not changed. End connections to the
+        // old objects.
         let after = self.provided();
         let moved = before.iter().filter(|one| {
             let other = after.iter().find(|other| other.name == one.name);
@@ -169,7 +172,7 @@ impl Domain {
 
     fn change_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
         let mut node = self.state.lock().nodes.get(name).cloned();
-        // Prepared, but its launch failed: nothing is running there.
+        // The plan is only prepared on this node, because its launch failed. No process is running there.
         if let Some(prepared) = node.take_if(|node| node.application.is_none()) {
             self.end_node(name, &prepared)?;
         }
@@ -213,7 +216,7 @@ mod tests {
     #[test]
     fn equal_plans_do_not_differ() {
         let old = plan(PLAN);
-        // The order of elements is irrelevant.
+        // A different order of elements is not a difference.
         let mut new = old.clone();
         new.instance.reverse();
         new.connection.reverse();

@@ -1,4 +1,4 @@
-//! Renewal of a plan's lease on one node, in a separate thread, so that no other step delays it.
+//! Renewal of a plan's lease on one node, in a separate thread, so that no slow operation delays it.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -12,10 +12,11 @@ use super::split;
 use super::trouble::Trouble;
 use crate::idl::ox_deployment::NodeApplicationManagerRef;
 
-/// Longest time between two renewals, which also report ends of processes.
+/// Maximum time between two renewals. Their replies also report ended processes.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// Renews a plan on a node, at least four times per lease, until the plan ends, the node is lost or the plan leaves it.
+/// Renews the lease of a plan on a node at least four times per lease, until the plan ends, the node is lost, or the
+/// node leaves the plan.
 pub(super) fn keep(
     domain: &Weak<Domain>,
     name: &str,
@@ -38,7 +39,7 @@ pub(super) fn keep(
 }
 
 impl Domain {
-    /// Processes the answer of a node. Returns whether to continue renewing.
+    /// Processes the result of a renewal. Returns whether to continue.
     fn renewed(
         &self,
         name: &str,
@@ -47,7 +48,7 @@ impl Domain {
     ) -> bool {
         let mut state = self.state.lock();
         let node = state.nodes.get_mut(name).filter(|node| {
-            // A node that left the plan and joined it again has another thread.
+            // If the node has left the plan and joined it again, another thread renews the new lease.
             node.lost.is_none() && node.plans.reference().is_equivalent(plans.reference())
         });
         let Some(node) = node else {
@@ -62,8 +63,8 @@ impl Domain {
                 true
             }
             Err(error) => {
-                // The manager exists but does not have the plan, whose processes have ended with it. Any other failure
-                // may be temporary; the plan ends there when the lease expires.
+                // OBJECT_NOT_EXIST means that the manager exists but no longer has the plan, so the plan's processes
+                // have ended. Any other error may be temporary, until the lease has expired.
                 let is_gone = error.kind == SystemExceptionKind::ObjectNotExist;
                 if !is_gone && node.heard.elapsed() < self.settings.lease {
                     return true;
@@ -75,7 +76,7 @@ impl Domain {
         }
     }
 
-    /// Marks a node as lost; the node has ended the plan itself by now.
+    /// Marks a node as lost. By now the node has ended the plan itself.
     fn lose(&self, name: &str, reason: &str) {
         let (part, phase) = {
             let mut state = self.state.lock();
@@ -97,7 +98,7 @@ impl Domain {
             (part, phase)
         };
         if phase < Phase::Running {
-            // The launch, which waits for other nodes, fails and is undone.
+            // Ending the plan makes the launch fail, which may be waiting for other nodes.
             let _ = self.end();
         } else if !self.is_ending() {
             self.observer.tell(&Event::NodeLost {
@@ -109,7 +110,7 @@ impl Domain {
         }
     }
 
-    /// Waits until `next`. Returns whether the plan still exists.
+    /// Waits until `next`. Returns `false` if the plan has ended.
     fn rest(&self, next: Instant) -> bool {
         let mut state = self.state.lock();
         while !self.is_ending() {

@@ -1,4 +1,4 @@
-//! The repository of packages, which is empty: plans are made from packages before they are launched.
+//! The repository of packages. It is always empty, because plans are created from packages before they are launched.
 
 use oxorb_object::SystemException;
 
@@ -11,10 +11,10 @@ use crate::idl::deployment::repository_manager::{
 /// Key of the repository manager of an execution manager.
 pub const REPOSITORY_MANAGER: &str = "RepositoryManager";
 
-/// `Deployment::RepositoryManager` without packages, which accepts none.
+/// An empty `Deployment::RepositoryManager`, which refuses all packages.
 pub(super) struct RepositoryManager;
 
-/// Returns the refusal of a package.
+/// Returns the exception for a package that a client tries to install.
 fn refused(source: &str) -> d::PackageError {
     d::PackageError {
         source: source.to_owned(),

@@ -5,31 +5,34 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Limits of a node manager, and the start of processes. Requests beyond a limit are refused; the exception names the
-/// setting.
+/// Limits of a node manager, and settings for starting processes. Requests beyond a limit are refused with an exception
+/// that names the setting.
 #[derive(Clone, Debug)]
 pub struct NodeSettings {
     /// Executables that plans may name. Default: none.
     pub artifacts: Artifacts,
-    /// Arguments of each process, after those of the plan, so that they take precedence. Default: none.
+    /// Arguments of each process. They follow those of the plan, and thus take precedence. Default: none.
     pub arguments: Vec<String>,
-    /// Program that runs the process of a shared library, with its arguments before the library, `--` and the arguments
-    /// of a locality. Default: none, so that shared libraries are refused. `oxorb node serve` uses `oxorb deploy host`.
+    /// Program that runs shared libraries, with its first arguments. The library, `--` and the arguments of the
+    /// locality follow. Default: none, so that shared libraries are refused. `oxorb node serve` uses `oxorb deploy
+    /// host`.
     pub library_host: Vec<String>,
-    /// Maximum number of plans with a part on this node. Default 64. Beyond it: PlanError.
+    /// Maximum number of plans that have a part on this node. Default 64. Beyond it: PlanError.
     pub max_plans: usize,
-    /// Maximum number of processes of all plans together. Default 256; each takes two threads and three descriptors of
-    /// the manager. Beyond it: PlanError.
+    /// Maximum number of processes of all plans together. Default 256. The manager uses two threads and three
+    /// descriptors for each process. Beyond it: PlanError if one plan has more processes than this, otherwise
+    /// StartError.
     pub max_processes: usize,
     /// Time limit from the start of a process to its first call to the manager. Default 30 s. Beyond it: StartError.
     pub start_timeout: Duration,
-    /// Time limit of each call to a process: installing, connecting, starting. Default 30 s. Beyond it: StartError.
+    /// Time limit of each call to a process, such as installing, connecting or starting instances. Default 30 s. Beyond
+    /// it: StartError.
     pub call_timeout: Duration,
-    /// Time limit for a process to report its status. Default 2 s. After that time, the status states that the process
-    /// does not answer.
+    /// Time limit for a process to report its status. Default 2 s. Beyond it: the status contains the information that
+    /// the process does not answer.
     pub status_timeout: Duration,
-    /// Time limit for removing the instances of a process, and then for its end, after which it is killed. Default 5 s
-    /// each.
+    /// Time limit for a process to remove its instances, and then again for its end. After that, the process is killed.
+    /// Default 5 s.
     pub stop_timeout: Duration,
 }
 
@@ -49,43 +52,44 @@ impl Default for NodeSettings {
     }
 }
 
-/// Executables that plans may name as locations of artifacts.
+/// Set of executables that plans may name as locations of artifacts.
 ///
-/// A file is refused if others than this user and root may change it: it and all folders and links on the path must
-/// belong to one of them, without write permission for group or others, except for folders with the sticky bit.
+/// A file is refused if anyone except this user and root may change it. This means that the file, and all folders and
+/// links in its path, must belong to one of them and must not be writable by group or others. Folders with the sticky
+/// bit may be writable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Artifacts {
-    /// Empty set: each plan is refused.
+    /// Empty set: every plan is refused.
     #[default]
     Refused,
-    /// Programs in this folder and its subfolders, with links followed. Relative locations start in this folder.
+    /// Programs in this folder and its subfolders. Links are resolved first. Relative locations start in this folder.
     Below(PathBuf),
     /// All programs that this user may run. Relative locations start in this folder.
     Anywhere(PathBuf),
 }
 
-/// Limits of an execution manager. Requests beyond a limit are refused; the exception names the setting.
+/// Limits of an execution manager. Requests beyond a limit are refused with an exception that names the setting.
 #[derive(Clone, Debug)]
 pub struct ExecutionSettings {
-    /// Maximum number of concurrent plans. Default 64. Beyond it: PlanError.
+    /// Maximum number of plans at the same time. Default 64. Beyond it: PlanError.
     pub max_plans: usize,
-    /// Maximum number of nodes of one plan. Default 256; each takes a thread, which renews the plan on that node.
-    /// Beyond it: PlanError.
+    /// Maximum number of nodes of one plan. Default 256. For each node, a thread renews the plan's lease. Beyond it:
+    /// PlanError.
     pub max_nodes: usize,
     /// Maximum number of instances of one plan. Default 10,000. Beyond it: PlanError.
     pub max_instances: usize,
-    /// Time limit of each call to a node manager that starts or stops something. Default 120 s: longer than the sum of
-    /// the node manager's own time-outs. Beyond it: StartError.
+    /// Time limit of each call to a node manager that starts or stops something. It should exceed the sum of the node
+    /// manager's own time-outs. Default 120 s. Beyond it: StartError, or StopError for calls that stop something.
     pub node_timeout: Duration,
-    /// Longest time between two steps of a client that launches a plan, after which the plan is ended. Default 60 s.
+    /// Maximum time between two steps of a client that launches a plan. After that, the plan is ended. Default 60 s.
     pub client_timeout: Duration,
     /// Time limit for a node manager to report its status. Default 5 s.
     pub status_timeout: Duration,
-    /// Time for which node managers keep a plan without a renewal by its execution manager, which renews it four times
-    /// as often, and at least once per second. Default 10 s. A node manager that has not answered for this time counts
-    /// as lost.
+    /// Time for which node managers keep a plan without a renewal. The execution manager renews it at least four times
+    /// in this time, and at least once per second. Default 10 s. A node manager that has not answered for this time
+    /// counts as lost.
     pub lease: Duration,
-    /// Restart policy, unless the plan has one (`OxORB.restart`). Default: none.
+    /// Restart policy for plans that have none (`OxORB.restart`). Default: no restarts.
     pub restart: RestartPolicy,
 }
 
@@ -104,7 +108,7 @@ impl Default for ExecutionSettings {
     }
 }
 
-/// Treatment of a process that ends without being stopped.
+/// Treatment of a process that ends without having been stopped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -119,14 +123,14 @@ impl Default for ExecutionSettings {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartPolicy {
-    /// The process stays lost until the plan is redeployed.
+    /// The process is not restarted, and stays lost until the plan is redeployed.
     #[default]
     Never,
-    /// The process is restarted, unless it exited with status 0.
+    /// The process is restarted unless it exited with status 0.
     OnFailure {
-        /// Maximum number of restarts of one process, until the plan is redeployed.
+        /// Maximum number of restarts of each process until the plan is redeployed.
         limit: u32,
-        /// Time from the detection of the end to the restart.
+        /// Time between the detection of the end and the restart.
         delay: Duration,
     },
 }
@@ -135,9 +139,9 @@ impl RestartPolicy {
     /// Name of the property of a plan that holds its restart policy.
     pub const PROPERTY: &str = "OxORB.restart";
 
-    /// Default limit of restarts.
+    /// Default of `limit`.
     const LIMIT: u32 = 3;
-    /// Default delay.
+    /// Default of `delay`.
     const DELAY: Duration = Duration::from_secs(1);
 }
 

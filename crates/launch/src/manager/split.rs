@@ -1,4 +1,4 @@
-//! Parts of a plan, for one node and for one process.
+//! Division of a plan into the parts of its nodes and processes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use oxorb_deploy::{Process, processes};
 use crate::idl::deployment as d;
 use crate::part::instance_elsewhere;
 
-/// Returns a plan reduced to some of its instances, like [`part`](crate::part). Constraints keep their numbers, from
-/// which processes are named.
+/// Returns a plan reduced to some of its instances, like [`part`](crate::part). Constraints keep their positions,
+/// because the names of processes are derived from them.
 fn part(plan: &Plan, process: &Process) -> Plan {
     let mut part = crate::part(plan, process);
     let kept: HashSet<&str> = part.instance.iter().map(|one| one.id.0.as_str()).collect();
@@ -51,7 +51,7 @@ pub(crate) fn by_process(plan: &Plan) -> Vec<(String, Plan)> {
         .collect()
 }
 
-/// Returns the names of connections through which instances of a part use objects of other instances.
+/// Returns the names of connections through which instances of a part use objects.
 pub(crate) fn used(part: &Plan) -> BTreeSet<&str> {
     named(part, |connection| {
         let mut ends = connection.internal_endpoint.iter();
@@ -67,7 +67,8 @@ pub(crate) fn provided(part: &Plan) -> BTreeSet<&str> {
     })
 }
 
-/// Returns the names of connections that have fewer references in `given` than providers in other parts.
+/// Returns the names of connections for which `given` contains fewer references than there are providers in other
+/// parts.
 pub(crate) fn lacking<'p>(part: &'p Plan, given: &[d::Connection]) -> Vec<&'p str> {
     let used = used(part);
     let connections = part.connection.iter();

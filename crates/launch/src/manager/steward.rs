@@ -1,4 +1,4 @@
-//! Steward of a launched plan: detects ends of processes on its nodes, and restarts them.
+//! Steward of a launched plan, which detects ended processes on its nodes and restarts them.
 
 use std::collections::BTreeSet;
 use std::sync::Weak;
@@ -16,10 +16,10 @@ use super::together::together;
 use crate::idl::deployment::Connection;
 use crate::idl::ox_deployment::{InstancePhase, InstanceStatus, ProcessState, ProcessStatus};
 
-/// Longest time between two checks of the nodes, and between two attempts at a failed step.
+/// Maximum time between two checks of the nodes, and between two attempts at a failed step.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Shortest time between two checks.
+/// Minimum time between two checks.
 const FLOOR: Duration = Duration::from_millis(100);
 
 /// Watches a plan until it ends.
@@ -37,7 +37,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
                 return;
             }
             let next = match is_done {
-                // Another operation is running.
+                // The check was not done, because another operation is running. Try again soon.
                 false => looked + FLOOR,
                 true => state.next_look(looked),
             };
@@ -51,7 +51,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
 }
 
 impl State {
-    /// Returns the time of the next check, after one at `last`.
+    /// Returns the time of the next check if the previous one was at `last`.
     fn next_look(&self, last: Instant) -> Instant {
         let nodes = || self.nodes.values().filter(|node| node.lost.is_none());
         if nodes().any(|node| node.told > node.ends) {
@@ -62,7 +62,7 @@ impl State {
         due.map_or(latest, |due| (*due).clamp(last + FLOOR, latest))
     }
 
-    /// Reports whether a running plan needs work.
+    /// Reports whether the plan is running and a check would find something to do.
     fn has_work(&self) -> bool {
         let now = Instant::now();
         let mut nodes = self.nodes.values().filter(|node| node.lost.is_none());
@@ -77,7 +77,7 @@ impl State {
                 }))
     }
 
-    /// Marks connections whose providers no longer exist, to be ended by their users.
+    /// Marks connections whose providers no longer exist, so that the nodes of their users end them.
     pub(super) fn mark_stale(&mut self, names: &BTreeSet<&str>) {
         for node in self.nodes.values_mut().filter(|node| node.lost.is_none()) {
             let used = split::used(&node.part);
@@ -88,7 +88,7 @@ impl State {
 }
 
 impl Domain {
-    /// Ends a plan whose client left in the middle of its launch.
+    /// Ends a plan whose client did not continue its launch.
     fn end_abandoned(&self) {
         let limit = self.settings.client_timeout;
         let is_late = || {
@@ -99,14 +99,15 @@ impl Domain {
             return;
         }
         {
-            // A running step is waited for, within its own limit.
+            // Do nothing if a step of the launch is in progress, because the step has its own time limit.
             let Some(_pass) = self.try_pass() else {
                 return;
             };
             if !is_late() {
                 return;
             }
-            // No further step can begin.
+            // Refuse further operations before the pass is released, so that no step of the launch can begin in
+            // between.
             self.begin_end();
         }
         let ended = self.end();
@@ -118,12 +119,12 @@ impl Domain {
         self.observer.tell(&Event::Failed { plan: self.label.clone(), reason });
     }
 
-    /// Does pending work on the nodes. Returns `false` if another operation is running.
+    /// Does the pending work on the nodes. Returns `false` if another operation is running.
     fn look(&self) -> bool {
         if !self.state.lock().has_work() {
             return true;
         }
-        // A launch or a redeployment detects ends of its processes itself.
+        // While a launch or a redeployment is running, that operation detects ended processes itself.
         let Some(_pass) = self.try_pass() else {
             return false;
         };
@@ -146,7 +147,7 @@ impl Domain {
         true
     }
 
-    /// Queries the provided objects of a node, after a restart that failed in part.
+    /// Asks a node for its provided objects, which are unknown after a restart that failed in part.
     fn ask_provided(&self, name: &str, node: &Node) {
         let plans = node.plans.with_timeout(self.settings.node_timeout);
         if let Ok(provided) = plans.restart(&[]) {
@@ -154,7 +155,7 @@ impl Domain {
         }
     }
 
-    /// Updates the provided objects of a node. Connections to changed references are ended by their users.
+    /// Updates the provided objects of a node, and marks connections to changed references as stale.
     fn set_provided(&self, name: &str, provided: Vec<Connection>) {
         let mut state = self.state.lock();
         let Some(node) = state.nodes.get_mut(name) else {
@@ -170,14 +171,14 @@ impl Domain {
         state.mark_stale(&moved.map(|one| one.name.as_str()).collect());
     }
 
-    /// Determines which processes of a node have ended, and decides about their restart.
+    /// Determines which processes of a node have ended, and decides whether they are restarted.
     fn examine(&self, name: &str, node: &Node) {
         let plans = node.plans.with_timeout(self.settings.status_timeout);
         let Ok(statuses) = plans.status() else {
             return;
         };
         let parts = split::by_process(&node.part);
-        // Processes that ended together are restarted together.
+        // Use one time for all processes, so that those that ended together are restarted together.
         let now = Instant::now();
         for status in statuses {
             let is_ended = matches!(status.state, ProcessState::Lost | ProcessState::Stopped);
@@ -195,7 +196,7 @@ impl Domain {
                 if let Some(node) = state.nodes.get_mut(name) {
                     node.ended.insert(status.process.clone(), again);
                     node.restarted.remove(&status.process);
-                    // Its users are no longer connected to it.
+                    // Remove the references of the ended process, so that its users are not connected to them again.
                     node.provided.retain(|one| !gone.contains(one.name.as_str()));
                 }
                 state.mark_stale(&gone);
@@ -213,7 +214,7 @@ impl Domain {
         }
     }
 
-    /// Returns the time at which an ended process is restarted, if it is, and a description of the decision.
+    /// Returns the time at which an ended process will be restarted, or `None`, and a description of the decision.
     fn decide(&self, status: &ProcessStatus, now: Instant) -> (Option<Instant>, String) {
         match self.restart_policy() {
             RestartPolicy::Never => (None, "the restart policy is never".to_owned()),
@@ -233,7 +234,7 @@ impl Domain {
         }
     }
 
-    /// Restarts processes that are due.
+    /// Restarts the processes whose restart is due.
     fn restart_due(&self) {
         let now = Instant::now();
         let nodes = self.live().into_iter();
@@ -254,14 +255,14 @@ impl Domain {
         let started = plans.restart(processes);
         {
             let mut state = self.state.lock();
-            // Started processes are connected and run even if others failed.
+            // Some processes may have been started even if the call failed. They must be connected and activated.
             state.is_unfinished = true;
             if let Some(node) = state.nodes.get_mut(name) {
                 for process in processes {
                     node.ended.remove(process);
                     node.restarted.insert(process.clone());
                 }
-                // A failed restart is examined again, for the next attempt or the limit.
+                // Have the node examined again, which schedules another attempt or detects that the limit is reached.
                 if started.is_err() {
                     node.is_unknown = true;
                     node.ends = u64::MAX;
@@ -280,7 +281,7 @@ impl Domain {
         }
     }
 
-    /// Ends connections whose providers no longer exist. If a node does not answer, the next check retries.
+    /// Ends connections whose providers no longer exist. If a node does not answer, the next check tries again.
     fn end_stale(&self) {
         let nodes = self.live().into_iter();
         let nodes = nodes.filter(|(_, node)| !node.stale.is_empty()).collect();
@@ -291,7 +292,7 @@ impl Domain {
                 return;
             }
             let mut state = self.state.lock();
-            // The provider may have returned.
+            // The provider may be running again, so connect again what was disconnected.
             state.is_unfinished = true;
             if let Some(now) = state.nodes.get_mut(&name) {
                 now.stale.retain(|one| !node.stale.contains(one));
@@ -299,7 +300,7 @@ impl Domain {
         });
     }
 
-    /// Connects and starts restarted processes. The next check retries failed steps.
+    /// Connects and activates restarted processes. If a step fails, the next check tries again.
     fn finish_restarts(&self) {
         let connected = self.connect(&[]);
         let done = connected.and(self.run());
@@ -326,7 +327,7 @@ impl Domain {
                         live.any(|node| node.is_unknown || !node.restarted.is_empty());
                 }
                 Err(trouble) => {
-                    // Reported once, not for each attempt.
+                    // Report a failure once, and not for each attempt.
                     let reason = format!("restarting: {trouble}; it is tried again");
                     if state.unfinished_because.as_ref() != Some(&reason) {
                         state.unfinished_because = Some(reason.clone());
@@ -340,7 +341,7 @@ impl Domain {
         }
     }
 
-    /// Returns the present state of all processes, as the nodes report it.
+    /// Returns the current state of all processes. The nodes are asked for it.
     pub(super) fn status(&self) -> Vec<ProcessStatus> {
         let found = together(self.nodes(), |(name, node)| {
             let plans = node.plans.with_timeout(self.settings.status_timeout);
@@ -360,7 +361,7 @@ impl Domain {
         found.into_iter().flatten().collect()
     }
 
-    /// Adds a pending restart to the status of a process.
+    /// Adds the time of a pending restart to the status of a process.
     fn expect(&self, node: &Node, status: &mut ProcessStatus) {
         let is_ended = matches!(status.state, ProcessState::Lost | ProcessState::Stopped);
         if let Some(Some(at)) = node.ended.get(&status.process)
@@ -373,7 +374,7 @@ impl Domain {
     }
 }
 
-/// Returns the status of the processes of a node that does not answer.
+/// Returns the last known status of the processes of a node that does not answer.
 fn lost(name: &str, node: &Node, reason: &str) -> Vec<ProcessStatus> {
     let parts = split::by_process(&node.part).into_iter();
     parts

@@ -1,4 +1,4 @@
-//! The target manager of a domain, which manages no resources.
+//! The target manager of a domain. It manages no resources.
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -8,11 +8,11 @@ use crate::idl::deployment::target_manager::CreateResourceCommitmentError;
 /// Key of the target manager of an execution manager.
 pub const TARGET_MANAGER: &str = "TargetManager";
 
-/// Exception of operations on domains: nodes neither report nor commit resources.
+/// Exception for operations on domains, because nodes neither report nor commit resources.
 pub(super) const NO_DOMAIN: SystemException =
     SystemException::no_implement(minor::no_implement::NO_DOMAIN, CompletionStatus::No);
 
-/// `Deployment::TargetManager`, whose operations report that there is no domain.
+/// `Deployment::TargetManager`, whose operations report that there is no domain to manage.
 pub(super) struct TargetManager;
 
 impl d::TargetManager for TargetManager {

@@ -1,4 +1,4 @@
-//! Concurrent steps on several processes or nodes, and a gate for exclusive operations.
+//! Concurrent execution of a step on several processes or nodes, and a gate for exclusive operations.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,8 +8,7 @@ use oxorb_core::lock::{Condvar, Mutex};
 /// Maximum number of threads for one step.
 const THREADS: usize = 16;
 
-/// Runs a step for each item, up to 16 concurrently, and returns the results in the order of the
-/// items.
+/// Executes a step for each item, for up to 16 items concurrently. Returns the results in the order of the items.
 pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = items.len().min(THREADS);
     if threads <= 1 {
@@ -29,7 +28,7 @@ pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + 
     std::thread::scope(|scope| {
         for _ in 1..threads {
             let named = std::thread::Builder::new().name("oxorb-launch".to_owned());
-            // If no thread can be started, this one does all the work.
+            // Ignore the error: this thread also executes steps, alone if no other thread can be started.
             let _ = named.spawn_scoped(scope, work);
         }
         work();
@@ -46,11 +45,11 @@ pub(super) struct Gate {
     freed: Condvar,
 }
 
-/// Permit of an operation; the next one may enter when it is dropped.
+/// Permit of an operation. When it is dropped, the next operation may enter the gate.
 pub(super) struct Pass<'g>(&'g Gate);
 
 impl Gate {
-    /// Waits at most `limit` until no other operation runs.
+    /// Waits for at most `limit` until no other operation is running.
     pub(super) fn pass(&self, limit: Duration) -> Option<Pass<'_>> {
         let deadline = Instant::now().checked_add(limit);
         let mut is_taken = self.is_taken.lock();
@@ -90,7 +89,7 @@ mod tests {
         let gate = Gate::default();
         let first = gate.pass(Duration::ZERO).expect("nobody is in");
         assert!(gate.pass(Duration::ZERO).is_none());
-        // A limit that the clock cannot represent counts as none.
+        // `Duration::MAX` from now exceeds the range of the clock, and must count as no limit.
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| gate.pass(Duration::MAX).is_some());
             drop(first);

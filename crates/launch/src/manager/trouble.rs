@@ -1,4 +1,4 @@
-//! Failure of a step of a launch: the instance, process or node concerned, and the reason.
+//! Failure of a step of a launch: the name of the instance, process or plan concerned, and the reason.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::idl::deployment as d;
 use crate::idl::{dance, ox_deployment as ox};
 use crate::wire::WireError;
 
-/// Failure of a step, like the exceptions of `Deployment`: a name and a reason.
+/// Failure of a step. Like the exceptions of `Deployment`, it consists of a name and a reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Trouble {
     /// Name of the instance, process or plan.
     pub name: String,
-    /// Reason, as a sentence that names the node.
+    /// Reason, as a sentence that contains the name of the node.
     pub reason: String,
 }
 
@@ -23,7 +23,7 @@ impl Trouble {
         Trouble { name: name.into(), reason: reason.to_string() }
     }
 
-    /// Adds the position: the node, or the process. An empty name becomes `name`.
+    /// Adds the node or process in which the step failed. If the failure has no name, sets it to `name`.
     pub(crate) fn within(mut self, place: impl fmt::Display, name: &str) -> Trouble {
         if self.name.is_empty() {
             name.clone_into(&mut self.name);
@@ -89,7 +89,8 @@ impl From<LaunchError> for Trouble {
     }
 }
 
-/// Conversions of the errors of operations: exceptions with a name and a reason, system exceptions, and others as text.
+/// Defines conversions of the errors of operations: named members have a name and a reason, and other members become
+/// text.
 macro_rules! troubles {
     ($($error:path { $($named:ident)* } $({ $($other:ident)* })?;)*) => {$(
         const _: () = {

@@ -1,4 +1,4 @@
-//! Paths that only this user and root can change.
+//! Check that only this user and root can change a path.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -8,21 +8,21 @@ use std::path::{Component, Path, PathBuf};
 
 use oxorb_sys::unix::own_credentials;
 
-/// Maximum number of symbolic links on the path to one file, as in Linux.
+/// Maximum number of symbolic links in one path, as in Linux.
 const MOST_LINKS: usize = 40;
 
 /// Write permission of the group and of others.
 const WRITABLE: u32 = 0o022;
 
-/// Sticky bit: files in such a folder can be replaced only by their owners.
+/// Sticky bit. In a folder with this bit, only the owner of a file can replace the file.
 const STICKY: u32 = 0o1000;
 
-/// Resolves a path from the root, links included. A user who can replace a folder, a link or the file on the path
-/// controls the result, so each must belong to this user or to root, without write permission for group or others.
-/// Folders with the sticky bit, such as `/tmp`, are permitted.
+/// Resolves a path from the root, including links. A user who can replace a folder, a link or the file in the path
+/// controls the result. Each of them must therefore belong to this user or to root, and must not be writable by group
+/// or others. Folders with the sticky bit, such as `/tmp`, may be writable.
 ///
 /// # Errors
-/// A missing file, or one that others may change, with the command that prevents it.
+/// A missing file, or one that other users may change, with the command that corrects the permissions.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, String> {
     resolve_for(path, own_credentials().uid)
 }
@@ -72,7 +72,7 @@ fn reversed(path: &Path) -> Vec<OsString> {
     names
 }
 
-/// Refuses a file, folder or link that others than root and `own` may change.
+/// Returns an error if users other than root and `own` may change a file, folder or link.
 fn check(path: &Path, there: &Metadata, own: u32) -> Result<(), String> {
     let shown = path.display();
     let (owner, mode) = (there.uid(), there.mode());
@@ -81,7 +81,7 @@ fn check(path: &Path, there: &Metadata, own: u32) -> Result<(), String> {
             "{shown} belongs to user {owner}, who may change what it is; give it to this user (chown {own} {shown}) or to root"
         ));
     }
-    // The permissions of a link are irrelevant; those of its folder determine who may replace it.
+    // Ignore the mode of a link: permission to replace it depends on its folder, which is checked too.
     let may_write = !there.is_symlink() && mode & WRITABLE != 0;
     let is_shared = there.is_dir() && mode & STICKY != 0;
     match may_write && !is_shared {
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of one test, with a program in `bin`.
+    /// A folder for one test, with a program in `bin`.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -145,7 +145,7 @@ mod tests {
             }
             folder.allow(name, 0o755);
         }
-        // In a sticky folder other users cannot replace the files.
+        // In a folder with the sticky bit, other users cannot replace the file.
         folder.allow("bin", 0o1777);
         folder.resolve("bin/p").unwrap();
         folder.allow("bin/p", 0o1757);
@@ -158,7 +158,7 @@ mod tests {
         let owner = fs::metadata(&folder.0).unwrap().uid();
         let other = resolve_for(&folder.0.join("bin/p"), owner.wrapping_add(1));
         match owner {
-            // Root's files may be executed by any user.
+            // Every user accepts files that belong to root.
             0 => drop(other.unwrap()),
             _ => assert!(other.unwrap_err().contains(&format!("belongs to user {owner}"))),
         }
@@ -174,7 +174,7 @@ mod tests {
         folder.allow("open", 0o755);
         assert_eq!(folder.resolve("safe/p"), folder.resolve("bin/p"));
         assert_eq!(folder.resolve("safe/../bin/p"), folder.resolve("bin/p"));
-        // Others could redirect the second link.
+        // In a writable folder, other users could replace the second link.
         folder.allow("open", 0o777);
         let refused = folder.resolve("safe/p").unwrap_err();
         assert!(refused.contains("/open "), "{refused}");

@@ -1,8 +1,9 @@
 //! Conversion of plans between documents and the structs of `Deployment.idl`.
 //!
-//! The structs have indices instead of ids, no optional members, and one form of resources: absent members are empty
-//! there, ids are names, a missing `provider` follows the kind of the port, and an older `resourceValue` is a property
-//! of that name. A plan read from the structs therefore survives every further conversion.
+//! The structs have indices instead of ids, no optional members, and only one form of resources. In a struct, absent
+//! members are empty, names replace ids, a missing `provider` is derived from the kind of the port, and an older
+//! `resourceValue` becomes a property with that name. A plan that was read from the structs is therefore not changed by
+//! further conversions.
 
 mod read;
 mod value;
@@ -25,7 +26,7 @@ const RESOURCE_VALUE: &str = "resourceValue";
 pub struct WireError {
     /// Name of the element of the plan.
     pub element: String,
-    /// Description of the mistake.
+    /// Description of the problem.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Conversion from the wire to documents.
+//! Conversion of plans from the structs to documents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,23 +12,23 @@ use crate::idl::deployment as idl;
 
 type Result<T> = std::result::Result<T, WireError>;
 
-/// Maximum number of implementations, instances, artifacts, connections or constraints of a plan. More are refused
-/// before the conversion, which takes several times the memory of the message.
+/// Maximum number of implementations, instances, artifacts, connections or constraints of a plan. Larger plans are
+/// refused before the conversion, which takes several times the memory of the message.
 const MOST_ELEMENTS: usize = 100_000;
 
-/// Maximum number of references between elements of a plan, the same as the elements of a document. A reference takes
-/// four octets on the wire, and more than a hundred here.
+/// Maximum number of references between elements of a plan. A document may have the same number of elements. A
+/// reference takes four octets in a message, and more than a hundred in a document.
 const MOST_REFERENCES: usize = 500_000;
 
-/// Maximum total length in octets of the names of referenced elements, counted once per reference, since each is
-/// copied.
+/// Maximum total length in octets of the names of referenced elements. A name is counted for each reference, because
+/// each reference contains a copy of the name.
 const MOST_REFERRED: usize = 64 << 20;
 
-/// Returns the plan in a struct. Ids are names, with a number appended if several elements have the same name.
+/// Converts a struct to a plan. Names are used as ids; if several elements have the same name, a number is appended.
 ///
 /// # Errors
-/// Indices out of range, values of types that plans do not have, more than 100,000 elements of a kind, more than
-/// 500,000 references between elements, and more than 64 MiB of names to be copied for these.
+/// Indices out of range; values of types that plans do not support; more than 100,000 elements of a kind; more than
+/// 500,000 references between elements; more than 64 MiB of names that these references copy.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     check_counts(plan)?;
     let mut taken = Taken::default();
@@ -137,7 +137,7 @@ fn check_counts(plan: &idl::DeploymentPlan) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of references between elements of a plan, and the total octets of the referenced names.
+/// Returns the number of references between elements of a plan, and the total size in octets of the referenced names.
 fn references(plan: &idl::DeploymentPlan) -> (usize, usize) {
     let instance = |at: u32| plan.instance.get(at as usize).map_or(0, |one| one.name.len());
     let artifact = |at: u32| plan.artifact.get(at as usize).map_or(0, |one| one.name.len());
@@ -159,11 +159,11 @@ fn references(plan: &idl::DeploymentPlan) -> (usize, usize) {
     })
 }
 
-/// Ids of a plan, which are unique over all kinds of elements, and not empty.
+/// Ids of a plan that are in use. Ids are not empty, and are unique over all kinds of elements.
 #[derive(Default)]
 struct Taken<'p> {
     ids: HashSet<String>,
-    /// Next number of each name, so that elements with the same name do not try earlier numbers again.
+    /// Next number to append to each name, so that numbers in use are not tried again.
     next: HashMap<&'p str, usize>,
 }
 
@@ -235,7 +235,7 @@ fn port_kind(kind: idl::CcmComponentPortKind) -> PortKind {
     }
 }
 
-/// Reads an interface; an empty one counts as absent.
+/// Converts an interface. An empty struct counts as a missing interface.
 fn interface(
     one: &idl::ComponentInterfaceDescription,
 ) -> Result<Option<basic::ComponentInterfaceDescription>> {
@@ -372,7 +372,8 @@ mod tests {
 
     #[test]
     fn a_plan_of_too_many_elements_is_refused_before_its_elements_are_read() {
-        // Its implementation is out of range, which is detected later.
+        // The index is out of range, which shows whether the elements are read: it is detected only after the check of
+        // their number.
         let instance = idl::InstanceDeploymentDescription {
             implementation_ref: 7,
             ..idl::InstanceDeploymentDescription::default()
@@ -395,12 +396,12 @@ mod tests {
             ..idl::InstanceDeploymentDescription::default()
         };
         let constraint = |count: usize| idl::PlanLocality {
-            // Out of range, which is detected later.
+            // The indices are out of range, which is detected only after the check of the number of references.
             constrained_instance_ref: vec![7; count],
             ..idl::PlanLocality::default()
         };
         let mut plan = idl::DeploymentPlan {
-            // Its implementation counts as a reference, too.
+            // The instance's reference to its implementation is counted too.
             instance: vec![named("a".to_owned())],
             locality_constraint: vec![constraint(100); MOST_REFERENCES / 100],
             ..idl::DeploymentPlan::default()
@@ -414,7 +415,7 @@ mod tests {
         let read = from_wire(&plan).unwrap_err().to_string();
         assert!(read.contains("out of range"), "{read}");
 
-        // Two hundred references to a name of 1 MiB are a small message, but would be a large plan.
+        // Two hundred references to a name of 1 MiB are a small message, but each would become a copy of the name.
         plan.implementation = vec![idl::MonolithicDeploymentDescription::default()];
         plan.instance = vec![named("x".repeat(1 << 20))];
         let mut constraint = constraint(200);

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use oxorb_cdr::{Any, Dynamic, Field, LongDouble, Shape, TcKind, TypeCode};
 use oxorb_deploy::value::{self, Basic, Data, Type};
 
-/// Type of references, which are text in plans and may be URLs: on the wire they are strings with this
-/// alias.
+/// Type of references. In plans they are text, and may be URLs. In anys they are therefore strings with this alias.
 const REFERENCE: (&str, &str) = ("IDL:oxorb.org/OxDeployment/ReferenceText:1.0", "ReferenceText");
 
-/// Maximum depth of types of properties, as in documents.
+/// Maximum depth of the types of properties, the same as in documents.
 const MOST_DEPTH: usize = 48;
 
 /// Converts the value of a property to an any.
 ///
 /// # Errors
-/// Data that does not fit its type, which a document that was read does not contain.
+/// Data that does not match its type. A document that was read does not contain such data.
 pub fn to_any(value: &value::Any) -> Result<Any, String> {
     let ty = type_code(&value.kind);
     let data = dynamic(&value.kind, &value.data)?;
@@ -25,7 +24,7 @@ pub fn to_any(value: &value::Any) -> Result<Any, String> {
 /// Converts an any to the value of a property.
 ///
 /// # Errors
-/// Types that plans do not have: unions, valuetypes, `any` and the like.
+/// Types that plans do not support, such as unions, valuetypes and `any`.
 pub fn from_any(any: &Any) -> Result<value::Any, String> {
     let kind = plan_type(any.type_code(), 0)?;
     let tree = any.dynamic().map_err(|error| error.to_string())?;
@@ -77,10 +76,10 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
     }
 }
 
-/// Converts data of a type to a tree.
+/// Converts data of a type to a dynamic value.
 ///
 /// # Errors
-/// Data that does not fit the type.
+/// Data that does not match the type.
 pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
     let unfit = || format!("{data:?} is no data of {kind:?}");
     let narrow = |number: &i64| -> Result<Dynamic, String> {
@@ -157,7 +156,7 @@ pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
     })
 }
 
-/// Returns the elements as a sequence or array; octets have a separate form.
+/// Returns the elements as a sequence or an array. Sequences of octets have a special representation.
 fn sequence(
     element: &Type,
     items: &[Data],
@@ -175,7 +174,7 @@ fn sequence(
     Ok(Dynamic::Octets(octets.collect::<Result<_, _>>()?))
 }
 
-/// Returns the type of a type code. Recursive types are refused by the limit of the depth.
+/// Converts a type code to a type. The limit of the depth also rejects recursive types.
 pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
     if depth > MOST_DEPTH {
         return Err(format!("a type is more than {MOST_DEPTH} deep, the limit"));
@@ -252,7 +251,7 @@ fn refused(ty: &TypeCode) -> String {
     format!("properties of plans have no values of the type {ty}")
 }
 
-/// Converts a tree to data of a type.
+/// Converts a dynamic value to data of a type.
 fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
     Ok(match (kind, tree) {
         (Type::Null, _) => Data::Null,

@@ -1,4 +1,4 @@
-//! Conversion from documents to the wire.
+//! Conversion of plans from documents to the structs.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, WireError>;
 /// Converts a plan to a struct.
 ///
 /// # Errors
-/// References to missing elements of the plan, and values that do not fit their types.
+/// References to elements that the plan does not contain, and values that do not match their types.
 pub fn to_wire(plan: &Plan) -> Result<idl::DeploymentPlan> {
     let writer = Writer {
         implementations: indices(plan.implementation.iter().map(|one| &*one.id.0)),
@@ -198,7 +198,7 @@ fn instance_resource(
     })
 }
 
-/// Indices by id.
+/// Indices of the elements of a plan, by their ids.
 struct Writer<'p> {
     implementations: Indices<'p>,
     instances: Indices<'p>,

@@ -1,4 +1,4 @@
-//! Launched plans, a module for each subject.
+//! Tests of launched plans, with one module for each subject.
 
 mod locality;
 mod wire;

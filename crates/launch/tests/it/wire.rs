@@ -18,10 +18,10 @@ fn read(name: &str) -> Plan {
     document.into_plan().unwrap()
 }
 
-/// Dialect negotiated by two OxORB ORBs.
+/// Dialect that two OxORB ORBs negotiate.
 const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
-/// Sends a plan through the octets of a message.
+/// Encodes a plan as in a message, and decodes it again.
 fn sent(plan: &DeploymentPlan) -> DeploymentPlan {
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, DIALECT);
     plan.encode(&mut encoder).unwrap();

@@ -82,7 +82,7 @@ impl Messaging for GiopLite {
             id_at: header::FIELDS_AT as u8,
             reply: [0, 0, 0, 0, MessageType::REPLY.0, 0, 0, 0],
             mask: [0, 0, 0, 0, u8::MAX, 0, 0, 0],
-            // The status.
+            // The status of a reply without an exception is 0.
             zeros_at: header::FIELDS_AT as u8 + 4,
             zeros: 4,
             body: reply::BODY_AT as u8,

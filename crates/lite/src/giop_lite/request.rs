@@ -53,7 +53,8 @@ fn parse_common(message: &[u8]) -> Option<Request<'_>> {
     let [.., i0, i1, i2, i3, flags, _, _, _, l0, l1, l2, l3] = *start;
     let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
     let key = rest.get(..length)?;
-    // The key starts aligned; no slice is long enough for an overflow.
+    // The key and what follows it start at multiples of four, so round the length of the key up. No
+    // slice is long enough for the addition to overflow.
     let rest = rest.get(length.wrapping_add(3) & !3..)?;
     let (length, rest) = rest.split_first_chunk()?;
     let length = u32::from_ne_bytes(*length) as usize;
@@ -74,7 +75,7 @@ fn parse_common(message: &[u8]) -> Option<Request<'_>> {
     })
 }
 
-/// Parses any Request, or returns the violation by it.
+/// Parses any Request, or returns the violation that it contains.
 #[cold]
 fn parse_any(message: &[u8]) -> Result<Request<'_>, Violation> {
     let fields = Native(message);

@@ -93,7 +93,8 @@ impl Messaging for GiopLiteRt {
             header: LEN as u8,
             size_at: SIZE_AT as u8,
             id_at: header::ID_AT as u8,
-            // Byte order and kind; status and content flags are 0.
+            // The first four octets are fixed: byte order and kind, and 0 for status and content
+            // flags.
             reply: [
                 ByteOrder::NATIVE.flag() as u8,
                 header::VERSION | MessageType::REPLY.0,

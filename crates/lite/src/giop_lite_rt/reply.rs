@@ -76,7 +76,8 @@ pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Viola
     let [_, _, status, follows, _, _, _, _, i0, i1, i2, i3] = *start;
     let (id, status) = (ulong_from(order, [i0, i1, i2, i3]), ReplyStatus(u32::from(status)));
     match follows {
-        // Inlined: a reply is large, and constructing it takes as few instructions as moving it.
+        // Build the common reply here: a `Reply` is large, and constructing it takes as few
+        // instructions as moving it.
         0 => Ok(Reply { id, status, contexts: ServiceContexts::none(order), body: REST_AT }),
         CONTEXTS => with_contexts(message, order, id, status),
         other => Err(Violation::Peer(Misbehaviour::Undefined {

@@ -44,7 +44,8 @@ pub(super) const BARE: BareRequest = {
     let fields = NO_PRIORITY.to_ne_bytes();
     let same = header::octets(ByteOrder::NATIVE, MessageType::REQUEST, fields, 0);
     let mut mask = [0; FIXED];
-    // Byte order, version with kind, and the priority.
+    // Compare the content flags, and the first four octets: byte order, version with kind, and the
+    // priority.
     mask.split_at_mut(4).0.copy_from_slice(&[u8::MAX; 4]);
     mask[FOLLOWS_AT] = u8::MAX;
     BareRequest {
@@ -131,7 +132,7 @@ fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     Begun::aligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Parses a Request; `meaning` is what its alias stands for.
+/// Parses a Request; `meaning` contains the object key and the operation that its alias represents.
 ///
 /// # Errors
 /// [`Violation`] for truncated fields, an invalid operation name, and an undefined alias.

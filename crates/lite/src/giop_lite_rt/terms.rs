@@ -54,6 +54,6 @@ fn round_trip(context: &ServiceContext<'_>) -> Option<u64> {
     let (kind, value) = policies.next()?.ok()?;
     let alone = kind == policy_type::RELATIVE_ROUNDTRIP_TIMEOUT && policies.next().is_none();
     let units = time_value(value).ok().filter(|_| alone)?;
-    // Nanoseconds are sent, and must convert back to the same units.
+    // The limit is sent in nanoseconds. If it overflows there, leave it in its service context.
     units.checked_mul(super::request::UNIT).map(|_| units)
 }

@@ -1,4 +1,4 @@
-//! Arbitrary octets in any split.
+//! Arbitrary octets, divided into reads at arbitrary points.
 
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{Alias, Message, Messaging, Terms};
@@ -65,7 +65,7 @@ proptest! {
         prop_assert!(read);
     }
 
-    /// An inbox parses common headers itself.
+    /// An inbox parses common headers itself, with the same result as the messaging.
     #[test]
     fn an_inbox_reads_headers_as_the_messaging_does(
         protocol in 0..ALL.len(),
@@ -90,7 +90,7 @@ proptest! {
         match (asked, inbox.poll()) {
             (Ok(asked), Ok(Some(read))) => prop_assert_eq!(asked, read),
             (Ok(asked), Ok(None)) => prop_assert!(asked.total() > start.len() + (1 << 12)),
-            // Too large, or a request with an undefined alias.
+            // The message is too large, or it is a request with an undefined alias.
             (Ok(_), Err(_)) => {}
             (Err(asked), read) => prop_assert_eq!(Err(asked), read),
         }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use crate::common::{feed, inbox, message, request};
 
-/// Returns an inbox that announces a request of 16 octets and a body, where the protocol has aliases.
+/// Returns an inbox that has received a request that defines an alias and one that uses it, if the
+/// protocol has aliases.
 fn announced(messaging: &'static dyn Messaging) -> Inbox {
     let mut inbox = inbox(messaging);
     for known in [false, true] {

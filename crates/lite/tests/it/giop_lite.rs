@@ -173,7 +173,8 @@ fn cancel_close_and_error_have_their_type_at_offset_four() {
         native(&[("07000000", true), ("02", false), ("000000", false), ("09000000", true)]);
     assert_eq!(*GIOP_LITE.cancel(NATIVE, 9).unwrap(), *cancel);
     assert_eq!(*GIOP_LITE.close(NATIVE).unwrap(), [0, 0, 0, 0, 5]);
-    // TAO wrote the type first, and the size in place of the type.
+    // TAO swapped both fields of a MessageError: it wrote the type at offset 0 and the size after
+    // it.
     assert_eq!(*GIOP_LITE.error().unwrap(), [0, 0, 0, 0, 6]);
     let mut inbox = inbox(GIOP_LITE);
     for short in [GIOP_LITE.cancel(NATIVE, 9), GIOP_LITE.close(NATIVE), GIOP_LITE.error()] {

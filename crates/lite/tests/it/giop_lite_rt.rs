@@ -127,7 +127,7 @@ fn contexts_of_priority_and_deadline_become_header_fields() {
     let priority = inbox.frame().terms().and_then(|terms| terms.priority);
     assert_eq!(priority, Some(300));
 
-    // Policies with further content are sent unchanged.
+    // Policies with other contents than the time limit are sent unchanged.
     let mut policies = PolicyValueWriter::new();
     policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 20);
     policies.utc(policy_type::REPLY_END_TIME, 5);
@@ -288,7 +288,7 @@ fn numbers_are_bounded_and_keep_their_meaning() {
             value: 5,
         })
     );
-    // Without an alias nothing is stored, and only the message size is limited.
+    // A request without an alias stores nothing, so only the limit on the message size applies.
     let mut inbox = inbox(GIOP_LITE_RT);
     let unnumbered = written(&request(1, &long, "f", &[], None, None), LITTLE, None);
     let before = inbox.memory();

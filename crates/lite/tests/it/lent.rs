@@ -10,7 +10,7 @@ use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT};
 
 use crate::common::{inbox, message, request};
 
-/// Payload that counts how often it was given back.
+/// Payload that counts how often it was returned.
 struct Page(Vec<u8>, AtomicUsize);
 
 impl Memory for Page {
@@ -132,8 +132,8 @@ fn values_around_a_gap_are_read_as_if_it_were_none() {
     }
 }
 
-/// Passes a request to an inbox, and returns whether its payload could be lent. `copies`: whether
-/// the servant takes a copy.
+/// Passes a request to an inbox, and returns whether its payload could be lent. If `copies` is
+/// true, the servant copies the payload.
 fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copies: bool) -> bool {
     let payload = vec![6; 30_000];
     let name = if copies { ("copy", 4) } else { ("put", 3) };
@@ -167,7 +167,9 @@ fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copie
     lends
 }
 
-/// Applies also to requests with aliases, and to alternating operations.
+/// If an operation copies its payload, the inbox reads most of its requests as they arrive and only
+/// sometimes tries to borrow. This also applies to requests with aliases, and to alternating
+/// operations.
 #[test]
 fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     for protocol in BOTH {
@@ -202,7 +204,7 @@ fn wherever_the_gap_is_the_message_is_the_one_that_was_sent() {
                 }
                 let page = lend(&mut inbox, &message, at, 17_000);
                 if at % 2 == 0 {
-                    // Peeking shows the same message.
+                    // `peek_frame` must show the same message.
                     body(&inbox.peek_frame().expect("it is whole"));
                 }
                 assert!(inbox.poll().unwrap().is_some(), "{at}");

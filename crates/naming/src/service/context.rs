@@ -33,12 +33,14 @@ impl Context {
         Context { service: Arc::clone(service), id }
     }
 
-    /// Wraps the context as a servant with names escaped for the client's code set.
+    /// Wraps the context as a servant that escapes the characters of names that the client's code
+    /// set lacks.
     pub(super) fn servant(self) -> Arc<dyn Servant> {
         escape::servant(NamingContextExtRef::servant(self))
     }
 
-    /// Makes a change at the end of a name, here or by a call to another server.
+    /// Changes the context that contains the last component of a name: in this store, or by a call
+    /// to another server.
     fn change<R, E: Into<Problem>>(
         &self,
         n: &[NameComponent],
@@ -129,7 +131,8 @@ impl Context {
                 }
             }
             Followed::There(context, rest, _share) => {
-                // Without this server's time limit: the reference is for the caller.
+                // Release the snapshot before the remote call, because the file cannot be reopened while a snapshot
+                // exists.
                 drop(snapshot);
                 let found = context.resolve(rest);
                 found.map_err(|error| forwarded(&context, rest, error))
@@ -204,7 +207,8 @@ impl NamingContext for Context {
         match self.service.change(Change::Destroy(self.id))? {
             Ok(_) => {
                 let id = self.service.object_id(self.id);
-                // No other code deactivates it.
+                // Deactivation cannot fail: the context is active because it serves this request, and no other code
+                // deactivates it.
                 let _ = self.service.contexts.deactivate_id(id);
                 Ok(())
             }
@@ -255,7 +259,7 @@ impl NamingContextExt for Context {
     fn to_url(&self, addr: &str, sn: &str) -> Result<UrlString, ToUrlError> {
         let sn = escape::incoming(sn);
         self.service.parse(&sn)?;
-        // The address as it was passed, if valid; only the name is escaped.
+        // If the address is valid, the URL contains it exactly as it was passed; only the name is escaped.
         let context = match format!("corbaname:{addr}").parse::<Corbaname>() {
             Ok(url) if !addr.is_empty() && url.name.is_empty() && !addr.contains('#') => {
                 url.context
@@ -284,7 +288,8 @@ fn limit(minor: u32) -> Problem {
     SystemException::imp_limit(minor, CompletionStatus::No).into()
 }
 
-/// Naming Service 1.3, 2.1.1.2: a nil context cannot be bound. A nil object can.
+/// Exception for binding a nil context, which Naming Service 1.3, 2.1.1.2 does not permit. A nil
+/// object may be bound.
 const NIL_CONTEXT: SystemException = SystemException::bad_param(0, CompletionStatus::No);
 
 const INDESTRUCTIBLE: SystemException =

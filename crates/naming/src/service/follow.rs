@@ -8,11 +8,12 @@ use crate::cos_naming::{NameComponent, NamingContextRef};
 use crate::store::{Bound, ContextId, Snapshot};
 use crate::{InvalidName, Name, Problem};
 
-/// Context that contains the last component of a name.
+/// Context at which following a name through this store ends.
 pub(super) enum Followed<'n, 's> {
-    /// Context of this store, and the last component.
+    /// Context of this store that contains the last component, and this component.
     Here(ContextId, &'n NameComponent),
-    /// Context of another server, which resolves the rest in a call.
+    /// Context of another server, the rest of the name, which that server resolves in a call, and the permit for this
+    /// call.
     There(NamingContextRef, &'n [NameComponent], Forward<'s>),
 }
 
@@ -84,7 +85,7 @@ impl Service {
         }
     }
 
-    /// Returns the reason for which `rest` is not found in `context`, which was reached from `from`.
+    /// Returns the reason why `rest` is not found in `context`, which was reached from `from`.
     pub(super) fn missing(
         &self,
         snapshot: &Snapshot,
@@ -99,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Returns the problem of a context that was destroyed but is still bound somewhere.
+    /// Returns the problem to report for a context that was destroyed although a name is still bound to it.
     pub(super) fn destroyed(
         &self,
         from: ContextId,
@@ -125,7 +126,7 @@ impl Service {
 
     /// Parses a name, if its text is not too long.
     pub(super) fn parse(&self, text: &str) -> Result<Name, Problem> {
-        // At most a backslash before every octet, and a dot and a slash in every component.
+        // The text of a name has at most one backslash for each octet, and one dot and one slash for each component.
         if text.len() > 2 * (self.limits.name_octets + self.limits.components) {
             return Err(NAME_TOO_LONG.into());
         }
@@ -135,8 +136,8 @@ impl Service {
     }
 }
 
-/// Returns the problem of a call that another server did not answer properly. A change that may have
-/// happened there must not be reported as not done.
+/// Returns the problem to report for a failed call to another server. If the call was not executed, the caller may
+/// proceed at that server (CannotProceed). Otherwise the error is passed on, because a change may have happened.
 pub(super) fn forwarded<E: Into<Problem>>(
     context: &NamingContextRef,
     rest: &[NameComponent],

@@ -1,5 +1,6 @@
-//! Binding iterators. Each stores the binding that it returned last, and continues after it: bindings that are added or
-//! removed meanwhile take effect if they come later in the order of names. A destroyed context has no more bindings.
+//! Binding iterators. Each stores only the binding that it returned last, and continues after it in the order of names.
+//! It therefore takes account of bindings that are added or removed meanwhile if their names come later in this order.
+//! The iterator of a destroyed context has no more bindings.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,7 +35,8 @@ struct Entry {
 }
 
 impl Iterators {
-    /// Creates a POA for iterators below that of the contexts: iterators end with the process.
+    /// Creates the POA of iterators below that of the contexts. It is transient, because iterators end with the
+    /// process.
     pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::poa::PoaError> {
         let poa = contexts.create_poa("iterators", Policies::default())?;
         Ok(Iterators { poa, open: Mutex::default() })
@@ -52,7 +54,7 @@ impl Iterators {
     }
 
     fn deactivate(&self, entry: &Entry) {
-        // The object may be gone with the POA.
+        // Ignore errors: if the POA is being destroyed, the object may no longer exist.
         let _ = self.poa.deactivate(&entry.reference);
     }
 
@@ -62,8 +64,8 @@ impl Iterators {
 }
 
 impl Service {
-    /// Opens an iterator over the bindings after `after`. First closes those that were idle for too long, and the one
-    /// that was idle longest if there would be too many.
+    /// Opens an iterator over the bindings after `after`. First closes the iterators that were idle for too long and,
+    /// if the maximum number is open, the one that was idle longest.
     pub(super) fn iterate(
         self: &Arc<Self>,
         context: ContextId,
@@ -162,8 +164,8 @@ impl BindingIterator for Iterator {
     }
 }
 
-/// Value that must be sent if there is no binding.
+/// Binding that `next_one` returns with `false`: its out parameter needs a value even if there is no binding.
 const NOTHING: Binding = Binding { binding_name: Vec::new(), binding_type: BindingType::Nobject };
 
-/// Naming Service 1.3, 2.3.2.
+/// Exception for a request of 0 bindings, which Naming Service 1.3, 2.3.2 does not permit.
 const NONE_WANTED: SystemException = SystemException::bad_param(0, CompletionStatus::No);

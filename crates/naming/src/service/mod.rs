@@ -24,7 +24,8 @@ use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Rules, Store};
 use context::Context;
 use iterator::Iterators;
 
-/// Name of the POA of contexts. It is persistent: given the same port, references outlive the process.
+/// Name of the POA of contexts. The POA is persistent, so that references outlive the process if the port stays the
+/// same.
 pub const POA_NAME: &str = "NameService";
 
 /// A naming service of an ORB.
@@ -36,7 +37,7 @@ pub const POA_NAME: &str = "NameService";
 /// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
 /// let service = NameService::start(&orb, Store::in_memory()?)?;
 ///
-/// // For this ORB's own use; other ORBs find it at `corbaloc::host:port/NameService`.
+/// // Names for this ORB's own use. Other ORBs find the service at `corbaloc::host:port/NameService`.
 /// let names = service.names();
 /// names.make_contexts("bank/branches")?;
 /// names.bind("bank/itself", names.root())?;
@@ -56,7 +57,7 @@ impl NameService {
     /// initial reference of this name.
     ///
     /// References to contexts remain valid after a restart if the ORB listens at the same port. Use the ORB's
-    /// `listen_late`, so that no client gets OBJECT_NOT_EXIST meanwhile.
+    /// `listen_late`, so that no client gets OBJECT_NOT_EXIST before the service has started.
     ///
     /// # Errors
     /// [`Error::Poa`], if the ORB already serves names, or was shut down; [`Error::Store`].
@@ -103,10 +104,11 @@ impl NameService {
             forwards: AtomicUsize::new(0),
         });
         service.contexts.set_servant_activator(Activator(Arc::downgrade(&service)))?;
-        // Requests for it wait from now on, if this ORB already listens or begins to with its first reference.
+        // Bind the key before activating the root: if the ORB listens already, or begins to listen with its first
+        // reference, requests to the root now wait until the POA manager is activated.
         let root = service.object_id(ContextId::ROOT);
         service.contexts.bind_name_to_id(INITIAL_NAME, root);
-        // The root's servant keeps the service alive; other contexts get their servants at their first call.
+        // The root's servant keeps the service alive. Each other context gets its servant when it is first called.
         let root = Context::new(&service, ContextId::ROOT).servant();
         let id = service.object_id(ContextId::ROOT);
         let root = service.contexts.activate_servant_with_id(&id, root)?;
@@ -131,7 +133,7 @@ impl NameService {
         &self.service.store
     }
 
-    /// Returns and clears the latest failure of the store, for a log; clients only get PERSIST_STORE.
+    /// Returns and clears the latest failure of the store, so that it can be logged: clients get only PERSIST_STORE.
     pub fn take_failure(&self) -> Option<String> {
         self.service.store.take_failure()
     }
@@ -161,8 +163,8 @@ impl Service {
         Ok(reference.into())
     }
 
-    /// Returns the context of this store that a reference refers to: one created here, or the root by a `corbaloc:`
-    /// with a published address.
+    /// Returns the context of this store that a reference refers to. The reference was created here, or is a
+    /// `corbaloc:` of the root with an address that this server publishes.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
         self.made(context).or_else(|| self.is_root(context).then_some(ContextId::ROOT))
     }
@@ -210,8 +212,8 @@ impl Service {
         ours.then_some(ContextId(number))
     }
 
-    /// Returns the object id of a context, with the number of the store: another name server's
-    /// contexts have the same POA and the same numbers.
+    /// Returns the object id of a context. The id contains the number of the store, because the contexts of other name
+    /// servers have the same POA and the same context numbers.
     fn object_id(&self, context: ContextId) -> ObjectId {
         let mut id = self.store.number().to_be_bytes().to_vec();
         id.extend_from_slice(&context.0.to_be_bytes());
@@ -307,7 +309,7 @@ const GONE: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
 
 impl From<oxorb::poa::PoaError> for Problem {
-    /// References are created only while the ORB serves.
+    /// Converts every error to OBJECT_NOT_EXIST, because creating a reference fails only after the POA was destroyed.
     fn from(_: oxorb::poa::PoaError) -> Self {
         Problem::System(GONE)
     }

@@ -28,19 +28,19 @@ pub(crate) enum Change {
     Destroy(ContextId),
 }
 
-/// Mode of a binding: whether it may, or must, replace one.
+/// Mode of a binding: whether it may replace an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Bind,
     Rebind,
 }
 
-/// Reason for which a change was refused.
+/// Reason why a change was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The context was destroyed.
     NoContext,
-    /// The name is free.
+    /// The name to be unbound is not bound.
     Missing,
     AlreadyBound,
     /// The name is bound to a context, and an object would replace it.
@@ -82,7 +82,8 @@ impl<'txn> Tables<'txn> {
             Change::Unbind { context, name } => self.unbind(*context, name),
             Change::NewContext => self.new_context(limits),
             Change::BindNewContext { context, name } => {
-                // The name is checked first: a context that is created and then refused would remain.
+                // Check the name before creating the context: if the binding were refused afterwards, the context would
+                // remain.
                 if let Some(refusal) = self.taken(*context, name, limits)? {
                     return Ok(Err(refusal));
                 }
@@ -165,7 +166,7 @@ impl<'txn> Tables<'txn> {
         })
     }
 
-    /// Returns the reason for which a binding of this name cannot be added.
+    /// Returns the reason why a binding of this name cannot be added; `None` if it can.
     fn taken(
         &self,
         context: ContextId,

@@ -2,9 +2,9 @@
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | meta | what | number: the store's own, the next context's, the version of this format |
-//! | contexts | context | how many bindings it holds |
-//! | bindings | context, id, kind | object, context or foreign context; number of the context; reference |
+//! | meta | which number | number of the store, number of the next context, or version of this format |
+//! | contexts | context | number of its bindings |
+//! | bindings | context, id, kind | object, own context or foreign context; number of the own context; reference |
 //!
 //! A context of this store is stored by number, not by reference, since a server may return at another address.
 //! Numbers are never reused. Readers see only data on disk, which a crash cannot undo.
@@ -88,8 +88,8 @@ const OBJECT: u8 = 0;
 const CONTEXT: u8 = 1;
 const FOREIGN: u8 = 2;
 
-/// Names in a file. Each change is on disk before it is acknowledged, completely or not at all, even if the process
-/// or the machine crashes.
+/// Names in a file. Each change is on disk before it is acknowledged. If the process or the machine crashes, a change
+/// has happened completely or not at all.
 ///
 /// Only one process at a time can have it open.
 ///
@@ -132,8 +132,8 @@ impl Store {
         Store::with(path, database)
     }
 
-    /// Creates a store in memory, which ends with the process: for tests, and for systems whose servers bind their
-    /// names at each start.
+    /// Creates a store in memory, which is lost when the process ends: for tests, and for systems whose servers bind
+    /// their names at each start.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -196,7 +196,8 @@ impl Store {
         Ok(Snapshot { bindings, read, _access: access })
     }
 
-    /// Makes a change and returns when it is on disk. Waits for the disk, together with other changes.
+    /// Makes a change and returns when it is on disk. Changes that wait for the disk at the same time are written
+    /// together.
     pub(crate) fn change(
         &self,
         change: Change,
@@ -256,8 +257,8 @@ fn prepare(database: &redb::Database) -> Result<(u64, u64), redb::Error> {
     Ok(found)
 }
 
-/// Snapshot of the store. The file is not reopened while a snapshot exists, so a thread with a snapshot must not wait
-/// for another snapshot.
+/// Snapshot of the store. The file cannot be reopened while a snapshot exists. A thread that holds a snapshot must
+/// therefore not request another one, which could wait for a reopening that waits for the first.
 pub(crate) struct Snapshot<'store> {
     bindings: ReadOnlyTable<Key, Row>,
     read: ReadTransaction,
@@ -287,8 +288,8 @@ impl Snapshot<'_> {
         Ok(found.map(|row| Bound::from_row(row.value())))
     }
 
-    /// Reads at most `count` bindings in the order of their names, from the first or after `after`. Reads at most one
-    /// further binding.
+    /// Reads at most `count` bindings in the order of their names, from the first or after `after`. Reads one further
+    /// binding to find out whether more follow.
     pub(crate) fn page(
         &self,
         context: ContextId,

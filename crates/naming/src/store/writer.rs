@@ -21,10 +21,10 @@ const TOGETHER: usize = 256;
 
 type Verdict = Result<ContextId, Refusal>;
 
-/// Reason for which a change may not be on disk.
+/// Reason why a change may not be on disk.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
-    /// The queue of changes is full.
+    /// The queue of changes is full, or no thread writes them.
     QueueFull,
     /// The database failed, and nothing was changed.
     Failed(Arc<redb::Error>),
@@ -34,7 +34,7 @@ pub(crate) enum Unwritten {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// `None` only while it is dropped.
+    /// `None` only while the writer is dropped.
     queue: Option<SyncSender<Job>>,
     /// Disconnected when the thread has ended.
     ended: Mutex<Receiver<()>>,
@@ -54,7 +54,7 @@ impl Writer {
         orb.start_thread(ThreadPurpose::Storage, "oxorb-names", move || {
             let _running: SyncSender<()> = running;
             write(&database, &jobs);
-            // The file is closed before the end is signalled.
+            // Close the file before `_running` is dropped, which signals the end to `Writer::drop`.
             drop(database);
         })?;
         Ok(Writer { queue: Some(queue), ended: Mutex::new(ended) })
@@ -87,7 +87,7 @@ impl Drop for Writer {
     /// Waits until the thread has finished its changes, so that the file is closed after the store was dropped.
     fn drop(&mut self) {
         drop(self.queue.take());
-        // Nothing is ever sent on this channel.
+        // `recv` returns when the thread has dropped its end of the channel; nothing is ever sent on it.
         if let Ok(ended) = self.ended.get_mut() {
             let _ = ended.recv();
         }
@@ -101,7 +101,7 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
         match database.write(|open| commit(open, &batch)) {
             Ok(verdicts) => {
                 for (job, verdict) in batch.iter().zip(verdicts) {
-                    // A caller that has stopped waiting ignores the result.
+                    // Sending fails if the caller's time limit has passed, and nothing is left to be done then.
                     let _ = job.answer.try_send(Ok(verdict));
                 }
             }
@@ -127,7 +127,7 @@ fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb
         }
     }
     if verdicts.iter().any(Result::is_ok) {
-        // Durability::Immediate, the default, is an fsync.
+        // With the default, `Durability::Immediate`, a commit calls `fsync`.
         write.commit()?;
     } else {
         write.abort()?;

@@ -17,7 +17,7 @@ fn a_damaged_store_is_an_error() {
     drop(served);
     let whole = std::fs::read(folder.store()).unwrap();
     let mut refused = 0;
-    // Each damage in a copy: cut off, zeroed, inverted.
+    // Damage a copy of the file at each of 48 positions: truncate it there, or zero or invert 64 octets.
     for step in 0..48 {
         let mut octets = whole.clone();
         let at = whole.len() / 48 * step;

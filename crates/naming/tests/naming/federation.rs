@@ -37,7 +37,7 @@ fn every_operation_goes_on_where_the_name_leads() {
     root.unbind(&n("a/there/c/p")).unwrap();
     assert_eq!(listed(&made), ["made/"]);
 
-    // Its exceptions are passed on; `rest_of_name` is relative to that server.
+    // Exceptions of the other server are passed on, with the `rest_of_name` that it reported.
     let missing = NotFound { why: NotFoundReason::MissingNode, rest_of_name: n("x/y") };
     assert_eq!(root.resolve(&n("a/there/c/x/y")), Err(ResolveError::NotFound(missing)));
     let taken = root.bind(&n("a/there/o"), Some(&object));
@@ -51,7 +51,7 @@ fn every_operation_goes_on_where_the_name_leads() {
 fn contexts_of_two_servers_are_not_taken_for_each_other() {
     let (here, there) =
         (Served::federated(Limits::default()), Served::federated(Limits::default()));
-    // The same POA, the same number, another store.
+    // Both contexts have the same POA name and the same number; only the numbers of their stores differ.
     let ours = here.root.bind_new_context(&n("c")).unwrap().unwrap();
     let theirs = there.root.bind_new_context(&n("c")).unwrap().unwrap();
     let theirs: NamingContextRef = here.client.resolve(&theirs.to_ior()).unwrap();
@@ -59,7 +59,8 @@ fn contexts_of_two_servers_are_not_taken_for_each_other() {
     theirs.bind(&n("of theirs"), None).unwrap();
     assert_eq!(listed(&ours), Vec::<String>::new());
     here.root.resolve(&n("theirs/of theirs")).unwrap();
-    // Nor does one server answer in the place of the other.
+    // A server does not answer for a context of the other one either, if its own address is put into that context's
+    // reference.
     let ours = ours.to_corbaloc().unwrap();
     let moved = ours.replace(&here.address(), &there.address());
     assert_ne!(ours, moved);
@@ -105,7 +106,7 @@ fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
     let url = format!("corbaname::{}#there/a/b", here.address());
     let failed = here.client.string_to_object(&url).unwrap_err().to_string();
     assert!(failed.contains("CannotProceed"), "{failed}");
-    // Names here are not affected.
+    // The unreachable server does not prevent changes to names of this server.
     here.root.unbind(&n("there")).unwrap();
 }
 
@@ -115,7 +116,7 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
         forward_timeout: std::time::Duration::from_millis(300),
         ..Limits::default()
     });
-    // This server accepts connections, and never answers.
+    // The system accepts connections to this listener, but no program reads from them or answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("corbaloc::{}/NameService", silent.local_addr().unwrap());
     let foreign = here.client.string_to_object(&url).unwrap();
@@ -135,7 +136,7 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
 fn an_object_that_is_no_context_is_told_apart_when_it_is_used() {
     let (here, there) =
         (Served::federated(Limits::default()), Served::federated(Limits::default()));
-    // Binds an iterator as if it were a context.
+    // Bind the reference of an iterator as if it were a context.
     there.root.bind(&n("o"), None).unwrap();
     there.root.bind(&n("p"), None).unwrap();
     let iterator = there.root.list(1).unwrap().1.unwrap();

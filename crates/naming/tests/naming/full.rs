@@ -1,4 +1,4 @@
-//! A disk that is full, and has space again; modes of new files.
+//! A full disk that has space again later, and the permissions of new files.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn binds_succeed_again_once_a_full_disk_has_room() {
     let bind = |name: String| served.root.bind(&n(&name), Some(&object));
     bind("first".to_owned()).unwrap();
     let ballast = disk.fill();
-    // Names of the maximum length, so that the file must grow.
+    // Bind long names, so that the file must grow.
     let mut bound = Vec::new();
     let refused = (0..2_000).find_map(|number| {
         let name = format!("{number}-{}", "x".repeat(4_000));
@@ -38,7 +38,7 @@ fn binds_succeed_again_once_a_full_disk_has_room() {
         }
         other => panic!("the disk was never full: {other:?}"),
     }
-    // Names are found while the disk is full.
+    // Reading works while the disk is full.
     served.root.resolve(&n("first")).unwrap();
     std::fs::remove_file(ballast).unwrap();
     let patience = Instant::now() + Duration::from_secs(20);
@@ -59,7 +59,7 @@ fn a_store_of_no_octets_is_refused_with_the_cure() {
     assert!(refused.contains("names.redb"), "{refused}");
     assert!(refused.contains("0 octets"), "{refused}");
     assert!(refused.contains("backup"), "{refused}");
-    // The file is left for a later analysis.
+    // The file must stay as it is, so that the damage can be analysed.
     assert_eq!(std::fs::metadata(folder.store()).unwrap().len(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! The number of open iterators is limited, and they copy nothing.
+//! Binding iterators: their number is limited, and they hold no copies of bindings.
 
 use std::time::Duration;
 
@@ -79,7 +79,8 @@ fn nothing_may_be_asked_for_at_first() {
 fn what_changes_behind_shows_and_what_was_given_is_not_given_again() {
     let served = filled(Limits::default(), 5);
     let (_, iterator) = served.root.list(2).unwrap();
-    // Unbinds a returned name, the last returned one, and one still to come; binds a new one.
+    // Unbind a name that was returned, the name that was returned last, and a name that was not yet returned; bind a
+    // new one.
     for name in ["n000", "n001", "n003"] {
         served.root.unbind(&n(name)).unwrap();
     }
@@ -97,7 +98,7 @@ fn an_answer_has_a_size() {
     let iterator = iterator.unwrap();
     assert_eq!(iterator.next_n(u32::MAX).unwrap().1.len(), 2);
     assert_eq!(iterator.next_n(u32::MAX).unwrap().1.len(), 1);
-    // A client that continues gets everything.
+    // Despite the limit of each answer, a client that continues gets all bindings.
     assert_eq!(served.names().list().unwrap().count(), 5);
     assert_eq!(served.service.open_iterators(), 1);
 }

@@ -16,10 +16,10 @@ use super::{Folder, address, listed, n};
 
 const START: Duration = Duration::from_secs(60);
 
-/// Variable with the path of the server's store.
+/// Environment variable with the path of the server's store.
 const STORE: &str = "OXORB_TEST_STORE";
 
-/// Runs the server that is killed; not a separate test.
+/// Runs the server process that the other test kills; not a test itself.
 #[test]
 #[ignore = "the server of the other test"]
 fn server() {
@@ -47,13 +47,14 @@ fn acknowledged_bindings_are_there_after_a_kill() {
     let folder = Folder::new("killed");
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
     let mut rounds = 0;
-    // Acknowledged names, by client, and those that were pending when the server died.
+    // Acknowledged changes of each client: names, contexts with a trailing slash, and removed names with a leading
+    // dash.
     let mut known: Vec<BTreeSet<String>> = vec![BTreeSet::new(); 3];
     while rounds < 8 {
         rounds += 1;
         let (mut server, url) = start(&folder.store());
         check(&url, &known);
-        // xorshift: varying times, reproducible as far as possible.
+        // Kill the server after pseudo-random times (xorshift), which are the same in every run of the test.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -114,7 +115,8 @@ fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTre
     let _ = orb.shutdown(true);
 }
 
-/// Checks that every acknowledged binding exists, every acknowledged removal holds, and bound contexts exist.
+/// Checks that every acknowledged binding exists, that every name whose removal was acknowledged is unbound, and that
+/// bound contexts exist.
 fn check(url: &str, known: &[BTreeSet<String>]) {
     let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let root: NamingContextExtRef = orb.resolve(url).unwrap();

@@ -1,4 +1,4 @@
-//! Requests beyond a limit are refused, and the answer names the limit.
+//! Requests beyond a limit are refused, and the minor code identifies the limit.
 
 use oxorb::minor;
 use oxorb_naming::cos_naming::naming_context::{BindError, BindNewContextError, ResolveError};
@@ -20,7 +20,7 @@ fn bindings_of_a_context() {
         Err(BindNewContextError::System(e)) => assert_eq!(e.minor, minor::imp_limit::BINDINGS),
         other => panic!("{other:?}"),
     }
-    // No unnamed context was left behind.
+    // The refused `bind_new_context` must not leave a context without a name in the store.
     assert_eq!(served.service.store().contexts().unwrap(), 1);
     root.rebind(&n("b"), None).unwrap();
     root.unbind(&n("a")).unwrap();

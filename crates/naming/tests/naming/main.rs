@@ -19,7 +19,7 @@ use oxorb::{Interface as _, ObjectRef, Orb};
 use oxorb_naming::cos_naming::{NameComponent, NamingContextExtRef, NamingContextRef};
 use oxorb_naming::{Federation, Limits, Name, NameService, Names, Rules, Store};
 
-/// A name server behind TCP, and an ORB of its clients.
+/// A name server that is reached over TCP, and the ORB of its clients.
 struct Served {
     server: Orb,
     client: Orb,
@@ -40,7 +40,7 @@ impl Served {
         Served::under(store, limits, Rules::default(), port)
     }
 
-    /// Returns a service that follows names to any other server.
+    /// Returns a service that calls any other server to resolve names.
     fn federated(limits: Limits) -> Self {
         let rules = Rules { federation: Federation::Any, ..Rules::default() };
         Served::under(Store::in_memory().unwrap(), limits, rules, 0)
@@ -50,7 +50,7 @@ impl Served {
         Served::at(&format!("iiop://127.0.0.1:{port}"), store, limits, rules)
     }
 
-    /// Returns a service at these endpoints, the first of which is of IIOP.
+    /// Returns a service at these endpoints, the first of which must be an IIOP endpoint.
     fn at(endpoints: &str, store: Store, limits: Limits, rules: Rules) -> Self {
         let server = Orb::builder().listen(endpoints).build().unwrap();
         let service = NameService::start_under(&server, store, limits, rules).unwrap();
@@ -94,7 +94,7 @@ fn n(text: &str) -> Vec<NameComponent> {
     text.parse::<Name>().unwrap().components().to_vec()
 }
 
-/// Returns the names in a context, those of contexts with a trailing slash.
+/// Returns the names in a context; the names of contexts end with a slash.
 fn listed(context: &NamingContextRef) -> Vec<String> {
     let entries = Names::new(context.clone()).list().unwrap();
     let entries = entries.map(|entry| {

@@ -55,7 +55,7 @@ fn come_and_stay(test: &str, names: usize) {
         let to = bound.reference().to_corbaloc().unwrap();
         assert!(to.ends_with(&format!("/{at}")), "{to}");
     }
-    // The context accepts another binding, and removes one.
+    // The large context still accepts and removes a binding.
     let object = orb.string_to_object("corbaloc::192.0.2.1:1/new").unwrap();
     root.bind(&n("new"), Some(&object)).unwrap();
     root.unbind(&n("new")).unwrap();
@@ -89,7 +89,7 @@ fn bind(url: &str, names: usize) {
     orb.shutdown(true).unwrap();
 }
 
-/// Checks that all names are listed exactly once: in portions, from the server's iterator.
+/// Lists all names in portions, through the server's iterator, and checks that each name occurs exactly once.
 fn list(url: &str, names: usize) {
     let orb = Orb::builder().build().unwrap();
     let entries = Names::at(&orb, url).unwrap().list().unwrap();

@@ -12,7 +12,7 @@ fn a_registered_name_ends_with_its_orb() {
     let names = Names::at(&orb, &served.root.to_ior()).unwrap();
     names.register(&orb, "account", &served.object("a")).unwrap();
     names.register(&orb, "till", &served.object("b")).unwrap();
-    // The name is bound to another object by now.
+    // Bind the name to another object, so that the shutdown must not unbind it.
     let other = served.object("c");
     served.names().rebind("till", &other).unwrap();
     assert_eq!(listed(&served.names().root().clone()), ["account", "till"]);

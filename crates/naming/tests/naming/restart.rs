@@ -1,4 +1,4 @@
-//! State that is kept when the server ends and starts again.
+//! State that survives a restart of the server.
 
 use oxorb::{Interface as _, Orb};
 use oxorb_naming::cos_naming::NamingContextRef;
@@ -27,7 +27,7 @@ fn names_and_references_outlive_the_server() {
     assert_eq!(listed(&again), ["o"]);
     let gone = served.client.string_to_object(&destroyed).unwrap();
     assert_eq!(gone.non_existent(), Ok(true));
-    // Numbers are never reused: a new context does not answer for an old one.
+    // Context numbers are never reused, so a new context does not answer requests to a destroyed one.
     served.root.new_context().unwrap().unwrap();
     assert_eq!(gone.non_existent(), Ok(true));
 }

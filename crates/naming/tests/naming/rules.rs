@@ -1,4 +1,4 @@
-//! Rules for changes of names and for connections of the server.
+//! Rules of the service: whether names may change, and which servers it connects to.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     let foreign: NamingContextRef = foreign.unchecked_narrow();
     here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
     match here.root.resolve(&n("there/a/b")) {
-        // The caller may continue there.
+        // The caller may continue at `cxt`, the context of the other server.
         Err(ResolveError::CannotProceed(stopped)) => {
             assert_eq!(stopped.cxt, Some(foreign));
             assert_eq!(stopped.rest_of_name, n("a/b"));
@@ -35,7 +35,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     }
     assert!(matches!(here.root.bind(&n("there/a"), None), Err(BindError::CannotProceed(_))));
     assert_eq!(trap.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
-    // A rule permits this server, and no other.
+    // A rule permits only the servers that it lists.
     for (rule, goes) in [
         (address.to_string(), true),
         ("127.0.0.1".to_owned(), true),
@@ -54,7 +54,8 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     }
 }
 
-/// A reference may contain a UNIX socket of this machine in addition to a permitted address.
+/// A reference to a permitted address may also contain a UNIX socket of this machine, which the
+/// rule must permit as well.
 #[test]
 fn no_rule_of_addresses_allows_a_socket_beside_one() {
     let path = oxorb_testkit::net::socket_folder()
@@ -69,7 +70,7 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
         (&socket, "any".to_owned(), true),
         (&socket, format!("127.0.0.1,{}", path.display()), true),
         (&socket, format!("127.0.0.1,{}x", path.display()), false),
-        // The reference does not name the owner of the socket.
+        // The reference does not contain the owner of the socket, so a rule for a user does not permit it.
         (&socket, format!("127.0.0.1,uid:{uid}"), false),
         (&known, "127.0.0.1".to_owned(), false),
         (&known, format!("127.0.0.1,uid:{uid}"), true),
@@ -95,7 +96,7 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// Returns the addresses under which a server on a UNIX socket publishes it.
+/// Returns the addresses that a server on a UNIX socket publishes.
 fn published(path: &Path) -> Vec<Address> {
     let orb = Orb::builder().build().unwrap();
     let protocol = orb.options().protocols.named("uiop").unwrap();
@@ -156,7 +157,7 @@ fn names_are_followed_over_every_protocol_as_rules_say() {
 fn a_context_bound_to_itself_costs_no_thread() {
     let limits = Limits { forwards: 0, ..Limits::default() };
     let here = Served::federated(limits);
-    // By its published address, and by `corbaloc:`.
+    // The bound reference is the root's `corbaloc:`, which the server must recognise as its own without a call.
     here.root.bind_context(&n("a"), Some(&here.root.clone().into())).unwrap();
     here.root.bind(&n("x"), None).unwrap();
     let name = format!("{}x", "a/".repeat(63));
@@ -199,7 +200,7 @@ fn the_root_is_known_by_its_addresses_of_every_protocol() {
 #[test]
 fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
     let here = Served::federated(Limits { forwards: 5, ..Limits::default() });
-    // The same server under another host name.
+    // The server does not recognise itself under another host name.
     let alias = here.address().replace("127.0.0.1", "localhost");
     let url = format!("corbaloc::{alias}/NameService");
     let foreign = here.client.string_to_object(&url).unwrap();
@@ -212,7 +213,7 @@ fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
         }
         other => panic!("{other:?}"),
     }
-    // All permits were released.
+    // The failed resolution has released all its permits for calls to other servers.
     here.root.bind(&n("x"), None).unwrap();
     assert_eq!(here.root.resolve(&n("a/a/a/a/a/x")), Ok(None));
 }
@@ -248,7 +249,8 @@ fn a_client_goes_on_where_the_server_may_not() {
     assert_eq!(found, here.object("o"));
     names.unbind("there/a/o").unwrap();
     assert_eq!(super::listed(made.root()), Vec::<String>::new());
-    // Two servers that send a client back and forth end at the end of the name.
+    // If two servers refer a client to each other, the resolution ends because each step consumes a component of the
+    // name.
     let back = there.client.resolve(&here.service.root().to_ior()).unwrap();
     there.root.bind_context(&n("here"), Some(&back)).unwrap();
     let name = format!("{}x", "there/here/".repeat(20));

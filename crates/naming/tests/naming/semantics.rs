@@ -19,7 +19,7 @@ fn what_is_bound_is_resolved_and_unbound() {
     let (root, object) = (&served.root, served.object("one"));
     root.bind(&n("one.object"), Some(&object)).unwrap();
     assert_eq!(root.resolve(&n("one.object")).unwrap(), Some(object.clone()));
-    // Kind and id both count.
+    // Names with the same id and different kinds are different names.
     let missing = not_found(NotFoundReason::MissingNode, "one");
     assert_eq!(root.resolve(&n("one")), Err(missing.into()));
     assert_eq!(
@@ -148,7 +148,7 @@ fn only_empty_contexts_are_destroyed() {
     assert_eq!(context.non_existent(), Ok(true));
     let gone = context.list(1).unwrap_err();
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
-    // Its name is still bound, to a context that does not answer.
+    // The name of the destroyed context is still bound, to a reference whose object does not exist.
     let found = root.resolve(&n("c")).unwrap().unwrap();
     assert_eq!(found.non_existent(), Ok(true));
     match root.resolve(&n("c/o")) {
@@ -256,7 +256,8 @@ fn the_typed_client_says_what_is_wrong() {
     }
 }
 
-/// The writing thread is a thread of the ORB, with its schedule.
+/// The thread that writes to the store is listed among the threads of the ORB, with the schedule
+/// configured for it.
 #[test]
 fn the_writer_is_listed_among_the_threads_of_the_orb() {
     let served = Served::new();

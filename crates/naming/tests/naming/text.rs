@@ -48,7 +48,7 @@ fn corbaname_leads_to_objects() {
     let address = served.address();
     let url = served.root.to_url(&format!(":{address}"), r"bank/a b/o\.1.x").unwrap();
     assert_eq!(served.client.string_to_object(&url).unwrap(), object);
-    // Without a name, it is the context; with an initial reference, no address is needed.
+    // A `corbaname:` may also name a context, and with an initial reference, `corbaname:rir:` needs no address.
     let context = format!("corbaname::{address}#bank");
     let bank = Names::at(&served.client, &context).unwrap();
     assert_eq!(bank.resolve::<ObjectRef>(r"a b/o\.1.x").unwrap(), object);
@@ -59,7 +59,7 @@ fn corbaname_leads_to_objects() {
     let found = orb.string_to_object(r"corbaname:rir:#bank/a%20b/o%5c.1.x").unwrap();
     assert_eq!(found.to_ior(), object.to_ior());
     assert_eq!(Names::of(&orb).unwrap().resolve::<ObjectRef>(r"bank/a b/o\.1.x").unwrap(), found);
-    // The server itself needs neither.
+    // The server's own ORB needs neither an address nor an `-ORBInitRef`.
     let found = served.server.string_to_object("corbaname:rir:#bank/a%20b/o%5c.1.x").unwrap();
     assert_eq!(found.to_ior(), object.to_ior());
     orb.shutdown(true).unwrap();
@@ -77,14 +77,16 @@ fn a_corbaname_that_leads_nowhere_says_where_it_ends() {
     );
 }
 
-/// A name that a client's code set cannot represent once hid all others from it.
+/// Regression test: if a client's code set could not represent one of the listed names, the client
+/// received none of them.
 #[test]
 fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let served = Served::new();
-    // A `corbaloc:` has no code sets: ISO 8859-1. An IOR has them: UTF-8.
+    // A `corbaloc:` declares no code sets, so text is sent in ISO 8859-1. An IOR declares them, so text is sent in
+    // UTF-8.
     let latin = &served.root;
     let ior = served.service.root().to_ior();
-    // One client: each reference has a connection with separate code sets.
+    // One client ORB suffices: references with different code sets have separate connections.
     let unicode: oxorb_naming::cos_naming::NamingContextExtRef =
         served.client.resolve(&ior).unwrap();
     let object = served.object("o");
@@ -98,11 +100,11 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let mut expected = ["жук.😀", "Grüße", "{U+0436}", "plain"].map(str::to_owned);
     expected.sort();
     assert_eq!(super::listed(&unicode.clone().into()), expected);
-    // The same for an iterator, whose reference has UTF-8.
+    // The same holds for an iterator, although its reference is an IOR and therefore selects UTF-8.
     let (first, rest) = latin.list(1).unwrap();
     let (_, rest) = rest.unwrap().next_n(10).unwrap();
     assert_eq!(first.len() + rest.len(), 4);
-    // Listed names can be used again, as components and as text, to resolve, rebind and unbind.
+    // The listed names can be used in further calls, as components and as text: to resolve, rebind and unbind.
     for name in sent {
         assert_eq!(latin.resolve(&n(name)).unwrap(), Some(object.clone()));
         assert_eq!(latin.resolve_str(name).unwrap(), Some(object.clone()));
@@ -122,7 +124,7 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
         latin.unbind(&n(name)).unwrap();
     }
     assert_eq!(unicode.list(10).unwrap().0, []);
-    // A client without the characters may also bind such a name.
+    // A client whose code set lacks a character may also bind a name with it, by writing the escape.
     latin.bind(&n("{U+0436}"), Some(&object)).unwrap();
     assert_eq!(unicode.list(10).unwrap().0[0].binding_name, n("ж"));
 }

@@ -47,7 +47,7 @@ pub(crate) struct Admin<P> {
     pub(crate) filters: Attached,
     pub(crate) priority_filter: MappingSlot,
     pub(crate) lifetime_filter: MappingSlot,
-    /// Initial subscription or offer of new proxies.
+    /// Initial subscription or offer of proxies that the admin creates.
     pub(crate) types: Types,
     proxies: Mutex<Proxies<P>>,
     /// Share of the client that created the admin.
@@ -59,7 +59,7 @@ struct Proxies<P> {
     by_id: BTreeMap<i32, Arc<P>>,
 }
 
-/// Admin that can be served as an object.
+/// An admin that can be served as a CORBA object.
 pub(crate) trait Serve {
     const SIDE: Side;
 
@@ -134,7 +134,7 @@ impl<P> Admin<P> {
         self.me.upgrade().ok_or(GONE)
     }
 
-    /// Counts the admin towards a client's share, until it ends.
+    /// Counts the admin towards a client's share until the admin ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
@@ -143,7 +143,7 @@ impl<P> Admin<P> {
         self.proxies.lock().by_id.get(&id).cloned()
     }
 
-    /// Adds a proxy, unless the admin has ended.
+    /// Adds a proxy. Fails if the admin has ended.
     pub(crate) fn add(&self, id: i32, proxy: &Arc<P>) -> Result<(), SystemException> {
         let mut proxies = self.proxies.lock();
         match proxies.ended {
@@ -163,7 +163,7 @@ impl<P> Admin<P> {
         self.proxies.lock().by_id.values().cloned().collect()
     }
 
-    /// Refuses further proxies; returns the present ones.
+    /// Refuses further proxies, and returns the existing ones.
     fn close(&self) -> Vec<Arc<P>> {
         self.proxies.lock().ended = true;
         self.all()
@@ -192,7 +192,7 @@ impl ConsumerAdmin {
         Ok(ConsumerAdminRef::from_ref(self.reference()?))
     }
 
-    /// Ends the admin and its proxies. Returns the consumers that were connected.
+    /// Ends the admin and its proxies. Returns the consumers that were connected, for the caller to notify.
     pub(crate) fn end(&self) -> Vec<Peer> {
         let peers = self.close().iter().filter_map(|proxy| proxy.end()).collect();
         self.leave();
@@ -205,7 +205,7 @@ impl SupplierAdmin {
         Ok(SupplierAdminRef::from_ref(self.reference()?))
     }
 
-    /// Ends the admin and its proxies. Returns the suppliers that were connected.
+    /// Ends the admin and its proxies. Returns the suppliers that were connected, for the caller to notify.
     pub(crate) fn end(&self) -> Vec<Peer> {
         let peers = self.close().iter().filter_map(|proxy| proxy.end()).collect();
         self.leave();
@@ -230,7 +230,7 @@ impl Serve for SupplierAdmin {
 }
 
 impl<P> Admin<P> {
-    /// Reports whether the admin and its channel are persistent, so that a restart restores them.
+    /// Reports whether both the admin and its channel are persistent. In this case a restart restores the admin.
     pub(crate) fn is_persistent(&self) -> bool {
         let channel = self.channel.upgrade();
         self.quality.is_persistent() && channel.is_some_and(|channel| channel.is_persistent())

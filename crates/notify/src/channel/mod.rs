@@ -1,4 +1,4 @@
-//! Channels: admins, the routes of events, and notifications between the two sides.
+//! Channels, which contain admins, route events, and notify each side of the types of the other.
 
 mod persistent;
 mod servant;
@@ -29,16 +29,16 @@ use crate::side::Side;
 use crate::store::{Item, Saved};
 use crate::types::Census;
 
-/// Notification channel.
+/// A notification channel.
 pub(crate) struct Channel {
     pub(crate) id: i32,
     pub(crate) service: Weak<Service>,
     me: Weak<Channel>,
     reference: OnceLock<Ref>,
     pub(crate) quality: Quality,
-    /// Administrative properties.
+    /// Administrative properties of the channel.
     pub(super) administration: Quality,
-    /// Key to which the application bound the channel.
+    /// Key to which the application has bound the channel.
     name: OnceLock<String>,
     saved: Saved,
     admins: Mutex<Admins>,
@@ -47,15 +47,15 @@ pub(crate) struct Channel {
     proxy_shares: Arc<Shares>,
     connected_consumers: AtomicUsize,
     connected_suppliers: AtomicUsize,
-    /// Connected proxies of consumers.
+    /// Proxies to which consumers are connected.
     routes: RwLock<Arc<[Arc<ProxySupplier>]>>,
-    /// Connected proxies of suppliers.
+    /// Proxies to which suppliers are connected.
     sources: RwLock<Arc<[Arc<ProxyConsumer>]>>,
     pub(crate) dispatcher: Dispatcher<Item>,
     population: Population,
     offered: Census,
     subscribed: Census,
-    /// Number of waiting pulls.
+    /// Number of pulls that wait for an event.
     pub(crate) pulls: AtomicUsize,
     pub(crate) pull_shares: Arc<Shares>,
     /// Share of the client that created the channel.
@@ -72,7 +72,7 @@ struct Admins {
 }
 
 impl Channel {
-    /// Creates a channel, starts its threads and serves it. Reserves capacity for its stored proxies.
+    /// Creates a channel, starts its threads and serves it. Reserves capacity for `proxies` stored proxies.
     pub(crate) fn create(
         service: &Arc<Service>,
         id: i32,
@@ -125,12 +125,12 @@ impl Channel {
         self.service.upgrade().ok_or(GONE)
     }
 
-    /// Counts the channel towards a client's share, until it ends.
+    /// Counts the channel towards a client's share until the channel ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
 
-    /// Refuses another admin if the limit, or the client's share, is reached.
+    /// Refuses another admin if the limit or the client's share is reached.
     fn check_admins(&self, admins: &Admins) -> Result<Share, SystemException> {
         let service = self.service()?;
         let limits = service.limits();
@@ -142,7 +142,7 @@ impl Channel {
         }
     }
 
-    /// Creates an admin of one side, while the list of admins is locked.
+    /// Creates an admin of one side. The caller must hold the lock of the list of admins.
     fn make_admin<P>(
         &self,
         admins: &Admins,
@@ -175,14 +175,14 @@ impl Channel {
         Ok(admin)
     }
 
-    /// Returns the default consumer admin, created on the first call.
+    /// Returns the default consumer admin. The first call creates it.
     pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
         let mut admins = self.admins.lock();
         let id = admins.default_consumers;
         if let Some(admin) = id.and_then(|id| admins.consumers.get(&id)) {
             return Ok(Arc::clone(admin));
         }
-        // The default admin is not limited.
+        // The default admin does not count against the limit, because every channel must have it.
         let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_consumers = Some(admin.id);
         admins.consumers.insert(admin.id, Arc::clone(&admin));
@@ -205,14 +205,14 @@ impl Channel {
         Ok(admin)
     }
 
-    /// Returns the default supplier admin, created on the first call.
+    /// Returns the default supplier admin. The first call creates it.
     pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
         let mut admins = self.admins.lock();
         let id = admins.default_suppliers;
         if let Some(admin) = id.and_then(|id| admins.suppliers.get(&id)) {
             return Ok(Arc::clone(admin));
         }
-        // The default admin is not limited.
+        // The default admin does not count against the limit, because every channel must have it.
         let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_suppliers = Some(admin.id);
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
@@ -234,7 +234,7 @@ impl Channel {
         admins.suppliers.remove(&id);
     }
 
-    /// Counts another proxy, unless the limit, or the client's share, is reached.
+    /// Counts another proxy. Fails if the limit or the client's share is reached.
     pub(crate) fn add_proxy(&self, maker: &Maker) -> Result<Share, SystemException> {
         let service = self.service()?;
         let limits = service.limits();
@@ -245,7 +245,7 @@ impl Channel {
         }
     }
 
-    /// Counts a stored proxy, regardless of the present limit.
+    /// Counts a proxy from the store, regardless of the current limit.
     pub(crate) fn count_proxy(&self) {
         self.proxies.fetch_add(1, Ordering::Relaxed);
     }
@@ -261,7 +261,7 @@ impl Channel {
         }
     }
 
-    /// Refuses to connect another peer while the channel's maximum number is connected.
+    /// Refuses another peer if the maximum number of peers of this side is connected.
     pub(crate) fn check_peers(&self, side: Side) -> Result<(), AdminLimitExceeded> {
         let (connected, name) = self.connections(side);
         let most = self.administration(name);
@@ -276,8 +276,8 @@ impl Channel {
         })
     }
 
-    /// Counts another connected peer, unless the channel's maximum number is connected. A stored peer is counted
-    /// regardless of the present limit.
+    /// Counts another connected peer. Fails if the maximum number of peers of this side is connected. This maximum does
+    /// not apply while stored peers are restored.
     pub(crate) fn admit(&self, side: Side) -> Result<(), SystemException> {
         let (connected, name) = self.connections(side);
         let restoring = self.service()?.is_restoring();
@@ -300,15 +300,16 @@ impl Channel {
         self.administration.values().get(name)
     }
 
-    /// Returns the maximum number of events that wait for one consumer; 0: determined by its own properties.
+    /// Returns the maximum number of events that wait for one consumer; 0 if only the consumer's properties limit the
+    /// number.
     pub(crate) fn queue_length(&self) -> usize {
         self.administration(Name::MaxQueueLength) as usize
     }
 
-    /// Adds a connected proxy, unless it has ended meanwhile.
+    /// Adds a connected proxy to the routes. Does nothing if the proxy has already ended.
     pub(crate) fn add_route(&self, proxy: Arc<ProxySupplier>) {
         let mut routes = self.routes.write();
-        // Code that ends it later removes it under the same lock.
+        // If the proxy ends after this check, the code that ends it waits for the lock and then removes the route.
         if !proxy.is_connected() {
             return;
         }
@@ -326,10 +327,10 @@ impl Channel {
         self.tell_suppliers(changed);
     }
 
-    /// Adds a connected proxy, unless it has ended meanwhile.
+    /// Adds a connected proxy to the sources. Does nothing if the proxy has already ended.
     pub(crate) fn add_source(&self, proxy: Arc<ProxyConsumer>) {
         let mut sources = self.sources.write();
-        // Code that ends it later removes it under the same lock.
+        // If the proxy ends after this check, the code that ends it waits for the lock and then removes the source.
         if !proxy.is_connected() {
             return;
         }
@@ -355,26 +356,26 @@ impl Channel {
         Arc::clone(&self.sources.read())
     }
 
-    /// Updates the channel after a changed subscription.
+    /// Updates the channel's subscribed types after a proxy's subscription has changed.
     pub(crate) fn subscription_changed(&self, proxy: &ProxySupplier) {
         let changed = self.subscribed.update(proxy.id, &proxy.types);
         self.tell_suppliers(changed);
     }
 
-    /// Updates the channel after a changed offer.
+    /// Updates the channel's offered types after a proxy's offer has changed.
     pub(crate) fn offer_changed(&self, proxy: &ProxyConsumer) {
         let changed = self.offered.update(proxy.id, &proxy.types);
         self.tell_consumers(changed);
     }
 
-    /// Notifies suppliers of added and removed subscriptions.
+    /// Notifies suppliers if the subscribed types have changed.
     fn tell_suppliers(&self, changed: bool) {
         if changed {
             self.sources().iter().for_each(|source| source.tell());
         }
     }
 
-    /// Notifies consumers of added and removed offers.
+    /// Notifies consumers if the offered types have changed.
     fn tell_consumers(&self, changed: bool) {
         if changed {
             self.routes().iter().for_each(|route| route.tell());
@@ -389,7 +390,7 @@ impl Channel {
         self.subscribed.types()
     }
 
-    /// Refuses events while the channel is full and RejectNewEvents is set.
+    /// Refuses events while RejectNewEvents is set and the channel holds MaxQueueLength events.
     pub(crate) fn check_room(&self) -> Result<(), SystemException> {
         let administration = self.administration.values();
         let most = administration.get(Name::MaxQueueLength);
@@ -423,8 +424,8 @@ impl Channel {
         (!service.abroad.is_empty()).then_some(service.settings.call_timeout)
     }
 
-    /// Calls the remote filters for an event: first those that decide who wants it, then those that map its priority
-    /// and lifetime.
+    /// Calls the remote filters for an event: first those that decide which consumers get the event, and then those
+    /// that map its priority and lifetime.
     pub(super) fn ask(&self, event: &Event, routes: &[Arc<ProxySupplier>]) {
         let Some(limit) = self.time_to_ask() else {
             return;
@@ -436,7 +437,7 @@ impl Channel {
         }
     }
 
-    /// Ends the channel and all its objects. Returns the peers that were connected.
+    /// Ends the channel and all its objects. Returns the peers that were connected, for the caller to notify.
     pub(crate) fn end(&self) -> Result<Vec<Peer>, SystemException> {
         let mut admins = self.admins.lock();
         if std::mem::replace(&mut admins.ended, true) {
@@ -445,7 +446,7 @@ impl Channel {
         let consumers: Vec<_> = admins.consumers.values().cloned().collect();
         let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
         drop(admins);
-        // Suppliers first, so that no event arrives while the consumers are disconnected.
+        // End the suppliers first, so that no event arrives while the consumers are being disconnected.
         let mut peers: Vec<Peer> = suppliers.iter().flat_map(|admin| admin.end()).collect();
         peers.extend(consumers.iter().flat_map(|admin| admin.end()));
         drop(self.share.lock().take());
@@ -458,7 +459,7 @@ impl Channel {
         Ok(peers)
     }
 
-    /// Applies changed properties to the queues.
+    /// Applies changed properties of the channel to the queues.
     fn apply(&self) {
         self.routes().iter().for_each(|route| route.apply());
     }

@@ -1,4 +1,4 @@
-//! Persistence of the channel and of events in transit.
+//! Persistence of the channel, and storing of events before delivery.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::quality::Owner as _;
 use crate::service::Service;
 use crate::store::{Keeper, Slip};
 
-/// Event with the consumers that want it.
+/// An event, with the consumers that it is offered to.
 struct Routed {
     event: Arc<Event>,
     wanted: Vec<(Arc<ProxySupplier>, Attributes)>,
-    /// Ids of those proxies whose consumers also get the event after a restart.
+    /// Ids of the proxies for which the event is stored, so that their consumers also get it after a restart.
     owing: Vec<i32>,
 }
 
@@ -30,7 +30,7 @@ impl Channel {
         self.quality.is_persistent()
     }
 
-    /// Binds the channel to a key permanently.
+    /// Binds the channel to a key. For a persistent channel, the key is stored.
     pub(crate) fn set_name(&self, name: &str) -> Result<(), SystemException> {
         let _ = self.name.set(name.to_owned());
         self.changed()
@@ -94,7 +94,7 @@ impl Channel {
         service.is_some_and(|service| service.keeper.is_some())
     }
 
-    /// Returns the store if some of these events must be stored.
+    /// Returns the store if at least one of these events must be stored.
     pub(crate) fn keeper_of(&self, events: &[Arc<Event>]) -> Option<Arc<Keeper>> {
         let service = self.service.upgrade()?;
         let keeper = service.keeper.as_ref()?;
@@ -103,7 +103,8 @@ impl Channel {
         events.iter().any(keeps).then(|| Arc::clone(keeper))
     }
 
-    /// Stores the events that persistent consumers must get, then offers all of them; offers none if storing fails.
+    /// Stores the events that persistent consumers must get, and then offers all events. If storing fails, offers none
+    /// of them.
     pub(crate) fn publish_kept(
         &self,
         keeper: &Keeper,
@@ -157,8 +158,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Offers an event that does not fit even an empty store to the present consumers, and logs that; reports whether
-    /// it is such an event.
+    /// Offers an event that does not fit even into an empty store to the connected consumers, without storing it, and
+    /// logs this. Returns `false` for other events.
     pub(crate) fn publish_outgrown(&self, event: &Arc<Event>) -> bool {
         let Some(keeper) = self.keeper_of(std::slice::from_ref(event)) else {
             return false;
@@ -178,7 +179,7 @@ impl Channel {
         outgrown
     }
 
-    /// Restores a stored event.
+    /// Restores an event from its stored form.
     pub(crate) fn event_of(&self, any: &Any) -> Option<Arc<Event>> {
         Some(self.event(crate::event::Body::of(any)?))
     }

@@ -96,7 +96,7 @@ impl EventChannel for Channel {
         &self,
         id: AdminId,
     ) -> Result<Option<ConsumerAdminRef>, GetConsumeradminError> {
-        // TAO's id of the default admin.
+        // Clients of TAO use the id 0 for the default admin.
         if id == 0 {
             return Ok(self.default_consumer_admin()?);
         }

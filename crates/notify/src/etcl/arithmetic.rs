@@ -1,8 +1,8 @@
-//! Comparison and arithmetic.
+//! Comparison and arithmetic of the constraint language.
 //!
-//! Numbers are integers or doubles; with a double operand, the other one is converted to a double. A boolean
-//! combined with a number is 0 or 1. A character or an enumerator is a number if combined with a number, and a
-//! string if combined with a string.
+//! Numbers are integers or doubles. If one operand is a double, the other one is converted to a double. A boolean that
+//! is combined with a number counts as 0 or 1. A character or an enumerator counts as a number if it is combined with a
+//! number, and as a string if it is combined with a string.
 
 use std::cmp::Ordering;
 
@@ -40,7 +40,7 @@ impl Operator {
 
 impl Comparison {
     fn holds(self, ordering: Option<Ordering>) -> bool {
-        // Not-a-number is unequal to every value, itself included.
+        // NaN is not equal to any value, including itself.
         match self {
             Self::Equal => ordering == Some(Ordering::Equal),
             Self::NotEqual => ordering != Some(Ordering::Equal),
@@ -81,7 +81,7 @@ enum Pair {
 fn pair(left: Number, right: Number, dialect: Dialect) -> Pair {
     match (left, right, dialect) {
         (Number::Integer(left), Number::Integer(right), _) => Pair::Integers(left, right),
-        // In TAO, doubles rank below integers, and lose their fraction.
+        // In TAO, integers take precedence over doubles, which lose their fraction.
         (Number::Integer(left), Number::Double(right), Dialect::Tao) => {
             Pair::Integers(left, right as i128)
         }
@@ -137,7 +137,7 @@ pub(crate) fn compute(
     }
 }
 
-/// Computes with integers; a quotient is rounded towards zero.
+/// Computes with integers. Quotients are rounded towards zero.
 fn integers(
     left: i128,
     operator: Operator,
@@ -164,7 +164,7 @@ fn doubles(left: f64, operator: Operator, right: f64, dialect: Dialect) -> Resul
     })
 }
 
-/// Returns whether a division by zero is an error; in TAO the quotient is 0.
+/// Returns an error in the standard dialect. In TAO's dialect the result of a division by zero is 0.
 fn division_by_zero(dialect: Dialect) -> Result<(), Mismatch> {
     match dialect {
         Dialect::Standard => Err(Mismatch::DivisionByZero),

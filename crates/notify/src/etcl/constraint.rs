@@ -12,19 +12,19 @@ use crate::memory::block;
 
 /// A parsed and checked constraint, which determines whether an event passes a filter.
 ///
-/// An event does not match if a part named by the constraint is missing or of another kind, even under `not`; only
-/// `exist` tests whether a part exists. Strings are equal if their octets are equal; numbers are compared as integers
-/// of at least 64 bits, or as doubles if one is a double.
+/// An event does not match if a part that the constraint names is missing or has another kind, even under `not`. Only
+/// `exist` tests whether a part exists. Strings are equal if their octets are equal. Numbers are compared as integers
+/// of at least 64 bits, or as doubles if one of them is a double.
 #[derive(Clone)]
 pub struct Constraint {
     text: Box<str>,
-    /// `None`: always true.
+    /// Tree of the constraint; `None` if it is empty, and thus always true.
     node: Option<Node>,
     options: Options,
 }
 
 impl Constraint {
-    /// Parses and checks a constraint. An empty or blank one is true of every event.
+    /// Parses and checks a constraint. An empty or blank constraint is true for every event.
     pub fn parse(text: &str, grammar: Grammar) -> Result<Self, ParseError> {
         Self::parse_with(text, grammar, Options::default())
     }
@@ -39,7 +39,7 @@ impl Constraint {
         &self.text
     }
 
-    /// Returns the size in octets of the heap memory of the constraint: its text, and its tree.
+    /// Returns the size in octets of the constraint's heap memory, for its text and its tree.
     ///
     /// ```
     /// use oxorb_notify::etcl::{Constraint, Grammar};
@@ -53,18 +53,19 @@ impl Constraint {
         block(self.text.len()) + self.node.as_ref().map_or(0, Node::octets)
     }
 
-    /// Reports whether the constraint is true of an event. If it cannot be evaluated, the event does not match.
+    /// Reports whether the constraint is true for an event. Returns `false` if the constraint cannot be evaluated for
+    /// the event.
     pub fn matches(&self, event: Subject<'_>) -> bool {
         self.evaluate(event).unwrap_or(false)
     }
 
-    /// Evaluates like [`matches`](Self::matches), and returns the reason if an event cannot be evaluated.
+    /// Evaluates like [`matches`](Self::matches), but returns the reason if the constraint cannot be evaluated.
     pub fn evaluate(&self, event: Subject<'_>) -> Result<bool, Mismatch> {
         self.run(event, Clock::System)
     }
 
-    /// Evaluates like [`evaluate`](Self::evaluate), at a given time: `$curtime` is `now`, in 100 ns since 15
-    /// October 1582 (`TimeBase::TimeT`).
+    /// Evaluates like [`evaluate`](Self::evaluate), with `now` as the value of `$curtime`, in 100 ns since 15 October
+    /// 1582 (`TimeBase::TimeT`).
     pub fn evaluate_at(&self, event: Subject<'_>, now: u64) -> Result<bool, Mismatch> {
         self.run(event, Clock::At(now))
     }

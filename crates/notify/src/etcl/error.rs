@@ -1,4 +1,4 @@
-//! Errors of parsing, and reasons for which an event does not match.
+//! Errors of parsing, and reasons why an event does not match.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use std::fmt;
 pub struct ParseError {
     /// Position of the error, in octets.
     pub at: usize,
-    /// Text at that position, shortened; empty at the end.
+    /// Text at this position, shortened; empty at the end of the constraint.
     pub near: String,
-    /// The fault.
+    /// Reason for the error.
     pub reason: Reason,
 }
 
-/// Fault of a constraint.
+/// Syntax error of a constraint, or operand that can never be accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
@@ -24,17 +24,17 @@ pub enum Reason {
         /// Hint for the author of the constraint; may be empty.
         hint: &'static str,
     },
-    /// A character that starts no token of the language.
+    /// A character that cannot begin a token.
     UnknownCharacter(char),
-    /// A string without a closing quote.
+    /// A string has no closing quote.
     OpenString,
-    /// A number beyond 64 bits, or beyond the range of a position.
+    /// A number that exceeds 64 bits, or the range of a position.
     NumberTooLarge,
-    /// A preference of the trader (`min`, `max`, `with`, `first`, `random`).
+    /// A preference of the Trading Service (`min`, `max`, `with`, `first`, `random`).
     Preference,
-    /// A component (`$`) in the trader's language.
+    /// A component (`$`), which the language of the Trading Service does not have.
     ComponentInTcl,
-    /// An operand that an operator never accepts.
+    /// An operand of a kind that the operator never accepts.
     Operand {
         /// Operator.
         operator: &'static str,
@@ -47,12 +47,12 @@ pub enum Reason {
     DivisionByZero,
     /// A constraint whose result is not a boolean.
     NotBoolean(&'static str),
-    /// More octets than [`ConstraintLimits::length`](crate::etcl::ConstraintLimits::length).
+    /// The constraint is longer than [`ConstraintLimits::length`](crate::etcl::ConstraintLimits::length).
     TooLong {
         /// The limit, in octets.
         limit: usize,
     },
-    /// Deeper nesting than [`ConstraintLimits::depth`](crate::etcl::ConstraintLimits::depth).
+    /// The constraint is nested more deeply than [`ConstraintLimits::depth`](crate::etcl::ConstraintLimits::depth).
     TooDeep {
         /// The limit, in levels.
         limit: usize,
@@ -119,43 +119,43 @@ impl fmt::Debug for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reason for which an event cannot be evaluated, and so does not match.
+/// Reason why a constraint cannot be evaluated for an event, which therefore does not match.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// The event has no such member, property, element or variable.
     #[error("the event has no such member, property, element or variable")]
     Missing,
-    /// A whole struct, union or sequence where a number, string or boolean is needed.
+    /// A simple value (number, string or boolean) is needed, but the part is a struct, union or sequence.
     #[error("a whole struct, union or sequence stands where a simple value is needed")]
     NotSimple,
-    /// A value that is not a sequence or array, where one is needed.
+    /// A sequence or array is needed, but the part is of another kind.
     #[error("a value that is no sequence or array stands where one is needed")]
     NoSequence,
-    /// A value that is not a union, where one is needed.
+    /// A union is needed, but the part is of another kind.
     #[error("a value that is no union stands where one is needed")]
     NoUnion,
-    /// Operands that cannot be compared or combined with each other.
+    /// The operands cannot be compared or combined with each other.
     #[error("operands of these kinds cannot be compared or computed with each other")]
     Kinds,
-    /// A division by zero.
+    /// The divisor is zero.
     #[error("a division by zero")]
     DivisionByZero,
-    /// A result beyond the range of numbers.
+    /// The result exceeds the range of numbers.
     #[error("a number beyond the range of numbers")]
     Overflow,
-    /// A result that is not a boolean.
+    /// The result of the constraint is not a boolean.
     #[error("the result is no boolean")]
     NotBoolean,
-    /// The event has two properties with the same name (TAO refuses such events).
+    /// The event has two properties with the same name. TAO refuses such events.
     #[error("two properties of the event have the same name")]
     Duplicate,
-    /// Evaluation needs more steps than [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work).
+    /// The evaluation needs more steps than [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work).
     #[error(
         "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
     )]
     TooMuchWork,
-    /// The octets of the event do not fit its type.
+    /// The octets of the event do not match its type.
     #[error("the event's octets do not fit its type: {0}")]
     Malformed(oxorb_cdr::Error),
 }

@@ -1,4 +1,4 @@
-//! Evaluation of a constraint's tree for an event.
+//! Evaluation of a constraint for an event.
 
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ use crate::etcl::subject::List;
 use crate::etcl::value::Value;
 use crate::etcl::{Dialect, Mismatch, Subject};
 
-/// Source of `$curtime`.
+/// Source of the value of `$curtime`.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock {
     System,
@@ -20,7 +20,7 @@ pub(crate) enum Clock {
     At(u64),
 }
 
-/// Evaluation for an event.
+/// Evaluation of one constraint for one event.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluation<'e> {
     pub(crate) subject: Subject<'e>,
@@ -73,7 +73,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Reports whether each operand is `wanted`. Evaluates up to the first one that is not.
+    /// Reports whether all operands have the value `wanted`. Stops at the first one that does not.
     fn all(&self, operands: &'e [Node], wanted: bool) -> Result<bool, Mismatch> {
         for operand in operands {
             if self.boolean(operand)? != wanted {
@@ -94,7 +94,7 @@ impl<'e> Evaluation<'e> {
         })
     }
 
-    /// Reports whether a part exists, of any kind.
+    /// Reports whether the event has a part, whatever its kind.
     fn exists(&self, path: &'e Path) -> Result<bool, Mismatch> {
         match self.part(path) {
             Ok(_) => Ok(true),
@@ -125,7 +125,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Returns a variable of the language, otherwise a property or member with this name.
+    /// Returns a variable of the language or, if there is none with this name, a property or member with this name.
     fn variable(&self, name: &str) -> Result<Part<'e>, Mismatch> {
         if name == "curtime" && self.dialect == Dialect::Standard {
             return Ok(Part::Time(self.now()));
@@ -186,7 +186,7 @@ impl<'e> Evaluation<'e> {
     }
 
     fn now(&self) -> u64 {
-        /// Time from 15 October 1582 to 1 January 1970, in seconds.
+        /// Time between 15 October 1582 and 1 January 1970, in seconds.
         const BEFORE_1970: u64 = 12_219_292_800;
         match self.clock {
             Clock::At(time) => time,

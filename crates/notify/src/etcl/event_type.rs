@@ -1,7 +1,8 @@
-//! Event types: rules for wildcards, and for changes of subscriptions and offers.
+//! Event types: rules for wildcards and for changes of subscriptions and offers.
 //!
-//! A type is a domain and a name. In a subscription, an offer or a constraint either may contain `*`, which stands for
-//! any characters; an empty one matches anything, as does the name `%ALL` (Notification Service 1.1, 2.3 and 2.6.5).
+//! A type consists of a domain and a name. In a subscription, an offer or a constraint, both may contain `*`, which
+//! matches any characters. An empty domain or name and the name `%ALL` match anything (Notification Service 1.1, 2.3
+//! and 2.6.5).
 //!
 //! ```
 //! use oxorb_notify::etcl::event_type::EventType;
@@ -12,9 +13,10 @@
 //! assert!(!EventType::new("Telecom", "Alarm").covers(alarm));
 //! ```
 //!
-//! Real-time cost: only [`change`] allocates; a comparison takes time in proportion to the lengths of the names.
+//! Real-time cost: only [`change`] allocates memory. The time of a comparison is proportional to the lengths of the
+//! names.
 
-/// Type of an event, or a pattern of types.
+/// Type of an event, or a pattern that matches types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EventType<'t> {
     /// Domain, such as `Telecom`.
@@ -32,12 +34,12 @@ impl<'t> EventType<'t> {
         Self { domain, name }
     }
 
-    /// Reports whether this is a pattern of all types, in any spelling.
+    /// Reports whether the pattern matches all types, whatever its spelling.
     pub fn is_all(self) -> bool {
         self.has_any_domain() && self.has_any_name()
     }
 
-    /// Reports whether a pattern covers exactly one type.
+    /// Reports whether the pattern matches exactly one type.
     pub fn is_exact(self) -> bool {
         !self.has_any_domain()
             && !self.has_any_name()
@@ -45,14 +47,15 @@ impl<'t> EventType<'t> {
             && !self.name.contains('*')
     }
 
-    /// Reports whether this pattern covers the type of an event. A `*` in the event's type is an ordinary character.
+    /// Reports whether the pattern matches the type of an event. A `*` in the type of the event is an ordinary
+    /// character.
     pub fn covers(self, event: EventType<'_>) -> bool {
         (self.has_any_domain() || covers(self.domain, event.domain))
             && (self.has_any_name() || covers(self.name, event.name))
     }
 
-    /// Reports whether either of two patterns covers the other, field by field, so that an offer and a subscription may
-    /// have events in common.
+    /// Reports whether one of two patterns covers the other, separately for domain and name. An offer and a
+    /// subscription that meet may have events in common.
     pub fn meets(self, other: EventType<'_>) -> bool {
         let domains = self.has_any_domain()
             || other.has_any_domain()
@@ -65,7 +68,7 @@ impl<'t> EventType<'t> {
         domains && names
     }
 
-    /// Reports whether two patterns are spelled alike. All patterns of all types count as alike.
+    /// Reports whether two patterns have the same spelling. All patterns that match all types are considered the same.
     pub fn is(self, other: EventType<'_>) -> bool {
         self == other || self.is_all() && other.is_all()
     }
@@ -79,8 +82,8 @@ impl<'t> EventType<'t> {
     }
 }
 
-/// Reports whether one of the patterns covers an event; an empty list covers all events. This is the rule for the types
-/// of a constraint. (An empty list of *subscriptions* covers nothing.)
+/// Reports whether one of the patterns matches an event. An empty list matches all events. This rule applies to the
+/// types of a constraint; an empty list of *subscriptions* matches nothing.
 pub fn constraint_covers<'t>(
     patterns: impl IntoIterator<Item = EventType<'t>>,
     event: EventType<'_>,
@@ -89,7 +92,7 @@ pub fn constraint_covers<'t>(
     patterns.peek().is_none() || patterns.any(|pattern| pattern.covers(event))
 }
 
-/// Reports whether a name matches a pattern, in which each `*` stands for any characters.
+/// Reports whether a name matches a pattern, in which each `*` matches any characters.
 fn covers(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -99,7 +102,7 @@ fn covers(pattern: &str, name: &str) -> bool {
     };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
     for piece in middle.split('*') {
-        // The first match suffices: any other leaves a shorter rest.
+        // It suffices to try the first match, because a later one leaves less text for the rest of the pattern.
         let Some(at) = left.find(piece) else {
             return false;
         };
@@ -108,7 +111,7 @@ fn covers(pattern: &str, name: &str) -> bool {
     left.ends_with(tail)
 }
 
-/// Effect of a change on a list.
+/// Effect of a change on a list of types.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed<T> {
     /// Types that were added.
@@ -117,15 +120,15 @@ pub struct Changed<T> {
     pub removed: Vec<T>,
 }
 
-/// Changes a list of subscriptions or offers, by the rules of `subscription_change` and `offer_change`; returns the
+/// Changes a list of subscriptions or offers by the rules of `subscription_change` and `offer_change`, and returns the
 /// difference. `of` returns the type of an entry.
 ///
-/// - Adding all types replaces the list, unless the same call removes all types.
-/// - Adding other types to a list of all types replaces it by them. If nothing is added, removing all types empties the
-///   list.
-/// - A type that is both added and removed stays unchanged. Removing a type that is not in the list has no effect.
+/// - Adding the type that matches all types replaces the list, unless the same call removes this type.
+/// - Adding other types to a list that matches all types replaces this list. If nothing is added, removing the type
+///   that matches all types empties the list.
+/// - A type that is both added and removed keeps its state. Removing a type that is not in the list has no effect.
 ///
-/// Takes time in proportion to the square of the number of types, which the caller must bound.
+/// The time is proportional to the square of the number of types, which the caller must limit.
 pub fn change<T: Clone>(
     list: &mut Vec<T>,
     added: &[T],
@@ -218,7 +221,8 @@ mod tests {
         }
 
         type Types = &'static [&'static str];
-        // List, added, removed; then the list, added and removed afterwards. `%ALL` is all types.
+        // Columns: the list, the types to add and to remove; then the new list, and the types added and removed. `%ALL`
+        // matches all types.
         let table: [(Types, Types, Types, Types, Types, Types); 12] = [
             (&["%ALL"], &["%ALL"], &[], &["%ALL"], &[], &[]),
             (&["%ALL"], &["a", "b"], &[], &["a", "b"], &["a", "b"], &["%ALL"]),

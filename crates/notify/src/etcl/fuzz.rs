@@ -1,11 +1,11 @@
-//! Entry points of the fuzz targets: no octets may cause a panic, a hang, or an excess over the limits.
+//! Entry points of the fuzz targets. No input may cause a panic or a hang, or exceed the limits.
 
 use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect as Cdr, Limits as CdrLimits};
 
 use crate::etcl::{Constraint, ConstraintLimits, Dialect, Grammar, Mismatch, Options, Subject};
 
-/// Reads the octets up to the first zero as a constraint, in both dialects, and the rest as an any for which it is
-/// evaluated.
+/// Parses the octets before the first zero as a constraint, in both dialects, and evaluates it for the any that the
+/// remaining octets encode.
 pub fn filter(data: &[u8]) {
     let mut parts = data.splitn(2, |octet| *octet == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
@@ -22,7 +22,8 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-/// Evaluates a constraint for an any as received, as a tree, and as a typed event, with the same result.
+/// Evaluates a constraint for an any as received, as a typed event, and as a tree. The results for the received any and
+/// for the tree must be equal.
 fn over(constraint: &Constraint, data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         let d = Decoder::new(data, order, Cdr::GIOP_1_2).with_limits(CdrLimits::default());
@@ -31,7 +32,8 @@ fn over(constraint: &Constraint, data: &[u8]) {
         };
         let received = constraint.evaluate_at(Subject::Any(&any), 5);
         let _ = constraint.evaluate_at(Subject::Properties(&vec![("x", any.clone())]), 5);
-        // An any with a malformed part can only be read in part.
+        // An any whose value is partly malformed cannot be converted to a tree, although constraints can use its valid
+        // parts.
         if let Ok(value) = any.dynamic()
             && let Ok(tree) = Any::with_type(any.type_code().clone(), value)
         {

@@ -1,7 +1,8 @@
-//! Filters of the Notification Service: the extended trader constraint language (Notification Service 1.1, section 2.4).
+//! Filters of the Notification Service, in its extended trader constraint language (Notification Service 1.1, section
+//! 2.4).
 //!
-//! A [`Constraint`] is parsed and checked once, and then evaluated for events: structured events ([`Event`]), anys, and
-//! lists of properties ([`Properties`]). [`event_type`] holds the rules for the wildcards of event types.
+//! A [`Constraint`] is parsed and checked once, and then evaluated for structured events ([`Event`]), anys, and lists
+//! of properties ([`Properties`]). [`event_type`] implements the rules for the wildcards of event types.
 //!
 //! ```
 //! use oxorb_cdr::Any;
@@ -40,10 +41,11 @@
 //! # Ok::<(), oxorb_notify::etcl::ParseError>(())
 //! ```
 //!
-//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing
-//! for simple values, nor for values in an any as received; there it allocates for wide strings, nested anys,
-//! valuetypes, and for structs, unions and sequences that were inserted into an any and never sent. Time is at most in
-//! proportion to the length of the constraint times the octets of the event, and limited to [`ConstraintLimits::work`] steps.
+//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates no
+//! memory for simple values, or for values in an any that was received, except for wide strings, nested anys and
+//! valuetypes. It also allocates memory for structs, unions and sequences in an any that was never sent. The time is at
+//! most proportional to the length of the constraint times the octets of the event, and is limited to
+//! [`ConstraintLimits::work`] steps.
 
 mod arithmetic;
 mod constraint;

@@ -1,4 +1,4 @@
-//! The tree of a parsed constraint.
+//! Tree of a parsed constraint.
 
 use crate::etcl::arithmetic::{Comparison, Operator};
 use crate::etcl::path::{Path, Root, Step, UnionLabel};
@@ -17,14 +17,15 @@ pub(crate) enum Node {
     Compare(Comparison, Box<[Node; 2]>),
     Compute(Box<Node>, Vec<(Operator, Node)>),
     In(Box<Node>, Path),
-    /// Whether the first is an element of the second.
+    /// Whether the first operand is an element of the second.
     Within(Box<[Node; 2]>),
-    /// A preference, which is never true.
+    /// A preference. In TAO's dialect it is never true.
     Never,
 }
 
 impl Node {
-    /// Returns the octets of heap memory below the node. Recurses as deeply as the parser did.
+    /// Returns the size in octets of the heap memory below the node. The recursion is limited by the depth that the
+    /// parser permits.
     pub(crate) fn octets(&self) -> usize {
         match self {
             Self::Literal(Value::Text(text)) => block(text.len()),

@@ -1,4 +1,4 @@
-//! Values read in place, from the octets of an any as received.
+//! Values that are read in place, from the octets of an any that was received.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use crate::etcl::scratch::Scratch;
 use crate::etcl::tree::Tree;
 use crate::etcl::value::Value;
 
-/// Type, and a decoder positioned at a value of it.
+/// A type, and a decoder positioned at a value of this type.
 #[derive(Clone)]
 pub(crate) struct Octets<'e> {
     pub(crate) ty: TypeRef<'e>,
     pub(crate) d: Decoder<'e>,
 }
 
-/// A value that can be inspected.
+/// A value whose anys and typedefs have been resolved.
 pub(crate) enum Opened<'e> {
     Octets(Octets<'e>),
-    /// A valuetype or exception, which is decoded as a whole.
+    /// A valuetype or exception, which was decoded completely.
     Tree(Tree<'e>),
 }
 
@@ -111,7 +111,7 @@ impl<'e> Octets<'e> {
         Ok(self)
     }
 
-    /// Returns the number of elements of a sequence or array, positioned at the elements, with their type.
+    /// Returns the number of elements of a sequence or array, and the position and type of its first element.
     pub(crate) fn elements(mut self) -> Result<(usize, Self), Mismatch> {
         let (n, element) = match self.ty.shape() {
             Shape::Sequence { element, bound } => {
@@ -135,14 +135,14 @@ impl<'e> Octets<'e> {
         Ok(elements)
     }
 
-    /// Skips a value of a type at the present position.
+    /// Skips a value of a type at the current position.
     pub(crate) fn skip(&mut self, ty: TypeRef<'_>, scratch: &Scratch) -> Result<(), Mismatch> {
         let start = self.d.position();
         ty.skip(&mut self.d)?;
         scratch.spend(1 + self.d.position() - start)
     }
 
-    /// Returns the discriminant of a union, and the member that it selects.
+    /// Returns the discriminant of a union, and the member that the discriminant selects.
     #[allow(clippy::type_complexity, reason = "a pair of what belongs together, used twice")]
     pub(crate) fn selected(
         mut self,
@@ -163,7 +163,7 @@ impl<'e> Octets<'e> {
     }
 }
 
-/// Returns the static type code of a kind without parameters.
+/// Returns the static type code for a kind without parameters, so that no type code must be stored.
 fn simple_type(ty: &TypeCode) -> Option<&'static TypeCode> {
     static SIMPLE: [TypeCode; 20] = [
         TypeCode::SHORT,

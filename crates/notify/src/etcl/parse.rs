@@ -1,4 +1,4 @@
-//! The grammar (Notification Service 1.1, 2.4.2), by recursive descent.
+//! Parser of the grammar (Notification Service 1.1, 2.4.2), by recursive descent.
 //!
 //! ```text
 //! or      := and {'or' and}                        and  := compare {'and' compare}
@@ -24,7 +24,7 @@ use crate::etcl::{Dialect, Grammar, Options, ParseError, Reason};
 const KEYWORDS: [&str; 11] =
     ["and", "or", "not", "in", "exist", "default", "min", "max", "with", "first", "random"];
 
-/// Keywords of preferences.
+/// Keywords that begin preferences.
 const PREFERENCES: [&str; 5] = ["min", "max", "with", "first", "random"];
 
 const COMPARISONS: [(&str, Comparison); 6] = [
@@ -41,7 +41,7 @@ const A_VALUE: Reason = Reason::Expected {
     hint: "write a number, a string in '...', TRUE, FALSE, a name or a component such as $.header",
 };
 
-/// Parses a constraint; `None` for an empty one.
+/// Parses a constraint; `None` if it is empty.
 pub(crate) fn parse(
     text: &str,
     grammar: Grammar,
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a preference; in TAO's grammar it is a constraint that is never true.
+    /// Parses a preference. TAO's dialect accepts it as a constraint that is never true.
     fn preference(&mut self) -> Result<Option<Node>, ParseError> {
         let at = self.scanner.place();
         match self.peek()? {
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
         self.list("and", Self::comparison, Node::All)
     }
 
-    /// Parses operands of `and` or of `or`; their number does not deepen the tree.
+    /// Parses the operands of a series of `and` or of `or`. Their number does not increase the depth of the tree.
     fn list(
         &mut self,
         operator: &'static str,
@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
         self.chain([Operator::Multiply, Operator::Divide], Self::negation)
     }
 
-    /// Parses operands of operators of one precedence, in any number.
+    /// Parses any number of operands that are joined by operators of one precedence.
     fn chain(
         &mut self,
         operators: [Operator; 2],
@@ -333,7 +333,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Literal(value))
     }
 
-    /// Parses a name, or `$` and a component.
+    /// Parses a name, or `$` followed by a component.
     fn path(&mut self, wanted: &'static str) -> Result<Path, ParseError> {
         let at = self.scanner.place();
         match self.peek()? {
@@ -350,7 +350,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses the component of `default`: a union, or its discriminant.
+    /// Parses the operand of `default`, which is a union or its discriminant.
     fn union_path(&mut self) -> Result<Path, ParseError> {
         let mut path = self.path("a component")?;
         if path.steps.last() == Some(&Step::Discriminator) {
@@ -395,14 +395,14 @@ impl<'t> Parser<'t> {
         self.error(Reason::Expected { wanted, hint })
     }
 
-    /// Returns an error at the next token.
+    /// Returns an error at the position of the next token.
     fn error(&mut self, reason: Reason) -> ParseError {
         let at = self.scanner.place();
         self.scanner.error_at(at, reason)
     }
 }
 
-/// Reports whether a word must be escaped to be a name.
+/// Reports whether a word can be a name only if it is escaped.
 fn is_reserved(word: &str) -> bool {
     KEYWORDS.contains(&word) || ["TRUE", "FALSE"].contains(&word) || word.starts_with('_')
 }

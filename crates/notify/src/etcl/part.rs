@@ -15,7 +15,7 @@ use crate::etcl::{Dialect, Event, Mismatch};
 /// Part of an event, selected by a component.
 #[derive(Clone)]
 pub(crate) enum Part<'e> {
-    /// A whole structured event.
+    /// A complete structured event.
     Event(&'e dyn Event),
     Header(&'e dyn Event),
     FixedHeader(&'e dyn Event),
@@ -36,8 +36,8 @@ impl<'e> Part<'e> {
         Self::Simple(Value::Text(Cow::Borrowed(text)))
     }
 
-    /// Returns the value of an any: in place if it was received, otherwise converted. Allocates only for a whole
-    /// struct, union or sequence that was never sent.
+    /// Returns the value of an any. It is read in place if the any was received, and converted otherwise. Allocates
+    /// memory only for a complete struct, union or sequence that was never sent.
     pub(crate) fn of_any(any: &'e Any, scratch: &'e Scratch) -> Result<Self, Mismatch> {
         let ty = any.type_code().as_ref();
         if let Some(d) = any.decoder() {
@@ -145,7 +145,7 @@ impl<'e> Part<'e> {
         }
     }
 
-    /// Returns the names of the members, if the type is one of the Notification Service's own.
+    /// Returns the names of the members if the part has one of the types of the Notification Service.
     fn member_names(&self) -> &'static [&'static str] {
         match self {
             Self::Event(_) => &["header", "filterable_data", "remainder_of_body"],
@@ -176,7 +176,7 @@ impl<'e> Part<'e> {
             (Self::Property(name, _), 0) => Self::text(name),
             (Self::Property(_, value), 1) => Self::of_any(value, scratch)?,
             (Self::Time(time), 0) => Self::Simple(Value::Integer(time.into())),
-            // Inaccuracy and time zone are zero: the clock is read in UTC.
+            // The clock is read in UTC, so inaccuracy and time zone are zero.
             (Self::Time(_), 1..=3) => Self::Simple(Value::Integer(0)),
             _ => return Err(Mismatch::Missing),
         })
@@ -218,8 +218,8 @@ impl<'e> Part<'e> {
         }
     }
 
-    /// Returns the value for a name in a list of names and values: properties of an event, or a sequence of structs of
-    /// a string and a value.
+    /// Returns the value for a name in a list of names and values. The list consists of properties of an event, or is a
+    /// sequence of structs of a string and a value.
     pub(crate) fn named(
         self,
         name: &str,
@@ -287,7 +287,7 @@ impl<'e> Part<'e> {
         Ok(selects_default(ty, &found))
     }
 
-    /// Calls `is_it` with the elements of a sequence or array until it returns `true`.
+    /// Calls `is_it` for the elements of a sequence or array until it returns `true`.
     pub(crate) fn any_element(
         self,
         scratch: &'e Scratch,
@@ -328,7 +328,7 @@ impl<'e> Part<'e> {
             Self::Properties(_) => return Some("PropertySeq"),
             Self::Property(..) => return Some("Property"),
             Self::Time(_) => return Some("UtcT"),
-            // Names that the event itself has.
+            // The names of an event, which are strings, have no type code here.
             Self::Simple(Value::Text(_)) => return Some("string"),
             Self::Simple(_) => return None,
         };
@@ -354,13 +354,13 @@ impl<'e> Part<'e> {
 }
 
 impl<'e> Octets<'e> {
-    /// Returns the simple value of this part, even if it is within an any.
+    /// Returns the simple value of this part, even if an any contains it.
     fn opened_simple(self, scratch: &'e Scratch) -> Result<Value<'e>, Mismatch> {
         Part::Octets(self).opened(scratch)?.simple()
     }
 }
 
-/// Returns the first property with a name. TAO refuses events with two of the same name.
+/// Returns the first property with a name. In TAO's dialect, two properties with the same name are an error.
 pub(crate) fn find<'e>(
     list: List<'e>,
     name: &str,
@@ -386,7 +386,7 @@ pub(crate) fn find<'e>(
     Ok(found)
 }
 
-/// Returns a member of a structured event by a word that TAO knows at any depth.
+/// Returns the part of a structured event for a word that TAO accepts at any depth.
 fn known_word<'e>(
     event: &'e dyn Event,
     word: &str,
@@ -417,7 +417,7 @@ fn check_pair(ty: TypeRef<'_>) -> Result<(), Mismatch> {
     }
 }
 
-/// Returns a simple value that was inserted in this process and never sent.
+/// Returns a simple value that this process has inserted into an any that was never sent.
 fn put_in(any: &Any) -> Option<Value<'_>> {
     macro_rules! one_of {
         ($($type:ty => $make:expr;)*) => {$(

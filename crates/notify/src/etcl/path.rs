@@ -1,6 +1,6 @@
 //! Components, which select a part of an event.
 
-/// Start of a component, and the steps from there.
+/// A component: its start and the steps from there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Path {
     pub(crate) root: Root,
@@ -11,7 +11,7 @@ pub(crate) struct Path {
 pub(crate) enum Root {
     /// `$`
     Whole,
-    /// `$name`, or a name alone.
+    /// `$name`, or a name without `$`.
     Variable(Box<str>),
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Step {
     Element(u32),
     /// `(name)`: the value for this name in a list of names and values.
     Named(Box<str>),
-    /// `.(3)`, `.('name')`, `.()`: the member of a union under a label.
+    /// `.(3)`, `.('name')`, `.()`: the member of a union that this label selects.
     Label(UnionLabel),
     /// `._length`
     Length,

@@ -1,24 +1,24 @@
-//! Tokens of a constraint.
+//! Scanner, which divides a constraint into tokens.
 
 use crate::etcl::{Dialect, ParseError, Reason};
 
-/// Token.
+/// A token of a constraint.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Token<'t> {
-    /// A name, or a keyword unless it is escaped.
+    /// A name. An unescaped word may also be a keyword.
     Word {
         text: &'t str,
         escaped: bool,
     },
     Integer(u64),
     Float(f64),
-    /// Text between the quotes, as written.
+    /// The text between the quotes, with its escapes.
     String(&'t str),
     Symbol(&'static str),
     End,
 }
 
-/// Punctuation, longest first.
+/// Punctuation. Longer symbols come first, so that they are found before their prefixes.
 const SYMBOLS: [&str; 17] =
     ["==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", "+", "-", "*", "/", "~", "$", "."];
 
@@ -30,7 +30,7 @@ pub(crate) struct Scanner<'t> {
     dialect: Dialect,
 }
 
-/// Context that decides the meaning of a point and digits: within a component, `.0` is a position.
+/// Context that determines the meaning of a point followed by digits. Within a component, `.0` is a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
     Expression,
@@ -50,7 +50,7 @@ impl<'t> Scanner<'t> {
 
     /// Returns an error at a position.
     pub(crate) fn error_at(&self, at: usize, reason: Reason) -> ParseError {
-        /// Maximum number of characters of the text in an error.
+        /// Maximum number of characters of the constraint in an error.
         const SHOWN: usize = 20;
         ParseError { at, near: self.text[at..].chars().take(SHOWN).collect(), reason }
     }
@@ -106,7 +106,7 @@ impl<'t> Scanner<'t> {
             return Err(self.error_at(start, Reason::Expected { wanted: "a name", hint }));
         }
         self.at = start + usize::from(escaped) + length;
-        // TAO searches for the name with its backslash, and never finds it.
+        // TAO keeps the backslash in the name, and thus never finds a property with the name.
         let text = match self.dialect {
             Dialect::Standard => &name[..length],
             Dialect::Tao => &self.text[start..self.at],
@@ -147,14 +147,14 @@ impl<'t> Scanner<'t> {
         token.ok_or_else(|| self.error_at(start, Reason::NumberTooLarge))
     }
 
-    /// Returns the length of a number that begins with `whole` digits, and whether it has a fraction or
+    /// Returns the length of a number that begins with `whole` digits, and whether the number has a fraction or an
     /// exponent.
     fn float(&self, rest: &str, whole: usize) -> (usize, bool) {
         let mut length = whole;
         let mut is_float = false;
         if let Some(fraction) = rest[length..].strip_prefix('.') {
             let digits = digits(fraction);
-            // `5.` is a number only in the standard grammar.
+            // TAO's grammar does not accept `5.` as a number.
             if digits > 0 || self.dialect == Dialect::Standard {
                 length += 1 + digits;
                 is_float = true;

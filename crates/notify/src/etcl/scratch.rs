@@ -1,4 +1,4 @@
-//! Values built during one evaluation, which live as long as it does.
+//! Storage for values that are created during one evaluation.
 
 use std::cell::{Cell, OnceCell};
 
@@ -6,14 +6,14 @@ use oxorb_cdr::{Dynamic, TypeCode};
 
 use crate::etcl::Mismatch;
 
-/// Values that cannot be read in place, types read within an event, and the remaining steps of
-/// [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work).
+/// Values that cannot be read in place, types that the event contains, and the remaining number of steps
+/// ([`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work)).
 pub(crate) struct Scratch {
     kept: Kept,
     work: Cell<usize>,
 }
 
-/// A list to which a shared reference can append, while references to its items stay valid.
+/// A list that can be extended through a shared reference. References to its items remain valid.
 #[derive(Default)]
 struct Kept(OnceCell<Box<(Item, Kept)>>);
 
@@ -27,7 +27,7 @@ impl Scratch {
         Self { kept: Kept::default(), work: Cell::new(work) }
     }
 
-    /// Stores a tree. Allocates; takes a step for each stored item, counted as work.
+    /// Stores a tree. Allocates memory, and counts a step for each item that is already stored.
     pub(crate) fn keep(&self, tree: Dynamic) -> Result<&Dynamic, Mismatch> {
         match self.append(Item::Tree(tree))? {
             Item::Tree(tree) => Ok(tree),
@@ -35,7 +35,7 @@ impl Scratch {
         }
     }
 
-    /// Stores a type, as [`keep`](Self::keep) stores a tree.
+    /// Stores a type in the same way as [`keep`](Self::keep) stores a tree.
     pub(crate) fn keep_type(&self, ty: TypeCode) -> Result<&TypeCode, Mismatch> {
         match self.append(Item::Type(ty))? {
             Item::Type(ty) => Ok(ty),
@@ -43,7 +43,7 @@ impl Scratch {
         }
     }
 
-    /// Counts a number of steps.
+    /// Counts steps. Fails if the evaluation needs more steps than permitted.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Mismatch> {
         let left = self.work.get().checked_sub(steps);
         self.work.set(left.ok_or(Mismatch::TooMuchWork)?);
@@ -61,7 +61,7 @@ impl Scratch {
 }
 
 impl Drop for Kept {
-    /// Frees the items one after the other, without recursion.
+    /// Frees the items in a loop, because the recursive drop of a long list could overflow the stack.
     fn drop(&mut self) {
         let mut next = self.0.take();
         while let Some(mut kept) = next {

@@ -6,12 +6,12 @@ pub enum Grammar {
     /// The extended trader constraint language of the Notification Service: `EXTENDED_TCL`.
     #[default]
     Extended,
-    /// The constraint language of the Trading Object Service, `TCL`: names of properties, no components.
+    /// The constraint language `TCL` of the Trading Object Service, which has names of properties but no components.
     Trader,
 }
 
 impl Grammar {
-    /// Returns the grammar for a name passed to `create_filter`: `EXTENDED_TCL`, `ETCL` or `TCL`.
+    /// Returns the grammar that `create_filter` denotes by `EXTENDED_TCL`, `ETCL` or `TCL`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "EXTENDED_TCL" | "ETCL" => Some(Self::Extended),
@@ -20,7 +20,7 @@ impl Grammar {
         }
     }
 
-    /// Returns the grammar's name, as in the attribute `constraint_grammar`.
+    /// Returns the grammar's name, as returned by the attribute `constraint_grammar`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Extended => "EXTENDED_TCL",
@@ -32,27 +32,28 @@ impl Grammar {
 /// Rules for parsing and evaluating constraints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
-    /// The Notification Service's specification.
+    /// Rules of the Notification Service's specification.
     #[default]
     Standard,
-    /// TAO's notification service, including its deviations: unknown characters are skipped; `\` stays part of a name;
-    /// preferences are accepted and never match; `TCL` is `EXTENDED_TCL`; `$curtime` does not exist; a name finds only
-    /// properties of the filterable body; `exist` of a missing part is no match, even under `not`; an integer and a
-    /// double compare as integers; a division by zero is 0; `in`, `[i]` and union labels never match; operands are not
-    /// checked when parsing. Exception: 64-bit integers, which TAO reads as 0, are read correctly.
+    /// Rules of TAO's notification service, including its deviations: unknown characters are skipped; `\` remains part
+    /// of a name; preferences are accepted and never match; `TCL` means `EXTENDED_TCL`; `$curtime` does not exist; a
+    /// name denotes only properties of the filterable body; `exist` with a missing part makes the event not match, even
+    /// under `not`; an integer and a double are compared as integers; a division by zero results in 0; `in`, `[i]` and
+    /// union labels never match; operands are not checked by the parser. There is one exception: 64-bit integers, which
+    /// TAO reads as 0, are read correctly.
     Tao,
 }
 
 /// Limits of a constraint and of its evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstraintLimits {
-    /// Maximum length of the text in octets. The compiled constraint takes at most about 100 octets of memory for each
-    /// octet of the text, see [`Constraint::octets`](crate::etcl::Constraint::octets).
+    /// Maximum length of the text in octets. The parsed constraint takes at most about 100 octets of memory for each
+    /// octet of the text; see [`Constraint::octets`](crate::etcl::Constraint::octets).
     pub length: usize,
     /// Maximum nesting depth of parentheses and of other constructs. Each level takes about a kilobyte of stack.
     pub depth: usize,
-    /// Maximum number of steps of one evaluation: about one for each node of the constraint, each property read, and
-    /// each skipped octet of the event. An event that needs more does not match.
+    /// Maximum number of steps of one evaluation. A step is approximately one node of the constraint, one property, or
+    /// one skipped octet of the event. An event that needs more steps does not match.
     pub work: usize,
 }
 

@@ -1,10 +1,11 @@
-//! Subjects of the evaluation of constraints.
+//! Events for which constraints are evaluated.
 
 use oxorb_cdr::Any;
 
 /// A structured event (`CosNotification::StructuredEvent`).
 ///
-/// An implementation lends its contents. Properties are read by index, from 0 until the result is `None`.
+/// Implementations return references to their contents. Properties are read by index, starting from 0, until the result
+/// is `None`.
 pub trait Event {
     /// Returns the domain of the event's type.
     fn domain_name(&self) -> &str;
@@ -20,9 +21,9 @@ pub trait Event {
     fn remainder_of_body(&self) -> &Any;
 }
 
-/// A list of names and values (`CosNotification::PropertySeq`), which a typed event consists of.
+/// A list of names and values (`CosNotification::PropertySeq`). Typed events consist of such a list.
 pub trait Properties {
-    /// Returns a property by its index, from 0 until the result is `None`.
+    /// Returns a property by its index, or `None` after the last one.
     fn property(&self, at: usize) -> Option<(&str, &Any)>;
 }
 
@@ -32,7 +33,7 @@ impl<N: AsRef<str>> Properties for Vec<(N, Any)> {
     }
 }
 
-/// Event for which a constraint is evaluated.
+/// An event for which a constraint is evaluated.
 #[derive(Clone, Copy)]
 pub enum Subject<'e> {
     /// A structured event.
@@ -43,7 +44,7 @@ pub enum Subject<'e> {
     Properties(&'e dyn Properties),
 }
 
-/// List of properties of an event.
+/// A list of properties of an event.
 #[derive(Clone, Copy)]
 pub(crate) enum List<'e> {
     VariableHeader(&'e dyn Event),

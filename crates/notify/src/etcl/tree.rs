@@ -1,4 +1,4 @@
-//! Values as trees: those inserted as trees, and those that cannot be read in place.
+//! Values represented as trees: those that were inserted as trees, and those that cannot be read in place.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::etcl::Mismatch;
 use crate::etcl::path::UnionLabel;
 use crate::etcl::value::Value;
 
-/// Part of a tree, with its type.
+/// A part of a tree, with its type.
 #[derive(Clone, Copy)]
 pub(crate) struct Tree<'e> {
     pub(crate) ty: TypeRef<'e>,
@@ -89,7 +89,7 @@ impl<'e> Tree<'e> {
         }
     }
 
-    /// Returns the member that the discriminant selects.
+    /// Returns the member that the discriminant of a union selects.
     pub(crate) fn selected(self) -> Result<Self, Mismatch> {
         let label = self.discriminator()?.label().ok_or(Mismatch::NoUnion)?;
         let Dynamic::Union(selected) = self.value else {
@@ -105,7 +105,7 @@ impl<'e> Tree<'e> {
     }
 }
 
-/// Returns the type of a state member of a valuetype, with those of its bases first.
+/// Returns the type of a state member of a valuetype. The members of its bases come first.
 fn state_member(ty: TypeRef<'_>, at: usize) -> Option<TypeRef<'_>> {
     match ty.shape() {
         Shape::ValueBox(content) => Some(content),
@@ -113,7 +113,7 @@ fn state_member(ty: TypeRef<'_>, at: usize) -> Option<TypeRef<'_>> {
     }
 }
 
-/// Reports whether a discriminant equals or falls under a label of a constraint.
+/// Reports whether a label of a constraint selects the member that a discriminant selects.
 pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &UnionLabel) -> bool {
     match label {
         UnionLabel::Default => selects_default(ty, discriminator),
@@ -125,7 +125,7 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
             _ if is_label(ty, text) => {
                 discriminator.with_text(|name| *name == **text).unwrap_or(false)
             }
-            // Otherwise the text is a member's name, as other services document it.
+            // The text is not a label. Other services document that it may also be the name of a member.
             _ => {
                 let member = discriminator.label().and_then(|label| ty.select(label));
                 member.is_some_and(|member| **member.name == **text)
@@ -134,7 +134,7 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
     }
 }
 
-/// Reports whether the text is a possible value of a union's discriminant.
+/// Reports whether the text denotes a possible value of a union's discriminant.
 fn is_label(ty: TypeRef<'_>, text: &str) -> bool {
     let Shape::Union { discriminator, .. } = ty.shape() else {
         return false;
@@ -146,7 +146,7 @@ fn is_label(ty: TypeRef<'_>, text: &str) -> bool {
     }
 }
 
-/// Reports whether a discriminant selects the default member.
+/// Reports whether a discriminant selects the default member of its union.
 pub(crate) fn selects_default(ty: TypeRef<'_>, discriminator: &Value<'_>) -> bool {
     let member = discriminator.label().and_then(|label| ty.select(label));
     member.is_some_and(|member| member.label == Some(Label::Default))

@@ -1,25 +1,25 @@
-//! Simple values.
+//! Simple values in constraints.
 
 use std::borrow::Cow;
 
-/// Operand of an operator.
+/// A simple value, which can be an operand.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'e> {
     Boolean(bool),
-    /// Integer of any size and sign: all integers of IDL, and octets.
+    /// An integer. Its range includes that of all integer types of IDL.
     Integer(i128),
-    /// Floating point number, including `float`, `long double` and `fixed`, rounded to a double.
+    /// A floating-point number. `float`, `long double` and `fixed` are converted to a double.
     Double(f64),
     Text(Cow<'e, str>),
     Char(char),
-    /// An enumerator, by its number and its name.
+    /// An enumerator, with its number and its name.
     Enumerator(u32, &'e str),
 }
 
-/// Kind of a value that is known when a constraint is parsed.
+/// Kind of a value, as far as it is known when a constraint is parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Type that only the event determines.
+    /// The kind depends on the event.
     Unknown,
     Boolean,
     Number,
@@ -47,8 +47,8 @@ impl Value<'_> {
         }
     }
 
-    /// Returns the label of a union's discriminant: a boolean as 0 or 1, a character's code point, an
-    /// enumerator's number.
+    /// Returns the label of a union that the value denotes as a discriminant: 0 or 1 for a boolean, the code point for
+    /// a character, and the number for an enumerator.
     pub(crate) fn label(&self) -> Option<i128> {
         match *self {
             Self::Boolean(value) => Some(value.into()),
@@ -59,7 +59,7 @@ impl Value<'_> {
         }
     }
 
-    /// Calls `use_text` with the value as a string, if it can be one.
+    /// Calls `use_text` with the value as a string; `None` if the value cannot be a string.
     pub(crate) fn with_text<R>(&self, use_text: impl FnOnce(&str) -> R) -> Option<R> {
         match self {
             Self::Text(text) => Some(use_text(text)),

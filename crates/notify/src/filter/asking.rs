@@ -1,4 +1,5 @@
-//! Concurrent calls to remote filters for one event, so that several silent filters take no longer than one.
+//! Concurrent calls to remote filters for one event, so that several unresponsive filters delay the event no longer
+//! than one.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,31 +18,31 @@ use crate::event::{Body, Event};
 /// Maximum number of concurrent calls.
 const AT_A_TIME: usize = 256;
 
-/// Result of a remote filter.
+/// Result of a call to a remote filter.
 #[derive(Clone)]
 pub(super) enum Answer {
     Matches(bool),
-    /// Value of a mapping filter.
+    /// Value that a mapping filter returned.
     Value(Any),
-    /// Missing result: the filter was not called, or did not answer.
+    /// Missing result, because the filter was not called or did not answer.
     Nothing,
 }
 
-/// Results for one event while it is published.
+/// Results of remote filters for one event, kept while the event is published.
 #[derive(Default)]
 pub(crate) struct Answers(Mutex<BTreeMap<usize, (Arc<Foreign>, Answer)>>);
 
-/// Filters to be called for an event, each once.
+/// Filters to be called for an event, without duplicates.
 #[derive(Default)]
 pub(crate) struct Questions(BTreeMap<usize, (Arc<Foreign>, Asked)>);
 
-/// Filter to be called.
+/// A filter to be called.
 pub(super) enum Asked {
     Filter(FilterRef),
     Mapping(MappingFilterRef),
 }
 
-/// Pending result, and whether the call reached the filter.
+/// A call in progress. Its output is the result, and whether the call reached the filter.
 type UnderWay = Pin<Box<dyn Future<Output = (Answer, bool)>>>;
 
 fn key(foreign: &Arc<Foreign>) -> usize {
@@ -55,11 +56,12 @@ impl Answers {
     }
 
     fn put(&self, foreign: Arc<Foreign>, answer: Answer) {
-        // The key keeps the filter's state alive, so that no other one has its address.
+        // Store the filter's state with the answer. While it exists, no other filter can have the same address, which
+        // is the key.
         self.0.lock().insert(key(&foreign), (foreign, answer));
     }
 
-    /// Clears the results: the event may wait for long.
+    /// Discards the results, because the event may wait in queues for a long time.
     pub(crate) fn clear(&self) {
         let answers = std::mem::take(&mut *self.0.lock());
         drop(answers);
@@ -72,13 +74,13 @@ impl Questions {
         entry.or_insert_with(|| (Arc::clone(foreign), asked()));
     }
 
-    /// Calls the filters, and stores their results with the event. No call begins later than `limit`, and each takes at
-    /// most that time.
+    /// Calls the filters, and stores their results in the event. No call begins after `limit`, and each call takes at
+    /// most this time.
     pub(crate) fn ask(self, event: &Event, limit: Duration) {
         let end = Instant::now().checked_add(limit);
         let in_time = || end.is_none_or(|end| Instant::now() < end);
         let mut questions: Vec<_> = self.0.into_values().collect();
-        // Filters that failed before come last, so that they do not delay others.
+        // Call filters that have failed before last, so that they do not delay the others.
         questions.sort_by_key(|(foreign, _)| foreign.failures());
         let mut questions = questions.into_iter();
         let mut calls = Vec::new();
@@ -149,7 +151,7 @@ impl Asked {
     }
 }
 
-/// Returns a result, and whether the call reached the filter: a user exception counts as a result.
+/// Converts the result of a call, and reports whether the call reached the filter. A user exception shows that it did.
 fn answer(result: Result<Answer, Option<SystemException>>) -> (Answer, bool) {
     match result {
         Ok(answer) => (answer, true),

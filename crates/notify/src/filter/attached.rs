@@ -1,4 +1,4 @@
-//! Filters attached to a proxy or an admin.
+//! Filters that are attached to a proxy or an admin.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +20,7 @@ use crate::problem::{GONE, nil, too_many};
 use crate::quality::Owner;
 use crate::store::{own, reference_of};
 
-/// Filters of one object. Their results are combined by "or"; an empty list passes everything.
+/// Filters of one object. An event passes if one of them matches. If there are none, every event passes.
 pub(crate) struct Attached {
     service: Weak<dyn Home>,
     owner: OnceLock<Weak<dyn Owner>>,
@@ -35,7 +35,7 @@ struct One {
     place: Place,
 }
 
-/// Location of a filter.
+/// Location of a filter: in this process or elsewhere.
 #[derive(Clone)]
 enum Place {
     Here(FilterUse),
@@ -83,15 +83,15 @@ impl Attached {
         owner.ok_or(GONE)?.changed()
     }
 
-    /// Reports whether one of the filters matches an event, or the object has no filters. A filter that does not answer
-    /// in time does not match, and is not called for a while after several consecutive failures.
+    /// Reports whether an event passes: one of the filters matches it, or there are no filters. A remote filter that
+    /// does not answer in time does not match. After several consecutive failures it is not called for a while.
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))
     }
 
-    /// Returns the result of [`passes`](Self::passes) if it is known without a call to a remote filter; `None`
-    /// otherwise.
+    /// Returns the result of [`passes`](Self::passes) if it can be determined without calling a remote filter;
+    /// otherwise `None`.
     pub(crate) fn known(&self, event: &Event) -> Option<bool> {
         let list = self.list();
         let mut is_known = true;
@@ -105,7 +105,7 @@ impl Attached {
         is_known.then_some(list.is_empty())
     }
 
-    /// Adds the remote filters that have not been called for an event.
+    /// Adds the remote filters whose results for an event are not known yet.
     pub(crate) fn question(&self, event: &Event, questions: &mut Questions) {
         for one in self.list().iter() {
             if let Place::Elsewhere(foreign) = &one.place
@@ -116,7 +116,7 @@ impl Attached {
         }
     }
 
-    /// Returns the stored form; local filters are stored first.
+    /// Returns the stored form of the list. Local filters are written to the store first.
     pub(crate) fn row(&self) -> Result<(FilterId, Vec<Attachment>), SystemException> {
         let last = self.last.lock();
         let list = self.list();
@@ -220,7 +220,7 @@ impl One {
         if let Some(known) = self.known(event) {
             return known;
         }
-        // Attached while the others were called.
+        // The filter was attached after the other filters had been called for this event, so call it now.
         let Place::Elsewhere(foreign) = &self.place else {
             return false;
         };
@@ -244,7 +244,7 @@ impl One {
     }
 }
 
-/// Combines the results of the filters of an admin and of one of its proxies.
+/// Combines the results of an admin's filters and of a proxy's filters.
 pub(crate) fn both(
     operator: InterFilterGroupOperator,
     admin: impl FnOnce() -> bool,
@@ -256,13 +256,13 @@ pub(crate) fn both(
     }
 }
 
-/// Combines results as [`both`] does, as far as they are known.
+/// Combines results like [`both`], as far as they are known.
 pub(crate) fn both_known(
     operator: InterFilterGroupOperator,
     admin: Option<bool>,
     proxy: Option<bool>,
 ) -> Option<bool> {
-    // Result that decides alone.
+    // A result with this value determines the combined result alone.
     let decides = match operator {
         InterFilterGroupOperator::AndOp => false,
         InterFilterGroupOperator::OrOp => true,
@@ -274,7 +274,7 @@ pub(crate) fn both_known(
     }
 }
 
-/// Optional mapping filter of an object.
+/// The mapping filter of an object, if it has one.
 #[derive(Default)]
 pub(crate) struct MappingSlot(RwLock<Option<Mapping>>);
 
@@ -293,7 +293,7 @@ impl MappingSlot {
         *self.0.write() = mapping;
     }
 
-    /// Returns the stored form; a local filter is stored first.
+    /// Returns the stored form of the filter. A local filter is written to the store first.
     pub(crate) fn row(&self) -> Result<Vec<u8>, SystemException> {
         let slot = self.0.read();
         if let Some(mapping) = &*slot {
@@ -313,14 +313,14 @@ impl MappingSlot {
         slot.as_ref().map(|mapping| mapping.reference.clone())
     }
 
-    /// Adds the filter if it is remote.
+    /// Adds the filter to those to be called if it is remote.
     pub(crate) fn question(&self, questions: &mut Questions) {
         if let Some(Mapping { reference, place: Place::Elsewhere(foreign) }) = &*self.0.read() {
             questions.add(foreign, || Asked::Mapping(reference.clone()));
         }
     }
 
-    /// Returns the value of the filter for an event; `None` without a filter, or if it does not answer.
+    /// Returns the value that the filter maps an event to; `None` if there is no filter or it does not answer.
     pub(crate) fn map(&self, event: &Event) -> Option<Any> {
         let mapping = self.0.read().clone()?;
         let foreign = match &mapping.place {
@@ -328,7 +328,7 @@ impl MappingSlot {
             Place::Elsewhere(foreign) => foreign,
         };
         match event.answers.of(foreign) {
-            // Set while the others were called.
+            // The filter was set after the other filters had been called for this event, so call it now.
             None => {}
             Some(Answer::Value(value)) => return Some(value),
             Some(_) => return None,

@@ -1,4 +1,4 @@
-//! Remote filters: a dead filter must not cost a call with a time-out for each event.
+//! Remote filters. A filter that no longer answers must not delay every event by a time-out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use oxorb::{SystemException, SystemExceptionKind};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
-/// Number of remote filters attached to objects of the service.
+/// Number of remote filters that are attached to objects of the service.
 #[derive(Default)]
 pub(crate) struct Abroad(AtomicUsize);
 
@@ -17,14 +17,14 @@ impl Abroad {
     }
 }
 
-/// State of calls to a remote filter. After several consecutive calls that did not reach it, it is not called for a
-/// while.
+/// State of the calls to a remote filter. After several consecutive calls have failed to reach it, the filter is not
+/// called for a while.
 pub(super) struct Foreign {
-    /// Number of consecutive unanswered calls that begins a pause.
+    /// Number of consecutive unanswered calls after which calls are paused.
     failures: u32,
     pause: Duration,
     state: Mutex<State>,
-    /// Counter of all remote filters.
+    /// Counter of all remote filters of the service.
     abroad: Arc<Abroad>,
 }
 
@@ -46,7 +46,7 @@ impl Foreign {
         self.state().failures
     }
 
-    /// Calls the filter, unless it is paused. `None`: no result.
+    /// Calls the filter. Returns `None` if calls are paused or the filter returns no result.
     pub(super) fn ask<R, E>(
         &self,
         call: impl FnOnce() -> Result<R, E>,
@@ -64,8 +64,8 @@ impl Foreign {
         answer.ok()
     }
 
-    /// Reports whether the filter may be called. At the end of a pause one caller may, and the others wait for its
-    /// result.
+    /// Reports whether the filter may be called. When a pause has ended, only one caller gets `true`; others wait for
+    /// the result of this call.
     pub(super) fn may_ask(&self) -> bool {
         let mut state = self.state();
         let Some(end) = state.not_before else {
@@ -102,7 +102,7 @@ impl Drop for Foreign {
     }
 }
 
-/// Reports whether an exception means that the peer did not answer, or does not exist.
+/// Reports whether an exception shows that a peer did not answer or does not exist.
 pub(super) fn is_unreachable(exception: &SystemException) -> bool {
     use SystemExceptionKind::{
         CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
@@ -149,7 +149,7 @@ mod tests {
         let alive: Result<bool, SystemException> = Ok(true);
         assert_eq!(filter.ask(|| alive, Some), Some(true));
         assert_eq!(filter.state().failures, 0);
-        // A user exception of the filter is an answer.
+        // A user exception is an answer, so the filter is reachable.
         let refused: Result<bool, ()> = Err(());
         assert_eq!(filter.ask(|| refused, |()| None), None);
         assert!(filter.state().not_before.is_none());

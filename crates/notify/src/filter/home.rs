@@ -7,17 +7,17 @@ use crate::Settings;
 use crate::memory::Memory;
 use crate::store::Keeper;
 
-/// Service, as seen by its filters.
+/// The service, as its filters use it.
 pub(crate) trait Home: Send + Sync {
     fn settings(&self) -> &Settings;
 
-    /// Returns the reference with the time limit of calls to peers.
+    /// Returns the reference with the time limit for calls to peers.
     fn bounded(&self, reference: &Ref) -> Ref;
 
-    /// Returns the local filter that a reference refers to.
+    /// Returns the local filter to which a reference refers; `None` if the filter is remote.
     fn own_filter(&self, reference: &Ref) -> Option<FilterUse>;
 
-    /// Returns the memory that clients make the service hold.
+    /// Returns the account of the memory that clients' objects occupy.
     fn memory(&self) -> &Arc<Memory>;
 
     /// Reports whether stored objects are being restored.
@@ -28,6 +28,6 @@ pub(crate) trait Home: Send + Sync {
 
     fn keeper(&self) -> Option<&Arc<Keeper>>;
 
-    /// Removes a filter object; with `unused`, only if no object uses it.
+    /// Removes a filter object. If `unused` is set, does so only if no object uses the filter.
     fn remove_filter(&self, id: i32, unused: bool) -> Result<(), SystemException>;
 }

@@ -1,4 +1,4 @@
-//! Mapping filters, whose constraints each have a value.
+//! Mapping filters, in which each constraint has a value.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Filters: local filter objects, and remote ones that clients attach.
+//! Filters: local filter objects, and remote filters that clients attach.
 
 mod asking;
 mod attached;

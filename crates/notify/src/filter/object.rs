@@ -1,4 +1,4 @@
-//! Filter objects, whose constraints clients add and modify.
+//! Filter objects, to which clients add constraints.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,33 +31,33 @@ use crate::share::Share;
 use crate::store::Saved;
 use crate::unused::Usable;
 
-/// A filter, or a mapping filter if it has a default value.
+/// A filter. If it has a default value, it is a mapping filter.
 pub(crate) struct FilterObject {
     service: Weak<dyn Home>,
     pub(crate) id: i32,
     grammar: Grammar,
     pub(super) default: Option<Any>,
     memory: Arc<Memory>,
-    /// Memory charge of the default value.
+    /// Memory that is charged for the default value.
     _charge: Charge,
     held: RwLock<Arc<Held>>,
-    /// Lock of changes to the constraints; events are matched meanwhile.
+    /// Lock that serialises changes of the constraints. Matching events does not take it.
     changing: Mutex<()>,
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
-    /// State in the store, while a persistent object uses the filter.
+    /// Whether the filter is in the store. It is stored as long as a persistent object uses it.
     saved: Saved,
     pub(super) uses: Uses,
     /// Share of the client that created the filter.
     share: Mutex<Option<Share>>,
 }
 
-/// Number of attachments of a filter.
+/// Number of objects to which a filter is attached.
 #[derive(Default)]
 pub(super) struct Uses(AtomicUsize);
 
 impl Uses {
     pub(super) fn begin(&self) {
-        // Uses begin, and are checked, with the list of filters locked.
+        // No stronger ordering is needed: `begin` and the check for use are called with the list of filters locked.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -66,7 +66,7 @@ impl Uses {
     }
 }
 
-/// Constraints at one point in time.
+/// The constraints of a filter at one point in time.
 #[derive(Clone, Default)]
 pub(super) struct Held {
     last: ConstraintId,
@@ -78,7 +78,7 @@ pub(super) struct One {
     pub(super) id: ConstraintId,
     pub(super) written: ConstraintExp,
     constraint: Constraint,
-    /// Value for a mapping filter.
+    /// Value of the constraint in a mapping filter.
     pub(super) value: Any,
     _charge: Charge,
 }
@@ -109,12 +109,12 @@ impl FilterObject {
         })
     }
 
-    /// Counts the filter towards a client's share, until it ends.
+    /// Counts the filter towards a client's share until the filter ends.
     pub(crate) fn counted(self, share: Share) -> FilterObject {
         FilterObject { share: Mutex::new(Some(share)), ..self }
     }
 
-    /// Restores a stored filter; constraints that no longer parse are omitted.
+    /// Restores a stored filter. Constraints that can no longer be parsed are omitted.
     pub(crate) fn restore(
         service: &Weak<dyn Home>,
         id: i32,
@@ -134,7 +134,7 @@ impl FilterObject {
         Some(filter)
     }
 
-    /// Writes the filter to the store, for a persistent object that uses it.
+    /// Writes the filter to the store, because a persistent object uses it.
     pub(crate) fn keep(&self) -> Result<(), SystemException> {
         match self.saved.is_on_disk() {
             true => Ok(()),
@@ -159,13 +159,12 @@ impl FilterObject {
         Ok(())
     }
 
-    /// Reports whether one of the constraints is true of an event. A filter without constraints matches no
-    /// event.
+    /// Reports whether one of the constraints is true for an event. A filter without constraints matches no event.
     pub(crate) fn passes(&self, event: &event::Event) -> bool {
         event.with_subject(|subject| self.first(event.type_name(), subject).is_some())
     }
 
-    /// Returns the value of the first constraint that is true of an event, or the default value.
+    /// Returns the value of the first constraint that is true for an event or, if none is true, the default value.
     pub(crate) fn map(&self, event: &event::Event) -> Option<Any> {
         let found = event.with_subject(|subject| self.first(event.type_name(), subject));
         found.map_or_else(|| self.default.clone(), |one| Some(one.value.clone()))
@@ -193,7 +192,8 @@ impl FilterObject {
         self.grammar
     }
 
-    /// Parses a constraint. Its memory is charged before the next one of a list is parsed.
+    /// Parses one constraint and charges its memory. A list that exceeds the limit therefore fails before all of it is
+    /// in memory.
     pub(super) fn parse<E: From<InvalidConstraint> + From<SystemException>>(
         &self,
         id: ConstraintId,
@@ -223,7 +223,7 @@ impl FilterObject {
         Ok(One { id, written: written.clone(), constraint, value, _charge: charge })
     }
 
-    /// Refuses a list that exceeds the limit of constraints, before any of it is processed.
+    /// Refuses a list that exceeds the maximum number of constraints. Called before the list is processed.
     pub(super) fn admit<T>(&self, list: &[T]) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         match list.len() > service.settings().limits.constraints {
@@ -261,7 +261,7 @@ impl FilterObject {
         Ok(done)
     }
 
-    /// Notifies the callbacks of event types that the change added to or removed from the constraints.
+    /// Notifies the callbacks of the event types that a change has added to the constraints or removed from them.
     fn tell(&self, before: &Held, after: &Held) {
         let callbacks = self.callbacks.lock();
         if callbacks.1.is_empty() {
@@ -285,7 +285,7 @@ impl FilterObject {
         self.end_if(false)
     }
 
-    /// Ends the filter; with `unused`, only if no object uses it.
+    /// Ends the filter. If `unused` is set, does so only if no object uses the filter.
     fn end_if(&self, unused: bool) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         service.remove_filter(self.id, unused)?;
@@ -305,12 +305,13 @@ impl Usable for FilterObject {
     }
 
     fn expire(&self) {
-        // A filter in use stays.
+        // Ignore the error: a filter that has come into use in the meantime is not removed.
         let _ = self.end_if(true);
     }
 }
 
-/// Charges octets of a filter; those of a stored filter were admitted before.
+/// Charges memory for a filter. While stored filters are restored, the limit does not apply, because they were accepted
+/// before.
 fn charge(
     service: &dyn Home,
     memory: &Arc<Memory>,
@@ -334,7 +335,7 @@ impl Held {
         found.ok_or(ConstraintNotFound { id })
     }
 
-    /// Removes constraints and replaces others, all of which must exist.
+    /// Removes constraints and replaces others. All of them must exist.
     pub(super) fn modify(
         &mut self,
         removed: &[ConstraintId],

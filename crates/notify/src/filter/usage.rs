@@ -1,11 +1,11 @@
-//! Uses of a filter.
+//! Use of filters by proxies and admins.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::FilterObject;
 
-/// Use of a filter by a proxy or an admin, until dropped.
+/// Use of a filter by a proxy or an admin. Dropping it ends the use.
 pub(crate) struct FilterUse(Arc<FilterObject>);
 
 impl FilterUse {

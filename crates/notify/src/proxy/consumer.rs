@@ -42,7 +42,7 @@ pub(crate) struct ProxyConsumer {
     pub(super) pulling: Pulling,
 }
 
-/// Reason for which an event was not accepted.
+/// Reason why an event was not accepted.
 pub(super) enum PushFailure {
     Disconnected,
     System(SystemException),
@@ -156,7 +156,7 @@ impl ProxyConsumer {
         self.channel.upgrade().ok_or(GONE)
     }
 
-    /// Connects a supplier; a nil one only if it pushes.
+    /// Connects a supplier. The reference may be nil only if the supplier pushes.
     pub(super) fn connect(&self, supplier: Option<&impl Interface>) -> Result<(), Refused> {
         let service = self.service()?;
         let channel = self.channel()?;
@@ -167,7 +167,7 @@ impl ProxyConsumer {
         channel.admit(Side::Suppliers)?;
         match self.link.connect(peer, service.settings.reconnect) {
             Ok(false) => {}
-            // The replaced supplier was counted, and is in the channel's list.
+            // The new supplier replaces a connected one, which is already counted and already in the channel's list.
             Ok(true) => {
                 channel.leave(Side::Suppliers);
                 self.link.inform(&service, &self.me);
@@ -187,7 +187,7 @@ impl ProxyConsumer {
         }
         channel.add_source(me);
         self.link.inform(&service, &self.me);
-        // If the connection cannot be stored, the proxy is not connected at all.
+        // If the connection cannot be stored, end the proxy, so that the failed call leaves no connection.
         Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
@@ -202,7 +202,7 @@ impl ProxyConsumer {
             };
         }
         let channel = self.channel()?;
-        // Events of a batch are accepted together, or not at all.
+        // Check for space once per batch, because a batch is accepted completely or not at all.
         channel.check_room()?;
         let admin = self.admin.upgrade().ok_or(GONE)?;
         let passing = self.passing(&channel, &admin, events);
@@ -214,7 +214,7 @@ impl ProxyConsumer {
         Ok(publish(&channel, &passing)?)
     }
 
-    /// Creates events of those that pass the filters.
+    /// Creates an [`Event`] for each body, and returns those that pass the filters.
     fn passing<'e>(
         &'e self,
         channel: &'e Channel,
@@ -247,8 +247,8 @@ impl ProxyConsumer {
         }
     }
 
-    /// Waits before pulled events are published again; reports whether they may be. Keeps neither the channel nor the
-    /// service alive meanwhile.
+    /// Waits before pulled events are published again. Returns `false` if they must not be. While this function waits,
+    /// it keeps neither the channel nor the service alive.
     fn pause(&self) -> bool {
         let Some(service) = self.service.upgrade() else {
             return false;
@@ -275,7 +275,8 @@ impl ProxyConsumer {
         Ok(self.changed()?)
     }
 
-    /// Handles the supplier's own disconnect. Raises BAD_INV_ORDER for an unconnected proxy of the Event Service.
+    /// Handles a disconnect by the supplier. Raises BAD_INV_ORDER for a proxy of the Event Service that was never
+    /// connected.
     pub(super) fn disconnect(&self) -> Result<(), SystemException> {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
@@ -288,12 +289,12 @@ impl ProxyConsumer {
         service.flush()
     }
 
-    /// Ends the proxy permanently. Returns the peer that was connected, once.
+    /// Ends the proxy permanently. Returns the peer that was connected, but only on the first call.
     pub(crate) fn end(&self) -> Option<Peer> {
         self.leave(self.link.end(|_| true)?)
     }
 
-    /// Removes a proxy that has ended from its admin and channel.
+    /// Removes a proxy that has ended from its admin and its channel.
     fn leave(&self, before: State) -> Option<Peer> {
         self.pulling.wake();
         if let Some(admin) = self.admin.upgrade() {
@@ -322,7 +323,7 @@ impl ProxyConsumer {
         self.link.tell();
     }
 
-    /// Changes the offer.
+    /// Changes the proxy's offer.
     pub(crate) fn change_types(
         &self,
         added: &[EventType],
@@ -350,15 +351,15 @@ impl Pulls for ProxyConsumer {
     }
 
     fn take(&self, events: Vec<Body>) {
-        // Already taken from the supplier: published even if the proxy was disconnected or the channel filled up
-        // meanwhile.
+        // Publish the events even if the proxy was disconnected or the channel became full, because they have already
+        // been removed from the supplier.
         let (Some(channel), Some(admin)) = (self.channel.upgrade(), self.admin.upgrade()) else {
             return;
         };
         let passing: Vec<_> = self.passing(&channel, &admin, events).collect();
         drop((channel, admin));
-        // The supplier no longer has these events: those that the store refuses are retried, in smaller parts, until
-        // the store has space, or the connection has ended.
+        // The supplier no longer has these events. If the store refuses them, retry in smaller parts until the store
+        // has space or the connection has ended.
         let (mut rest, mut part) = (&passing[..], passing.len());
         while !rest.is_empty() {
             let Some(channel) = self.channel.upgrade() else {
@@ -369,7 +370,7 @@ impl Pulls for ProxyConsumer {
             drop(channel);
             match published {
                 Ok(()) => rest = others,
-                // Never fits the store: consumers get it, and a restart loses it.
+                // The event never fits into the store, and was delivered without being stored.
                 Err(refused)
                     if first.len() == 1
                         && refused.kind == SystemExceptionKind::ImpLimit
@@ -377,7 +378,7 @@ impl Pulls for ProxyConsumer {
                 {
                     rest = others
                 }
-                // It cannot be encoded, so a retry would fail, too.
+                // Skip an event that cannot be encoded, because a retry would fail as well.
                 Err(refused)
                     if first.len() == 1 && refused.kind == SystemExceptionKind::BadParam =>
                 {
@@ -398,13 +399,13 @@ impl Pulls for ProxyConsumer {
     }
 }
 
-/// Offers an event that is larger than the store without storing it; reports whether it is.
+/// Offers an event without storing it if it does not fit even into an empty store. Returns `false` for other events.
 fn outgrows_store(proxy: &ProxyConsumer, event: &Arc<Event>) -> bool {
     let channel = proxy.channel.upgrade();
     channel.is_some_and(|channel| channel.publish_outgrown(event))
 }
 
-/// Offers events to the consumers, after storing those that must be stored.
+/// Offers events to the consumers. Events that must be stored are stored before.
 fn publish(channel: &Channel, events: &[Arc<Event>]) -> Result<(), SystemException> {
     match channel.keeper_of(events) {
         Some(keeper) => channel.publish_kept(&keeper, events),
@@ -442,7 +443,8 @@ impl Usable for ProxyConsumer {
     }
 
     fn expire(&self) {
-        // Writers of the store read the state of the connection, so that it must not be locked here.
+        // The lock of the connection must not be held during this check: writers of the store hold the lock of `saved`
+        // when they read the state of the connection.
         if self.saved.is_on_disk() {
             return;
         }

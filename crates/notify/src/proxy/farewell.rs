@@ -1,4 +1,4 @@
-//! Calls of the disconnect operations of peers.
+//! Calls to the disconnect operations of peers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::peer::Peer;
 use crate::answers::next_answer;
 use crate::service::Service;
 
-/// Call of a disconnect operation. Keeps its own outlet alive until the call has been made.
+/// A queued call to a disconnect operation. It keeps its own outlet alive until the call has been made.
 struct Farewell {
     peer: Peer,
     outlet: Mutex<Option<Outlet<()>>>,
@@ -19,8 +19,8 @@ struct Farewell {
 /// Maximum number of concurrent calls.
 const AT_A_TIME: usize = 64;
 
-/// Calls the disconnect operations of peers, before the operation that ended their connections returns. No call begins
-/// later than `call_timeout`, and each takes at most that time; the remaining calls are [queued](bid).
+/// Calls the disconnect operations of peers concurrently, and waits for the replies. No call begins after
+/// `call_timeout`, and each call takes at most this time. The remaining calls are [queued](bid).
 pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
     let end = Instant::now().checked_add(service.settings.call_timeout);
     let in_time = || end.is_none_or(|end| Instant::now() < end);
@@ -33,7 +33,7 @@ pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
         {
             calls.push(((), peer.disconnect()));
         }
-        // The results are ignored.
+        // Ignore the results: the connections have ended even if peers raise exceptions.
         if next_answer(&mut calls).is_none() {
             break;
         }
@@ -41,12 +41,13 @@ pub(crate) fn bid_all(service: &Service, peers: Vec<Peer>) {
     peers.for_each(|peer| bid(service, peer));
 }
 
-/// Queues a call of the peer's disconnect operation, and ignores its exceptions. If the queue is full, no call is made.
+/// Queues a call to the peer's disconnect operation. Exceptions are ignored. If no outlet is available, the peer is not
+/// called.
 pub(crate) fn bid(service: &Service, peer: Peer) {
     let farewell = Arc::new(Farewell { peer, outlet: Mutex::default() });
     let sink: Arc<dyn Sink<()>> = farewell.clone();
     let qos = Qos { events: 1, ..Qos::default() };
-    // Without a free outlet, the peer finds out on its next call.
+    // If no outlet is available, the peer is not notified, and its next call to the proxy fails.
     if let Ok(outlet) = service.updates.connect(sink, qos) {
         *farewell.outlet.lock() = Some(outlet.clone());
         outlet.offer(&(), &Attributes::default());

@@ -1,4 +1,4 @@
-//! Common part of the proxies of both sides: the peer, its state, and its notifications.
+//! Common part of the proxies of both sides: the peer, the state of the connection, and notifications.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -23,7 +23,7 @@ use crate::types::Told;
 pub(crate) enum Phase {
     New,
     Connected,
-    /// Disconnected or destroyed, permanently.
+    /// The proxy was disconnected or destroyed. It cannot be connected again.
     Gone,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Link {
     pub(crate) style: Style,
     state: Mutex<State>,
     pub(crate) told: Told,
-    /// Outlet that signals possible news for the peer.
+    /// Outlet through which the peer is notified of changed types.
     news: Mutex<Option<Outlet<()>>>,
     /// Share of the client that created the proxy.
     share: Mutex<Option<Share>>,
@@ -45,11 +45,11 @@ pub(crate) struct State {
     pub(crate) phase: Phase,
     /// Whether the proxy is not suspended.
     pub(crate) active: bool,
-    /// `None`: the peer is anonymous.
+    /// The connected peer; `None` if it is anonymous.
     pub(crate) peer: Option<Peer>,
 }
 
-/// Reason for which a connection, or a change of it, was refused.
+/// Reason why a connection, or a change of it, was refused.
 pub(crate) enum Refused {
     AlreadyConnected,
     AlreadyActive,
@@ -64,11 +64,11 @@ impl From<SystemException> for Refused {
     }
 }
 
-/// Proxies whose peers are notified of changed types.
+/// A proxy whose peer is notified of changed types.
 pub(crate) trait Informed: Send + Sync {
     fn link(&self) -> &Link;
 
-    /// Returns the types of the channel's other side.
+    /// Returns the types of the other side of the channel.
     fn types_there(&self) -> Vec<EventType>;
 }
 
@@ -85,7 +85,7 @@ impl Link {
         }
     }
 
-    /// Counts the proxy towards a client's share, until it ends.
+    /// Counts the proxy towards a client's share until the proxy ends.
     pub(crate) fn count(&self, share: Share) {
         *self.share.lock() = Some(share);
     }
@@ -102,7 +102,7 @@ impl Link {
         self.state().phase
     }
 
-    /// Creates a peer from a reference.
+    /// Creates a peer from a reference; `None` for nil.
     pub(crate) fn peer_of(
         &self,
         service: &Service,
@@ -117,7 +117,7 @@ impl Link {
         })
     }
 
-    /// Connects a peer; returns whether it replaces another one.
+    /// Connects a peer. Returns whether it replaces another peer.
     pub(crate) fn connect(&self, peer: Option<Peer>, reconnect: bool) -> Result<bool, Refused> {
         let mut state = self.state();
         match state.phase {
@@ -157,7 +157,8 @@ impl Link {
         }
     }
 
-    /// Ends the connection permanently, if `may` permits; returns the state before, or `None` if it had ended.
+    /// Ends the connection permanently if `may` permits it. Returns the previous state, or `None` if the connection was
+    /// not ended.
     pub(crate) fn end(&self, may: impl FnOnce(Phase) -> bool) -> Option<State> {
         let mut state = self.state();
         if state.phase == Phase::Gone || !may(state.phase) {
@@ -173,7 +174,7 @@ impl Link {
         Some(before)
     }
 
-    /// Begins to notify the peer of changed types.
+    /// Starts to notify the peer of changed types.
     pub(crate) fn inform<P: Informed + 'static>(&self, service: &Service, proxy: &Weak<P>) {
         if self.form == Form::Event || !service.settings.updates {
             return;
@@ -185,20 +186,20 @@ impl Link {
             failures: AtomicU32::new(0),
         });
         let qos = Qos { events: 1, when_full: WhenFull::KeepLatest, ..Qos::default() };
-        // A peer that replaces another one has not been notified yet.
+        // A peer that replaces another one has not been notified of any types yet.
         self.told.knows(Vec::new());
-        // Without a free outlet, the peer can still query.
+        // Ignore the error: if no outlet is available, the peer is not notified, but can still query the types.
         let outlet = service.updates.connect(sink, qos).ok();
         let before = std::mem::replace(&mut *self.news.lock(), outlet);
         drop(before);
         match self.phase() {
-            // The proxy ended meanwhile, before this outlet could be removed.
+            // The proxy ended before the new outlet was stored, so the code that ended it could not remove the outlet.
             Phase::Gone => drop(self.news.lock().take()),
             _ => self.tell(),
         }
     }
 
-    /// Returns the types of the other side, and sets whether the peer is notified of changes.
+    /// Returns the types of the other side, and records whether the peer wants to be notified of changes.
     pub(crate) fn obtain(&self, mode: ObtainInfoMode, types: Vec<EventType>) -> Vec<EventType> {
         use ObtainInfoMode::{
             AllNowUpdatesOff, AllNowUpdatesOn, NoneNowUpdatesOff, NoneNowUpdatesOn,
@@ -213,7 +214,7 @@ impl Link {
         }
     }
 
-    /// Queues a notification of the peer, if it wants notifications.
+    /// Queues a notification of the peer, if it wants to be notified.
     pub(crate) fn tell(&self) {
         let news = self.news.lock().clone();
         if let Some(news) = news.filter(|_| self.told.is_wanted()) {
@@ -222,8 +223,8 @@ impl Link {
     }
 }
 
-/// Sink that notifies a peer of changed types. A failed notification is retried a few times, later with the next
-/// change.
+/// Sink that notifies a peer of changed types. A notification that fails is retried a few times, and after that only
+/// with the next change.
 struct News<P> {
     proxy: Weak<P>,
     retry: Duration,
@@ -253,7 +254,7 @@ impl<P: Informed> Sink<()> for News<P> {
                 }
             }
             Err(exception) if exception.kind == SystemExceptionKind::BadOperation => {
-                // The peer is an object of the Event Service only.
+                // BAD_OPERATION shows that the peer has only the interface of the Event Service, so stop notifying it.
                 link.told.want(false);
             }
             Ok(()) | Err(_) => link.told.knows(types),

@@ -1,4 +1,4 @@
-//! Proxies, to which suppliers and consumers of a channel connect.
+//! Proxies, to which the suppliers and consumers of a channel connect.
 
 mod consumer;
 mod consumer_servant;
@@ -20,14 +20,14 @@ use crate::cos_notify_channel_admin::{ClientType, ProxyType};
 /// Form in which a peer sends or receives events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Anys, by the interfaces of the Event Service.
+    /// Anys, through the interfaces of the Event Service.
     Event,
     Any,
     Structured,
     Sequence,
 }
 
-/// Style of transfer: the side that initiates it.
+/// Style of transfer: which side initiates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Push,

@@ -1,4 +1,4 @@
-//! Suppliers and consumers as their proxies call them.
+//! Suppliers and consumers, which their proxies call.
 
 use oxorb::client::AsyncReply;
 use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
@@ -23,14 +23,14 @@ pub(crate) struct Peer {
     pub(crate) reference: Ref,
     pub(crate) side: Side,
     pub(crate) form: Form,
-    /// Style of the proxy.
+    /// Style of the peer's proxy.
     pub(crate) style: Style,
 }
 
 /// Failure of a call to a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failure {
-    /// The peer reports that it is no longer connected.
+    /// The peer has reported that it is no longer connected.
     Disconnected,
     System(SystemException),
 }
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Reports whether the peer could not be reached, or did not answer.
+    /// Reports whether the peer could not be reached or did not answer.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Failure::Disconnected => false,
@@ -63,8 +63,8 @@ impl Failure {
 }
 
 impl Peer {
-    /// Pushes events to a consumer: one event, or any number to a consumer of sequences. A request propagates the
-    /// quality of service of its first event.
+    /// Pushes events to a consumer. Only a consumer of sequences accepts more than one event. The request propagates
+    /// the quality of service of its first event.
     pub(crate) fn push(&self, events: &[Item]) -> Result<(), Failure> {
         let reference = || self.reference.clone();
         match self.form {
@@ -107,7 +107,7 @@ impl Peer {
         }
     }
 
-    /// Begins a call of the peer's disconnect operation.
+    /// Starts a call to the peer's disconnect operation.
     pub(crate) fn disconnect(&self) -> AsyncReply<(), SystemException> {
         let reference = self.reference.clone();
         match (self.side, self.style, self.form) {
@@ -170,7 +170,8 @@ impl Peer {
                 use notify_publish::OfferChangeError as Error;
                 let told = NotifyPublishRef::from_ref(reference).offer_change(added, removed);
                 match told {
-                    // A consumer's opinion of a type has no effect here.
+                    // Ignore InvalidEventType: notifications are informational, so the consumer's objection has no
+                    // effect.
                     Ok(()) | Err(Error::InvalidEventType(_)) => Ok(()),
                     Err(Error::System(exception)) => Err(exception),
                 }

@@ -1,4 +1,4 @@
-//! Persistent proxies.
+//! Persistence of proxies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,13 +37,14 @@ fn refusal(refused: Refused) -> SystemException {
 macro_rules! persistent {
     ($proxy:ty, $admin:ty, $consumers:literal, $row:ident) => {
         impl $proxy {
-            /// Reports whether the proxy, its admin and its channel are persistent, so that a restart restores it.
+            /// Reports whether the proxy, its admin and its channel are all persistent. In this case a restart restores
+            /// the proxy.
             pub(crate) fn is_persistent(&self) -> bool {
                 let of_admin = |admin: Arc<$admin>| admin.is_persistent();
                 self.quality.is_persistent() && self.admin.upgrade().is_some_and(of_admin)
             }
 
-            /// Writes the proxy to the store if it is persistent.
+            /// Writes the proxy to the store if it is persistent, and removes it otherwise.
             pub(super) fn save(&self) -> Result<(), SystemException> {
                 let service = self.service()?;
                 let place = (Kind::Proxy as u8, self.id);
@@ -79,7 +80,7 @@ macro_rules! persistent {
                 }))
             }
 
-            /// Restores a stored proxy, and its connection.
+            /// Restores a stored proxy and its connection.
             pub(crate) fn restore(
                 service: &Arc<Service>,
                 admin: &Arc<$admin>,
@@ -125,8 +126,8 @@ impl ProxySupplier {
         lifetime.restore(orb, &row.lifetime_filter, &**service);
     }
 
-    /// Counts a stored event, which the consumer wanted when it arrived, and returns its attributes. The queue has
-    /// space for it after [`apply`](Self::apply).
+    /// Counts a stored event that the consumer has not received, and returns its attributes. The queue has space for
+    /// the event when [`apply`](Self::apply) has been called.
     pub(crate) fn owe(&self, event: &Event, times: &Times) -> Attributes {
         let attributes = self.attributes(event, times);
         self.owed.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Pulling from suppliers, with a thread for each, so that a slow supplier delays no other.
+//! Pulling from suppliers. Each supplier has a separate thread, so that a slow supplier delays no other.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -19,21 +19,21 @@ use crate::problem::too_many;
 use crate::service::Service;
 use crate::share::Maker;
 
-/// Proxy that pulls from its supplier.
+/// A proxy that pulls from its supplier.
 pub(super) trait Pulls: Send + Sync + 'static {
-    /// Returns the supplier; `None` after the end of the proxy.
+    /// Returns the supplier; `None` when the proxy has ended.
     fn supplier(&self) -> Option<(Peer, Arc<Service>)>;
 
-    /// Reports whether the proxy is not suspended, and the channel accepts events.
+    /// Reports whether the proxy is active and the channel accepts events.
     fn may_pull(&self) -> bool;
 
-    /// Reports whether the supplier stays connected even if it fails.
+    /// Reports whether the supplier remains connected even if it fails.
     fn is_persistent(&self) -> bool;
 
-    /// Passes events to the channel; returns when it has accepted them, or accepts no more.
+    /// Passes events to the channel. Returns when the channel has accepted them, or can no longer accept them.
     fn take(&self, events: Vec<Body>);
 
-    /// Ends the proxy without a call to the supplier.
+    /// Ends the proxy without calling the supplier.
     fn lose(&self);
 
     fn pulling(&self) -> &Pulling;
@@ -47,7 +47,7 @@ pub(crate) struct Pulling {
 }
 
 impl Pulling {
-    /// Starts the thread of a connected proxy; it ends with the connection.
+    /// Starts the thread of a connected proxy. The thread ends with the connection.
     pub(super) fn start<P: Pulls>(
         proxy: &Arc<P>,
         service: &Arc<Service>,
@@ -69,13 +69,13 @@ impl Pulling {
         started.inspect_err(|_| service.end_pulling())
     }
 
-    /// Wakes the thread to check again.
+    /// Wakes the thread, so that it checks the state of its proxy.
     pub(super) fn wake(&self) {
         *self.woken.lock() = true;
         self.wake.notify_all();
     }
 
-    /// Waits for a time, or until the thread is woken.
+    /// Waits for this time, or until the thread is woken.
     pub(super) fn pause(&self, time: Duration) {
         let woken = self.woken.lock();
         let (mut woken, _) = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
@@ -92,7 +92,7 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
         };
         let (batch, most) = (service.limits().batch, service.settings.failures);
         let period = service.settings.pull_period;
-        // The service may end while events wait for space.
+        // Release the service, so that it can end while `take` waits for space in the store.
         drop(service);
         let mut idle = true;
         if proxy.may_pull() {
@@ -117,7 +117,7 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
     }
 }
 
-/// Pulls the available events from a supplier.
+/// Pulls the available events from a supplier, without waiting for an event.
 fn pull(peer: &Peer, batch: usize) -> Result<Vec<Body>, Failure> {
     let reference = peer.reference.clone();
     match peer.form {

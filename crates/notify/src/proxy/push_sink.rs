@@ -1,4 +1,4 @@
-//! Sinks of the dispatcher that push events to consumers.
+//! Sinks of the dispatcher, which push events to consumers.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,18 +10,18 @@ use super::peer::{Failure, Peer};
 use crate::service::Service;
 use crate::store::Item;
 
-/// Proxy from which events are pushed.
+/// A proxy that pushes events to its consumer.
 pub(super) trait Pushes: Send + Sync {
-    /// Returns the consumer; `None` after the end of the proxy.
+    /// Returns the consumer; `None` when the proxy has ended.
     fn consumer(&self) -> Option<(Peer, Arc<Service>)>;
 
-    /// Reports whether the consumer stays connected even if it fails.
+    /// Reports whether the consumer remains connected even if it fails.
     fn is_persistent(&self) -> bool;
 
     /// Returns the ids of the channel and of the proxy, for the log.
     fn ids(&self) -> (i32, i32);
 
-    /// Ends the proxy without a call to the consumer.
+    /// Ends the proxy without calling the consumer.
     fn lose(&self);
 }
 
@@ -44,8 +44,8 @@ impl<P: Pushes> PushSink<P> {
 
     fn failed(&self, proxy: &P, service: &Service, failure: Failure, events: &[Item]) -> Outcome {
         let settings = &service.settings;
-        // A persistent consumer may return under the same reference, and gets persistent events regardless of its
-        // answers.
+        // A persistent consumer stays connected, because it may return under the same reference. It is sent persistent
+        // events until it accepts them.
         if proxy.is_persistent() {
             let kept = events.iter().any(|item| item.slip.is_some());
             if !failure.is_gone() && !failure.is_unreachable() {
@@ -78,7 +78,7 @@ impl<P: Pushes> PushSink<P> {
         }
     }
 
-    /// Logs that events were not accepted, for the first one and each time their number has doubled.
+    /// Logs that events were not accepted: for the first one, and each time their number has doubled.
     fn report(&self, proxy: &P, service: &Service, failure: Failure, events: usize, kept: bool) {
         let Failure::System(exception) = failure else {
             return;

@@ -46,18 +46,19 @@ pub(crate) struct ProxySupplier {
     pub(super) lifetime_filter: MappingSlot,
     pub(crate) types: Types,
     pub(super) saved: Saved,
-    /// Outlet while a consumer is connected.
+    /// Queue of the connected consumer; `None` if no consumer is connected.
     outlet: RwLock<Option<Outlet<Item>>>,
-    /// Slips of the events pulled last; a further pull confirms their receipt.
+    /// Slips of the events that were pulled last. The next pull confirms that the consumer has received them.
     pulled: Mutex<Vec<Arc<Slip>>>,
-    /// Priority and timeout of events that have none, from the properties.
+    /// Priority and timeout for events that have none, as set by the properties.
     priority: AtomicI64,
     timeout: AtomicI64,
-    /// Whether the start and stop times of events apply, from the properties.
+    /// Whether the start times and stop times of events apply, as set by the properties.
     starts: AtomicBool,
     stops: AtomicBool,
-    /// Stored events that the consumer had not received, and their octets. The queue must accept all of them, though
-    /// some were in transit to the consumer, and not in the queue, when the service ended.
+    /// Number and size of the stored events that the consumer had not received when the service ended. After a restart
+    /// the queue must have space for all of them. It may not have had space before, because some of them were in
+    /// transit to the consumer.
     pub(super) owed: AtomicUsize,
     pub(super) owed_octets: AtomicU64,
 }
@@ -173,7 +174,7 @@ impl ProxySupplier {
         self.channel.upgrade().ok_or(GONE)
     }
 
-    /// Connects a consumer; a nil one only if it pulls.
+    /// Connects a consumer. The reference may be nil only if the consumer pulls.
     pub(super) fn connect(&self, consumer: Option<&impl Interface>) -> Result<(), Refused> {
         let service = self.service()?;
         let channel = self.channel()?;
@@ -181,7 +182,7 @@ impl ProxySupplier {
             return Err(nil().into());
         }
         let peer = self.link.peer_of(&service, consumer);
-        // Serialises connects.
+        // Holding this lock serialises concurrent connects.
         let mut outlet = self.outlet.write();
         let reconnect = service.settings.reconnect;
         match self.link.phase() {
@@ -206,12 +207,12 @@ impl ProxySupplier {
                 self.link.connect(peer, reconnect)?;
                 drop(outlet);
                 self.link.inform(&service, &self.me);
-                // The proxy stays, with its outstanding events.
+                // The new consumer replaces a connected one. The proxy keeps its outlet and the waiting events.
                 return Ok(self.changed()?);
             }
         }
         self.link.inform(&service, &self.me);
-        // If the connection cannot be stored, the proxy is not connected at all.
+        // If the connection cannot be stored, end the proxy, so that the failed call leaves no connection.
         Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
@@ -224,7 +225,7 @@ impl ProxySupplier {
         opened.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES).into())
     }
 
-    /// Returns the quality of the queue, from the properties.
+    /// Returns the quality of service of the queue, as the properties require.
     fn queue(&self, channel: &Channel) -> Qos {
         let values = self.quality.values().clone();
         self.priority.store(values.get(Name::Priority), Ordering::Relaxed);
@@ -284,7 +285,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Adds the remote filters that decide whether this consumer wants an event.
+    /// Adds the remote filters that decide whether this consumer gets an event.
     pub(crate) fn question_filters(&self, event: &Event, questions: &mut Questions) {
         let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
             return;
@@ -296,7 +297,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Adds the remote mapping filters for an event that this consumer wants.
+    /// Adds the remote mapping filters for an event that this consumer gets.
     pub(crate) fn question_mappings(&self, event: &Event, questions: &mut Questions) {
         let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
             return;
@@ -309,7 +310,7 @@ impl ProxySupplier {
         }
     }
 
-    /// Returns the attributes of an event for this consumer, if it wants the event.
+    /// Returns the attributes of an event for this consumer; `None` if the consumer does not get the event.
     pub(crate) fn wants(&self, event: &Event, times: &Times) -> Option<Attributes> {
         let admin = self.admin.upgrade()?;
         let wanted = self.types.cover(event)
@@ -336,7 +337,7 @@ impl ProxySupplier {
         event.attributes(&header, default, self.timeout.load(Ordering::Relaxed), times)
     }
 
-    /// Offers an event, with its slip if it is stored.
+    /// Offers an event. If the event is stored, `slip` is its slip.
     pub(crate) fn offer(
         &self,
         event: &Arc<Event>,
@@ -349,14 +350,14 @@ impl ProxySupplier {
         }
     }
 
-    /// Takes an event for a consumer that pulls, which confirms the receipt of earlier events; `None` if no event
-    /// arrives within the permitted time.
+    /// Takes an event for a consumer that pulls, and confirms the receipt of the events pulled before; `None` if no
+    /// event arrives in time.
     pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
         self.has_pulled();
         self.next_event(wait)
     }
 
-    /// Records that the consumer has received the events pulled before.
+    /// Records that the consumer has received the events that it pulled before.
     pub(super) fn has_pulled(&self) {
         let pulled = std::mem::take(&mut *self.pulled.lock());
         drop(pulled);
@@ -415,7 +416,8 @@ impl ProxySupplier {
         Ok(self.changed()?)
     }
 
-    /// Handles the consumer's own disconnect. Raises BAD_INV_ORDER for an unconnected proxy of the Event Service.
+    /// Handles a disconnect by the consumer. Raises BAD_INV_ORDER for a proxy of the Event Service that was never
+    /// connected.
     pub(super) fn disconnect(&self) -> Result<(), SystemException> {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
@@ -428,12 +430,12 @@ impl ProxySupplier {
         service.flush()
     }
 
-    /// Ends the proxy permanently. Returns the peer that was connected, once.
+    /// Ends the proxy permanently. Returns the peer that was connected, but only on the first call.
     pub(crate) fn end(&self) -> Option<Peer> {
         self.leave(self.link.end(|_| true)?)
     }
 
-    /// Removes a proxy that has ended from its admin and channel.
+    /// Removes a proxy that has ended from its admin and its channel.
     fn leave(&self, before: State) -> Option<Peer> {
         let outlet = self.outlet.write().take();
         if let Some(outlet) = outlet {
@@ -465,7 +467,7 @@ impl ProxySupplier {
         self.link.tell();
     }
 
-    /// Changes the subscription.
+    /// Changes the proxy's subscription.
     pub(crate) fn change_types(
         &self,
         added: &[EventType],
@@ -478,10 +480,10 @@ impl ProxySupplier {
     }
 }
 
-/// Period of the checks that a consumer still waits for its pull.
+/// Interval at which a waiting pull checks whether its request was cancelled.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Waits for an event, while the consumer, which may be gone, waits for the answer.
+/// Waits for an event, but ends early if the consumer has disconnected or cancelled the request.
 fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, PullError> {
     let end = Instant::now().checked_add(longest);
     loop {
@@ -493,7 +495,7 @@ fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, Pu
     }
 }
 
-/// Reason for which no event could be pulled.
+/// Reason why no event could be pulled.
 pub(super) enum PullFailure {
     Disconnected,
     System(SystemException),
@@ -551,7 +553,8 @@ impl Usable for ProxySupplier {
     }
 
     fn expire(&self) {
-        // Writers of the store read the state of the connection, so that it must not be locked here.
+        // The lock of the connection must not be held during this check: writers of the store hold the lock of `saved`
+        // when they read the state of the connection.
         if self.saved.is_on_disk() {
             return;
         }

@@ -89,13 +89,13 @@ impl notify::ProxySupplier for ProxySupplier {
     }
 }
 
-/// Converts a refusal into the exceptions of an operation.
+/// Converts a refusal to an exception that the operation declares.
 macro_rules! raise {
     ($refused:expr => $($variant:ident: $exception:expr),*) => {
         $refused.map_err(|refused| match refused {
             $(Refused::$variant => $exception.into(),)*
             Refused::System(exception) => exception.into(),
-            // The operation cannot be refused for any other reason.
+            // Cannot occur: the operation is refused only for the reasons above.
             _ => GONE.into(),
         })
     };
@@ -139,7 +139,7 @@ impl comm::PullSupplier for ProxySupplier {
     fn try_pull(&self) -> Result<(Any, bool), comm::pull_supplier::TryPullError> {
         Ok(match pulled!(self.take(false)) {
             Some(event) => (event.as_any().clone(), true),
-            // As in TAO: some value must be sent.
+            // The operation must return a value even if there is no event. TAO returns the same one.
             None => (Any::new(0_i32), false),
         })
     }
@@ -235,7 +235,7 @@ impl notify_comm::SequencePullSupplier for ProxySupplier {
 }
 
 impl ProxySupplier {
-    /// Takes up to `most` waiting events; with `wait`, waits for the first one.
+    /// Takes up to `most` waiting events. If `wait` is set, waits for the first one.
     fn take_several(&self, wait: bool, most: i32) -> Result<Vec<StructuredEvent>, PullFailure> {
         let limit = self.service()?.limits().batch;
         let most = match usize::try_from(most) {
@@ -256,7 +256,7 @@ impl ProxySupplier {
     }
 }
 
-/// Returns the event that is sent if there is none.
+/// Returns an empty event, which is sent if there is no event.
 fn nothing() -> StructuredEvent {
     Event::new(Body::Any(Any::default()), &Default::default()).as_structured().clone()
 }

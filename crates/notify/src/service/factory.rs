@@ -1,4 +1,4 @@
-//! Factories of channels and of filters.
+//! Factories that create channels and filters.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
@@ -25,8 +25,8 @@ use crate::properties::{Level, Values};
 use crate::proxy::farewell;
 use crate::share::Maker;
 
-/// Servant of both factories. Its reference to the service is weak, since the service's POA keeps
-/// it alive.
+/// Servant of both factories. It has a weak reference to the service, because the service's POA keeps the servant
+/// alive.
 pub(crate) struct Factory(pub(crate) Weak<Service>);
 
 impl Service {
@@ -44,7 +44,7 @@ impl Service {
 }
 
 impl Service {
-    /// Returns the channel with this name, or creates one.
+    /// Returns the channel with this name. If there is none, creates it.
     pub(crate) fn channel_named(
         self: &Arc<Self>,
         name: &str,
@@ -55,7 +55,8 @@ impl Service {
         if let Some(channel) = names.get(name).and_then(|id| self.channels().get(id).cloned()) {
             return channel.reference();
         }
-        // Created for the application itself, not for a client whose request it may serve.
+        // The channel belongs to the application. If this thread is serving a client's request, the channel must not
+        // count towards that client's share.
         let (made, id) = Factory(Arc::downgrade(self))
             .create(qos, administration, &Maker::nobody())
             .map_err(|error| match error {
@@ -64,11 +65,11 @@ impl Service {
             })?;
         names.insert(name.to_owned(), id);
         drop(names);
-        // Without the lock of the list, which a channel takes when it ends.
+        // Release the lock of the names first, because a channel that ends takes it.
         let channel = self.channels().get(&id).cloned();
         if let Some(channel) = channel {
             let named = channel.set_name(name);
-            // Without its name it would not be found after a restart.
+            // A channel whose name is not stored could not be found after a restart, so end it.
             named.inspect_err(|_| {
                 let _ = channel.end();
             })?;
@@ -78,7 +79,7 @@ impl Service {
 }
 
 impl Service {
-    /// Returns the channels with names.
+    /// Returns the channels that have names, with their names.
     pub(crate) fn named(&self) -> Vec<(String, EventChannelRef)> {
         let channels: Vec<_> = self.channels().values().cloned().collect();
         let named = channels.iter().filter_map(|channel| {
@@ -166,7 +167,7 @@ impl notify_ext::EventChannelFactory for Factory {
     fn destroy(&self) -> oxorb::Result<()> {
         let service = self.service()?;
         let channels: Vec<_> = service.channels().values().cloned().collect();
-        // A channel may end at the same time.
+        // Ignore errors of channels that another call has ended.
         let peers = channels.iter().filter_map(|channel| channel.end().ok()).flatten();
         farewell::bid_all(&service, peers.collect());
         service.flush()

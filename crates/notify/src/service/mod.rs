@@ -1,4 +1,4 @@
-//! The service as CORBA objects: the factories, and the shared state of all channels.
+//! The service: its CORBA objects, and the state that all channels share.
 
 mod factory;
 mod objects;
@@ -34,10 +34,10 @@ use crate::{Error, Limits, Settings};
 pub(crate) use crate::kind::Kind;
 use registry::Registry;
 
-/// Maximum number of timers of all channels: one for each outlet that paces, retries or waits for a start time.
+/// Maximum number of timers of all channels. An outlet needs a timer for pacing, retries and start times.
 const TIMERS: usize = 65_536;
 
-/// A channel, as seen by the service.
+/// A channel, as the service uses it.
 pub(crate) trait Hosted: Send + Sync {
     fn reference(&self) -> Result<EventChannelRef, SystemException>;
 
@@ -47,36 +47,36 @@ pub(crate) trait Hosted: Send + Sync {
 
     fn name(&self) -> Option<&str>;
 
-    /// Ends the channel. Returns the peers that were connected; they have not been notified.
+    /// Ends the channel. Returns the peers that were connected. The caller must notify them.
     fn end(&self) -> Result<Vec<Peer>, SystemException>;
 
-    /// Stops the channel's threads within this time, without calls to peers.
+    /// Stops the channel's threads within this time. Does not call peers.
     fn stop(&self, limit: Duration);
 }
 
-/// Function that writes a line of the log.
+/// Function that receives log lines.
 pub(crate) type Log = dyn Fn(&str) + Send + Sync;
 
-/// Shared state of all channels.
+/// State that all channels share.
 pub(crate) struct Service {
     pub(crate) settings: Settings,
     poa: Poa,
-    /// Distinguishes object ids from those of other services.
+    /// Number that distinguishes the object ids of this service from those of other services.
     number: u64,
     last: AtomicI32,
     last_filter: AtomicI32,
-    /// Store; `None`: all objects end with the process.
+    /// Store; `None` if all objects end with the process.
     pub(crate) keeper: Option<Arc<Keeper>>,
     channels: Mutex<BTreeMap<i32, Arc<dyn Hosted>>>,
-    /// Held while a channel is created, to enforce the limit.
+    /// Lock that is held while a channel is created, so that concurrent calls cannot exceed the limit.
     creating: Mutex<()>,
-    /// Ids of named channels.
+    /// Ids of the channels that have names.
     names: Mutex<BTreeMap<String, i32>>,
     pub(super) channel_shares: Arc<Shares>,
     filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
     filter_shares: Arc<Shares>,
     pub(crate) abroad: Arc<Abroad>,
-    /// Proxies and filters that clients have created.
+    /// Proxies and filters that clients have created, to be removed if they stay unused.
     pub(crate) unused: Arc<Unused>,
     registry: Registry,
     factory: OnceLock<Ref>,
@@ -87,7 +87,7 @@ pub(crate) struct Service {
     pub(crate) pulling_shares: Arc<Shares>,
     pub(crate) memory: Arc<Memory>,
     log: RwLock<Option<Arc<Log>>>,
-    /// Dispatcher of notifications about changed types.
+    /// Dispatcher of notifications to peers, such as those about changed types.
     pub(crate) updates: Dispatcher<()>,
 }
 
@@ -146,7 +146,7 @@ impl Service {
         Support::of(&self.settings.limits, self.keeper.is_some())
     }
 
-    /// Starts a thread of the ORB.
+    /// Starts a thread that belongs to the ORB.
     pub(crate) fn start_thread(
         &self,
         purpose: ThreadPurpose,
@@ -159,13 +159,13 @@ impl Service {
         orb.start_thread(purpose, name, work).map_err(|_| none)
     }
 
-    /// Reports whether stored objects are being restored, regardless of the present limits.
+    /// Reports whether stored objects are being restored. Current limits do not apply to them.
     pub(crate) fn is_restoring(&self) -> bool {
         let keeper = self.keeper.as_ref();
         keeper.is_some_and(|keeper| keeper.is_restoring())
     }
 
-    /// Counts another supplier to pull from, unless the limit is reached.
+    /// Counts another supplier from which the service pulls. Returns `false` if the limit is reached.
     pub(crate) fn begin_pulling(&self) -> bool {
         let most = match self.is_restoring() {
             true => usize::MAX,
@@ -180,16 +180,16 @@ impl Service {
         *self.log.write() = Some(log);
     }
 
-    /// Writes a line to the log, if there is one.
+    /// Passes a line to the log function, if there is one.
     pub(crate) fn log(&self, line: &str) {
-        // Called without the lock.
+        // Clone the function, so that the lock is not held while it is called.
         let log = self.log.read().clone();
         if let Some(log) = log {
             log(line);
         }
     }
 
-    /// Creates a subscription or an offer, with its memory charged.
+    /// Creates a subscription or an offer, and charges its memory.
     pub(crate) fn types(&self, list: Vec<TypeName>) -> Result<Types, SystemException> {
         Types::of(list, &self.memory, self.is_restoring())
     }
@@ -208,7 +208,7 @@ impl Service {
         sum
     }
 
-    /// Ends all channels without calls to peers: the service ends with its ORB.
+    /// Ends all channels without calling peers, because the ORB is shutting down.
     pub(crate) fn stop(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.close();
@@ -222,8 +222,8 @@ impl Service {
         }
     }
 
-    /// Waits until all removals are on disk, for an operation that ends an object. Raises PERSIST_STORE while the
-    /// service ends, since nothing is removed then.
+    /// Waits until all removals are on disk. Called by operations that end an object. Raises PERSIST_STORE while the
+    /// service is ending, because nothing is removed from the store then.
     pub(crate) fn flush(&self) -> Result<(), SystemException> {
         match &self.keeper {
             Some(keeper) => keeper.flush(),
@@ -231,7 +231,7 @@ impl Service {
         }
     }
 
-    /// Returns an unused number for a channel, admin or proxy.
+    /// Returns a new number for a channel, an admin or a proxy.
     pub(crate) fn next(&self) -> Result<i32, SystemException> {
         let next = |last: i32| last.checked_add(1);
         let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
@@ -247,7 +247,7 @@ impl Service {
         }
     }
 
-    /// Creates the dispatcher of a channel, with capacity for its stored proxies.
+    /// Creates the dispatcher of a channel, with additional capacity for its stored proxies.
     pub(crate) fn dispatcher<E: Clone + Send + 'static>(
         &self,
         stored_proxies: usize,
@@ -287,7 +287,7 @@ impl Service {
         self.names.lock()
     }
 
-    /// Creates a filter object, or a mapping filter with this default value.
+    /// Creates a filter object. If there is a default value, it is a mapping filter.
     fn make_filter(
         self: &Arc<Self>,
         grammar: Grammar,
@@ -315,7 +315,7 @@ impl Service {
         Ok(reference)
     }
 
-    /// Returns the id of the local filter that a reference refers to.
+    /// Returns the id of the local filter to which a reference refers.
     fn filter_id(&self, reference: &Ref) -> Option<i32> {
         let reference = ObjectRef::from_ref(reference.clone());
         let (kind, id) = self.object(&self.poa.reference_to_id(&reference).ok()?)?;
@@ -334,7 +334,7 @@ impl Service {
         }
     }
 
-    /// Returns the service, as seen by its filters.
+    /// Returns the interface through which filters use the service.
     pub(crate) fn home(self: &Arc<Self>) -> Weak<dyn Home> {
         let service: Arc<dyn Home> = self.clone();
         Arc::downgrade(&service)
@@ -373,7 +373,7 @@ impl Home for Service {
 
     fn remove_filter(&self, id: i32, unused: bool) -> Result<(), SystemException> {
         let mut filters = self.filters.lock();
-        // Uses begin with the list locked.
+        // The result stays valid while the list is locked, because new uses begin with the list locked.
         let may_go = filters.get(&id).is_some_and(|filter| !unused || filter.is_unused());
         let removed = may_go.then(|| filters.remove(&id));
         drop(filters);

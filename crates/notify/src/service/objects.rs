@@ -1,4 +1,4 @@
-//! Objects of the service, and their ids.
+//! CORBA objects of the service, and their ids.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const KINDS: [Kind; 6] =
     [Kind::Factory, Kind::FilterFactory, Kind::Channel, Kind::Admin, Kind::Proxy, Kind::Filter];
 
 impl Service {
-    /// Activates an object.
+    /// Activates an object with an id of its kind.
     pub(crate) fn activate<I: ServedBy<Arc<S>>, S>(
         &self,
         kind: Kind,
@@ -26,14 +26,14 @@ impl Service {
         activated.map_err(|_| GONE)
     }
 
-    /// Deactivates an object; calls in progress complete.
+    /// Deactivates an object. Calls in progress are completed.
     pub(crate) fn deactivate(&self, kind: Kind, id: i32) {
-        // The object may be gone with the POA.
+        // Ignore the error: the object no longer exists if the POA has been destroyed.
         let _ = self.poa.deactivate_id(self.object_id(kind, id));
     }
 
-    /// Returns the id, which includes the number of the service: objects of other services have the same
-    /// POA and numbers.
+    /// Returns the id of an object. It includes the number of the service, because the POAs and numbers of other
+    /// services are the same.
     pub(super) fn object_id(&self, kind: Kind, id: i32) -> ObjectId {
         let mut octets = self.number.to_be_bytes().to_vec();
         octets.push(kind as u8);

@@ -1,4 +1,4 @@
-//! The reconnection registry, which notifies clients after a restart of the service.
+//! The reconnection registry, which notifies clients that the service has restarted.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -12,7 +12,7 @@ use crate::notify_ext::ReconnectionCallbackRef;
 use crate::problem::{GONE, nil, too_many};
 use crate::store::own;
 
-/// Callbacks by id.
+/// Callbacks by their ids.
 #[derive(Default)]
 pub(super) struct Registry(Mutex<Callbacks>);
 
@@ -54,7 +54,7 @@ impl Service {
 
     pub(super) fn unregister(&self, id: i32) -> Result<(), SystemException> {
         let found = self.registry.lock().by_id.remove(&id);
-        // The IDL declares no exception for this.
+        // The IDL declares no user exception for an unknown id, so raise BAD_PARAM.
         found.ok_or(SystemException::bad_param(0, oxorb::CompletionStatus::No))?;
         if let Some(keeper) = &self.keeper {
             keeper.remove(Kind::Callback as u8, id);
@@ -62,7 +62,7 @@ impl Service {
         self.flush()
     }
 
-    /// Restores a stored callback.
+    /// Restores a callback from the store.
     pub(super) fn restore_callback(&self, id: i32, reference: &Ref) {
         let mut registry = self.registry.lock();
         registry.last = registry.last.max(id);
@@ -74,7 +74,7 @@ impl Service {
         ReconnectionCallbackRef::from_ref(reference.with_timeout(self.settings.call_timeout))
     }
 
-    /// Notifies all callbacks that the service has restarted; those that do not answer are removed.
+    /// Notifies all callbacks that the service has restarted. Callbacks that do not answer are removed.
     pub(crate) fn call_back(self: &Arc<Self>) {
         let callbacks: Vec<_> = self.registry.lock().by_id.clone().into_iter().collect();
         for (id, callback) in callbacks {
@@ -94,7 +94,7 @@ impl Service {
     }
 }
 
-/// Call to an object. Keeps its own outlet alive until the call has been made.
+/// A queued call to a callback. It keeps its own outlet alive until the call has been made.
 struct Call {
     service: Weak<Service>,
     id: i32,
@@ -112,7 +112,7 @@ impl Call {
         let factory = service.factory().cloned().map(ObjectRef::from_ref);
         let told = self.callback.reconnect(factory.as_ref());
         if told.is_err() {
-            // A client that wants to be notified of later restarts must register again.
+            // Remove a callback that does not answer. Its client must register again to be notified of later restarts.
             let _ = service.unregister(self.id);
         }
         told

@@ -1,4 +1,4 @@
-//! Restoring stored objects.
+//! Restoring of objects from the store at the start of the service.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
@@ -17,11 +17,11 @@ use crate::properties::{Level, Values};
 use crate::proxy::{ProxyConsumer, ProxySupplier};
 use crate::store::{Change, Contents, Row, Slip, reference_of};
 
-/// Rows of one kind, by id.
+/// Rows of one kind, with their ids.
 struct Rows<R>(Vec<(i32, R)>);
 
 impl<R: Row> Rows<R> {
-    /// Reads rows; those that cannot be read are omitted, and removed later.
+    /// Reads the rows of one kind. Rows that cannot be read are omitted here, and removed from the store later.
     fn of(orb: &Orb, objects: &[((u8, i32), Vec<u8>)], kind: Kind) -> Rows<R> {
         let rows = objects.iter().filter(|((of, _), _)| *of == kind as u8);
         let rows = rows.filter_map(|((_, id), octets)| {
@@ -32,7 +32,7 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Objects that were restored.
+/// Objects that have been restored.
 #[derive(Default)]
 struct Made {
     objects: HashSet<(u8, i32)>,
@@ -41,11 +41,11 @@ struct Made {
 }
 
 impl Service {
-    /// Restores filters, channels, admins and proxies from the store, under the same ids, connects them again, and
-    /// offers undelivered events. Rows whose parents no longer exist are removed.
+    /// Restores filters, channels, admins and proxies from the store, with the same ids. Connects the proxies again,
+    /// and offers them the undelivered events. Rows whose parents no longer exist are removed.
     ///
     /// # Errors
-    /// Object that could not be restored, and the reason. Nothing is removed then.
+    /// The object that could not be restored, and the reason. In this case nothing is removed from the store.
     pub(crate) fn restore(
         self: &Arc<Self>,
         orb: &Orb,
@@ -108,7 +108,8 @@ impl Service {
         objects: &[((u8, i32), Vec<u8>)],
         made: &mut Made,
     ) -> Result<(), String> {
-        // Of all channels: the number of one channel's proxies is known only with its admins.
+        // Use the number of all stored proxies as the capacity of each channel: how many belong to one channel is known
+        // only after its admins are restored.
         let proxies = Rows::<rows::Proxy>::of(orb, objects, Kind::Proxy).0.len();
         for (id, row) in Rows::<rows::Channel>::of(orb, objects, Kind::Channel).0 {
             let values = self.values(Level::Channel, &row.qos);
@@ -125,7 +126,7 @@ impl Service {
         Ok(())
     }
 
-    /// Returns the values of properties; those that the service no longer supports fall back to their defaults.
+    /// Returns the values of properties. Properties that the service no longer supports are set to their defaults.
     fn values(&self, level: Level, properties: &[crate::cos_notification::Property]) -> Values {
         let mut values = Values::new(level);
         for property in properties {
@@ -151,7 +152,8 @@ impl Service {
         Ok(())
     }
 
-    /// Restores consumers first, with their undelivered events, then suppliers, whose later events follow.
+    /// Restores the consumers with their undelivered events first, and then the suppliers, so that new events come
+    /// later.
     fn restore_proxies(
         self: &Arc<Self>,
         orb: &Orb,
@@ -195,7 +197,7 @@ impl Service {
                 self.discard(Change::NoSlip(proxy, number));
                 continue;
             };
-            // Settled at the end of this iteration, unless it is queued.
+            // Unless it is queued below, this slip is dropped at the end of the iteration, which settles it.
             let slip = Slip::new(&left.kept, proxy);
             let Some((channel, proxy)) = made.consumers.get(&proxy) else {
                 slip.settle();
@@ -215,7 +217,7 @@ impl Service {
             let attributes = proxy.owe(&event, &times);
             again.push((proxy, event, slip, attributes));
         }
-        // More events may be outstanding than a queue usually accepts.
+        // Enlarge the queues first, because more events may be outstanding than a queue usually accepts.
         made.consumers.values().for_each(|(_, proxy)| proxy.apply());
         for (proxy, event, slip, attributes) in again {
             proxy.offer(&event, Some(slip), &attributes);
@@ -244,7 +246,7 @@ impl Service {
     }
 }
 
-/// Returns the error for an object that was not restored.
+/// Returns a function that creates the error for an object that could not be restored.
 fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     move |why| {
         format!(
@@ -253,7 +255,7 @@ fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     }
 }
 
-/// Returns the ids of the local filters that an admin or a proxy uses.
+/// Returns the ids of the local filters that stored admins and proxies use.
 fn used_filters(service: &Service, orb: &Orb, objects: &[((u8, i32), Vec<u8>)]) -> HashSet<i32> {
     let admins = Rows::<rows::Admin>::of(orb, objects, Kind::Admin).0;
     let proxies = Rows::<rows::Proxy>::of(orb, objects, Kind::Proxy).0;

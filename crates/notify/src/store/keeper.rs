@@ -18,53 +18,56 @@ use super::writer::Writer;
 use super::{Change, EVENTS, META, OBJECTS, SLIPS, Store};
 use crate::problem::too_many;
 
-/// Number of ids reserved with one write, so that none is used twice even if the service is killed.
+/// Number of ids that one write reserves. Because of the reservation, no id is used twice even if the service is
+/// killed.
 const IDS: i32 = 1024;
 
-/// Space in octets that an event takes in the store in addition to its own size: two keys, and unused space in pages.
+/// Space in octets that an event takes in the store in addition to its own size, for two keys and unused space in
+/// pages.
 const OVERHEAD: u64 = 104;
 
-/// Space in octets that a slip takes in the store.
+/// Space in octets that one slip takes in the store.
 const SLIP: u64 = 24;
 
 /// Store of a running service.
 pub(crate) struct Keeper {
-    /// Database until it is read: afterwards only the writing thread has the file, and closes it when it ends.
+    /// Database, until its contents have been read. After that only the writing thread uses the file, and closes it
+    /// when it ends.
     database: Mutex<Option<Arc<Database>>>,
     writer: Arc<Writer>,
-    /// Disconnected when the writing thread has ended.
+    /// Receiver that is disconnected when the writing thread has ended.
     ended: Mutex<Option<Receiver<()>>>,
     me: Weak<Keeper>,
     patience: Duration,
-    /// Maximum size in octets of the stored events, and their present size.
+    /// Maximum size in octets of the stored events. `octets` is their current size.
     most: u64,
     octets: Arc<AtomicU64>,
     next: AtomicU64,
-    /// Last reserved ids, of objects and of filters. Held while a run of them is written, so that runs are written in
-    /// order.
+    /// Last reserved ids of objects and of filters. The lock is held while a reservation is written, so that
+    /// reservations are written in order.
     reserved: Mutex<[i32; 2]>,
-    /// Whether stored objects are being restored; nothing is written then.
+    /// Whether stored objects are being restored. During this time nothing is written.
     restoring: AtomicBool,
-    /// Whether the service ends; remaining events stay for the next one.
+    /// Whether the service is ending. Undelivered events remain in the store for the next start.
     closing: AtomicBool,
     failure: Arc<Mutex<Option<Arc<redb::Error>>>>,
 }
 
-/// An event that was not yet delivered to all consumers.
+/// A stored event that has not been delivered to all consumers.
 pub(crate) struct Left {
     pub(crate) kept: Arc<Kept>,
-    /// Time of arrival, in 100 ns since 15 October 1582.
+    /// Time at which the event arrived, in 100 ns since 15 October 1582.
     pub(crate) arrival: i64,
     pub(crate) any: Any,
 }
 
-/// Contents of a store when a service starts.
+/// Contents of a store at the start of a service.
 pub(crate) struct Contents {
     pub(crate) objects: Vec<((u8, i32), Vec<u8>)>,
     pub(crate) events: BTreeMap<u64, Left>,
     /// Numbers of the events that each proxy must deliver, in order.
     pub(crate) slips: Vec<(i32, u64)>,
-    /// Highest ids that may have been used: of objects, and of filters.
+    /// Highest ids that may have been used for objects and for filters.
     pub(crate) last: (i32, i32),
 }
 
@@ -103,7 +106,7 @@ impl Keeper {
         }))
     }
 
-    /// Reads the contents of the store, once.
+    /// Reads the contents of the store. May be called only once.
     pub(crate) fn contents(&self, orb: &Orb) -> Result<Contents, redb::Error> {
         let database = self.database.lock().take();
         let Some(database) = database else {
@@ -135,7 +138,7 @@ impl Keeper {
                 let (arrival, octets) = event.value();
                 let number = number.value();
                 self.next.fetch_max(number + 1, Ordering::Relaxed);
-                // An event that cannot be read, or has no consumer left, is removed.
+                // Remove an event that cannot be read, or that no consumer needs any more.
                 let any = Codec::default().decode_in(octets, &**orb).ok();
                 let left = owed.get(&number).copied().unwrap_or(0);
                 let (Some(any), true) = (any, left > 0) else {
@@ -156,28 +159,29 @@ impl Keeper {
         })
     }
 
-    /// Begins to write, after stored objects were restored.
+    /// Permits changes, after stored objects have been restored.
     pub(crate) fn restored(&self) {
         self.restoring.store(false, Ordering::Release);
     }
 
-    /// Refuses further changes, except those of delivered events.
+    /// Refuses further changes, except for those that delivered events cause.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Release);
     }
 
-    /// Ends the thread after it has written waiting changes.
+    /// Ends the writing thread when it has written the waiting changes.
     pub(crate) fn end(&self) {
         self.close();
         self.writer.end();
         let ended = self.ended.lock().take();
         if let Some(ended) = ended {
-            // Nothing is ever sent on this channel.
+            // No message is ever sent on this channel, so `recv` returns when the thread has ended and dropped the
+            // sender.
             let _ = ended.recv();
         }
     }
 
-    /// Reports whether stored objects are being restored: they were admitted once, regardless of the present limits.
+    /// Reports whether stored objects are being restored. They were accepted before, so current limits do not apply.
     pub(crate) fn is_restoring(&self) -> bool {
         self.restoring.load(Ordering::Acquire)
     }
@@ -190,7 +194,7 @@ impl Keeper {
         self.is_restoring() || self.is_closing()
     }
 
-    /// Reserves an id and a run of further ones, unless it is reserved already.
+    /// Reserves an id, together with the ids that follow it. Does nothing if the id is already reserved.
     pub(crate) fn reserve(&self, ids: Ids, id: i32) -> Result<(), SystemException> {
         let mut reserved = self.reserved.lock();
         let last = &mut reserved[ids as usize];
@@ -202,7 +206,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Writes an object; returns when it is on disk.
+    /// Writes an object. Returns when it is on disk.
     pub(crate) fn put(&self, kind: u8, id: i32, row: &Any) -> Result<(), SystemException> {
         if self.is_restoring() {
             return Ok(());
@@ -211,24 +215,24 @@ impl Keeper {
         self.make(vec![Change::Object(kind, id, octets)])
     }
 
-    /// Removes an object without waiting for the disk.
+    /// Removes an object. Does not wait until the removal is on disk.
     pub(crate) fn remove(&self, kind: u8, id: i32) {
         if !self.is_quiet() {
             self.writer.later(Change::NoObject(kind, id));
         }
     }
 
-    /// Removes, without waiting, the remains of an object that could not be restored.
+    /// Removes the remains of an object that could not be restored. Does not wait until the removal is on disk.
     pub(crate) fn discard(&self, change: Change) {
         self.writer.later(change);
     }
 
-    /// Waits until all earlier changes are on disk.
+    /// Waits until all previous changes are on disk.
     pub(crate) fn flush(&self) -> Result<(), SystemException> {
         self.make(Vec::new())
     }
 
-    /// Writes events with the proxies that must deliver them; returns when all of them are on disk.
+    /// Writes events, with the proxies that must deliver them. Returns when all events are on disk.
     pub(crate) fn keep(
         &self,
         events: Vec<(Any, Vec<i32>)>,
@@ -265,8 +269,8 @@ impl Keeper {
         }
     }
 
-    /// Reports whether an event for this number of proxies does not fit even an empty store, and records that for the
-    /// log.
+    /// Reports whether an event for this number of proxies does not fit even into an empty store. In this case also
+    /// records a failure for the log.
     pub(crate) fn is_outgrown_by(&self, event: &Any, proxies: usize) -> bool {
         let Ok(encoded) = super::octets_of(event) else {
             return false;
@@ -283,8 +287,8 @@ impl Keeper {
         octets > most
     }
 
-    /// Removes events that may still be written, although an exception was returned to their supplier. Changes are made
-    /// in order. The octets count until then.
+    /// Removes events that may still be written although their supplier received an exception. Changes are made in
+    /// order, so this removal follows the write. Until then, the octets count as in use.
     fn undo(&self, kept: &[Arc<Kept>], owing: &[Vec<i32>], reserved: Reserved) {
         for (kept, proxies) in kept.iter().zip(owing) {
             for proxy in proxies {
@@ -303,7 +307,7 @@ impl Keeper {
         }
     }
 
-    /// Returns and clears the latest failure of the file.
+    /// Returns and clears the last failure of the file.
     pub(crate) fn take_failure(&self) -> Option<String> {
         let mut failure = self.failure.lock();
         failure.take().map(|error| error.to_string())
@@ -320,7 +324,7 @@ impl Keeper {
 
     fn make(&self, changes: Vec<Change>) -> Result<(), SystemException> {
         if self.is_closing() {
-            // The thread may have ended.
+            // Refuse the change, because the writing thread may have ended.
             let minor = minor::persist_store::NOT_WRITTEN;
             return Err(SystemException::persist_store(minor, CompletionStatus::No));
         }
@@ -336,22 +340,22 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Ends the thread and closes the file, even after a failed start.
+    /// Ends the writing thread, which closes the file. This also happens after a failed start.
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Ids that are reserved in runs, with one write each.
+/// Ids that are reserved in advance, many with one write.
 #[derive(Clone, Copy)]
 pub(crate) enum Ids {
-    /// Channels, admins and proxies.
+    /// Ids of channels, admins and proxies.
     Objects,
     Filters,
 }
 
 impl Ids {
-    /// Returns the key of the row with the highest id that may have been used.
+    /// Returns the key of the row that contains the highest id that may have been used.
     fn key(self) -> &'static str {
         match self {
             Ids::Objects => "last",
@@ -360,7 +364,7 @@ impl Ids {
     }
 }
 
-/// Number of octets that count against the limit of the store until this value is dropped.
+/// Octets that count against the limit of the store until this value is dropped.
 pub(crate) struct Reserved {
     octets: u64,
     of: Arc<AtomicU64>,
@@ -372,7 +376,7 @@ impl Drop for Reserved {
     }
 }
 
-/// Returns the octets of an event that this number of proxies must deliver.
+/// Returns the size in octets, in the store, of an event that this number of proxies must deliver.
 fn octets_with(own: usize, proxies: usize) -> u64 {
     own as u64 + OVERHEAD + proxies as u64 * SLIP
 }

@@ -1,14 +1,15 @@
-//! Persistent connections and events in a file.
+//! Storage of persistent connections and events in a file.
 //!
 //! | table | key | value |
 //! |---|---|---|
-//! | meta | what | number: the service's own, first free ids, the version of this format |
+//! | meta | name | a number: that of the service, the first free ids, or the version of this format |
 //! | objects | kind, id | channel, admin, proxy, filter or callback (`idl/oxorb/notify_store.idl`) |
-//! | events | number | moment of arrival, the event as an any |
-//! | slips | proxy, number of the event | nothing: the proxy's consumer has yet to get the event |
+//! | events | number | time of arrival, and the event as an any |
+//! | slips | proxy, number of the event | none; the consumer of the proxy has not received the event yet |
 //!
-//! An event is written with its slips before its supplier is answered, and removed with its last slip. Slips are
-//! removed shortly after delivery: a crash in between causes a second delivery, and never a loss.
+//! An event is written together with its slips before its supplier gets the reply, and is removed with its last slip.
+//! Slips are removed shortly after delivery. A crash before the removal causes a second delivery, but no crash causes a
+//! loss.
 
 mod keeper;
 mod record;
@@ -39,10 +40,10 @@ const SLIPS: TableDefinition<'_, (i32, u64), ()> = TableDefinition::new("slips")
 
 const FORMAT: u64 = 1;
 
-/// File in which an event service stores persistent connections and events, as requested by CosNotification's
-/// properties ConnectionReliability and EventReliability.
+/// File in which an event service stores persistent connections and events, as the properties ConnectionReliability and
+/// EventReliability of CosNotification require.
 ///
-/// Only one process at a time can have it open.
+/// Only one process at a time can open the file.
 ///
 /// ```
 /// use oxorb::Orb;
@@ -60,15 +61,15 @@ const FORMAT: u64 = 1;
 pub struct Store {
     path: PathBuf,
     database: Database,
-    /// Distinguishes object ids from those of other services.
+    /// Number that distinguishes the object ids of this service from those of other services.
     number: u64,
 }
 
 impl Store {
-    /// Opens a store, or creates an empty one, readable only by its owner.
+    /// Opens a store. If the file does not exist, creates an empty store that only its owner can read.
     ///
     /// # Errors
-    /// [`Error::Store`], including if another process has the file open, or a later version wrote it.
+    /// [`Error::Store`], for example if another process has the file open, or a later version has written it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
@@ -96,7 +97,7 @@ impl Store {
     }
 }
 
-/// Creates the tables of a new store; returns its number and format.
+/// Creates the tables of a new store. Returns the store's number and the version of its format.
 fn prepare(open: &redb::Database) -> Result<(u64, u64), redb::Error> {
     let read = open.begin_read()?;
     if let Ok(meta) = read.open_table(META)

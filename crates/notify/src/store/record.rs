@@ -1,4 +1,4 @@
-//! Rows of the store as values of IDL types.
+//! Rows of the store, which are values of IDL types.
 
 use oxorb::ior::Ior;
 use oxorb::values::Codec;
@@ -6,9 +6,9 @@ use oxorb::{Any, Orb, Ref};
 
 use crate::notify_store as rows;
 
-/// A row type.
+/// Type of a row.
 pub(crate) trait Row: Sized {
-    /// Reads a row; `None` if the value has another type.
+    /// Converts an any to a row; `None` if its value has another type.
     fn of(any: &Any) -> Option<Self>;
 }
 
@@ -24,7 +24,7 @@ macro_rules! rows {
 
 rows!(rows::Channel, rows::Admin, rows::Proxy, rows::Filter);
 
-/// Encodes a value with its type.
+/// Encodes a value together with its type.
 pub(crate) fn octets_of(any: &Any) -> oxorb::Result<Vec<u8>> {
     let encoded = Codec::default().encode(any);
     encoded.map_err(|_| {
@@ -35,7 +35,7 @@ pub(crate) fn octets_of(any: &Any) -> oxorb::Result<Vec<u8>> {
     })
 }
 
-/// Encodes a reference.
+/// Encodes a reference. A missing reference is encoded as an empty row.
 pub(crate) fn own(reference: Option<&Ref>) -> Vec<u8> {
     reference.map_or_else(Vec::new, |reference| reference.ior().to_octets())
 }

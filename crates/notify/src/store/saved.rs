@@ -1,4 +1,4 @@
-//! State of an object in the store.
+//! Whether an object is in the store.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use oxorb_sys::sync::Mutex;
 
 use super::Keeper;
 
-/// State of one object in the store.
+/// Whether one object is in the store.
 #[derive(Default)]
 pub(crate) struct Saved(Mutex<Where>);
 
@@ -16,13 +16,13 @@ enum Where {
     #[default]
     Memory,
     Disk,
-    /// The object has ended, and is not written again.
+    /// The object has ended, and must not be written again.
     Nowhere,
 }
 
 impl Saved {
-    /// Writes the object if `keeps`, and removes it otherwise; reports whether this changed. The row is created under
-    /// the lock, so that the later of two concurrent changes stays.
+    /// Writes the object if `keeps` is set, and removes it otherwise. Returns whether this has changed its place. The
+    /// row is created under the lock, so that of two concurrent changes the later one is stored last.
     pub(crate) fn save(
         &self,
         keeper: Option<&Arc<Keeper>>,
@@ -53,7 +53,7 @@ impl Saved {
         *self.0.lock() == Where::Disk
     }
 
-    /// Removes an object that has ended.
+    /// Removes an object that has ended from the store.
     pub(crate) fn remove(&self, keeper: Option<&Arc<Keeper>>, (kind, id): (u8, i32)) {
         let before = std::mem::replace(&mut *self.0.lock(), Where::Nowhere);
         if let (Some(keeper), Where::Disk) = (keeper, before) {

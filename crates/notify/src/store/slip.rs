@@ -10,7 +10,7 @@ use crate::event::Event;
 #[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) event: Arc<Event>,
-    /// Slip of a stored event; `None`: not stored.
+    /// Slip of the event; `None` if the event is not stored.
     pub(crate) slip: Option<Arc<Slip>>,
 }
 
@@ -18,15 +18,15 @@ pub(crate) struct Item {
 pub(crate) struct Kept {
     pub(super) keeper: Weak<Keeper>,
     pub(super) number: u64,
-    /// Size in octets that the slip counts for.
+    /// Size of the event in octets, including its slips.
     pub(super) octets: u64,
-    /// Number of remaining slips.
+    /// Number of slips that are not settled.
     pub(super) left: AtomicUsize,
 }
 
-/// Outstanding delivery of a persistent event to one consumer. Settled when the last reference to the slip is dropped:
-/// the consumer has received the event, or a policy has dropped and counted it. At the end of the service, remaining
-/// slips stay for the next one.
+/// Outstanding delivery of a persistent event to one consumer. Dropping the last reference settles the slip, because
+/// the consumer has then received the event, or a policy has dropped and counted it. While the service is ending, slips
+/// are not settled, so that the events remain for the next start.
 pub(crate) struct Slip {
     kept: Arc<Kept>,
     proxy: i32,
@@ -38,7 +38,7 @@ impl Slip {
         Arc::new(Slip { kept: Arc::clone(kept), proxy, settled: AtomicBool::new(false) })
     }
 
-    /// Records that the consumer has received the event.
+    /// Removes the delivery from the store, and with the last delivery also the event.
     pub(crate) fn settle(&self) {
         if self.settled.swap(true, Ordering::AcqRel) {
             return;

@@ -1,5 +1,6 @@
-//! A kill after each step of the store's writes: a new service opens each state of the storage, and its consumer gets
-//! exactly the events that were accepted and not delivered, and none that was never pushed.
+//! The test simulates a kill after each step of the store's writes, and opens each resulting state of the storage with
+//! a new service. The consumer must get all events that were accepted and not delivered, and none that was never
+//! pushed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,14 +28,14 @@ use crate::{NotifyService, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Number of events in the recording, and the number of the event that follows all remaining ones of a store.
+/// Number of events in the recording. `LAST` is the number of an event that is pushed after all events of a store.
 const EVENTS: i32 = 4;
 const LAST: i32 = 99;
 
-/// Batch size that the recording sets, instead of 1.
+/// Batch size that the recording sets. The default is 1.
 const BATCH: i32 = 7;
 
-/// Recorded step of the storage, or an observation of clients in between.
+/// Step of the storage, or action of a client between two steps.
 #[derive(Clone)]
 enum Step {
     Write(u64, Vec<u8>),
@@ -42,9 +43,9 @@ enum Step {
     Sync,
     /// A change was requested from the service.
     Asked(Change),
-    /// The request was answered.
+    /// The service has replied to the request.
     Done(Change),
-    /// The consumer got an event.
+    /// The consumer received an event.
     Got(i32),
 }
 
@@ -76,7 +77,7 @@ impl Tape {
     }
 }
 
-/// Storage in memory that records each of its steps.
+/// Storage in memory, which records its steps.
 struct Recorder {
     image: Mutex<Vec<u8>>,
     tape: Tape,
@@ -132,7 +133,7 @@ fn apply(image: &mut Vec<u8>, step: &Step) {
     }
 }
 
-/// A consumer that reports its events.
+/// A consumer that reports the events that it receives.
 struct Consumer(Mutex<Sender<i32>>, Tape);
 
 impl StructuredPushConsumer for Consumer {
@@ -182,7 +183,7 @@ fn property(name: &str, value: Any) -> Property {
     Property { name: name.to_owned(), value }
 }
 
-/// A service on an image of the storage.
+/// A service whose store is an image of the recorded storage.
 struct Service {
     orb: Orb,
     service: NotifyService,
@@ -234,7 +235,7 @@ fn consume(
     proxy
 }
 
-/// A client of all services, with the consumer and its events.
+/// The client of all services, with its consumer and the events that the consumer received.
 struct Client {
     orb: Orb,
     consumer: StructuredPushConsumerRef,
@@ -260,7 +261,7 @@ impl Client {
         numbers
     }
 
-    /// Makes every kind of change, and records the steps.
+    /// Makes every kind of change once, and returns the recorded steps.
     fn record(&self) -> Vec<Step> {
         let tape = &self.tape;
         let service = Service::on(Vec::new(), tape);
@@ -283,7 +284,7 @@ impl Client {
                 1 => tape.during(Change::Leave, || {
                     guest.disconnect_structured_push_supplier().unwrap();
                 }),
-                // Some events are outstanding for a while.
+                // Suspend the consumer, so that some images contain undelivered events.
                 2 => proxy.suspend_connection().unwrap(),
                 _ => {}
             }
@@ -295,7 +296,7 @@ impl Client {
     }
 }
 
-/// State known to the clients at one point of the recording.
+/// State that the clients know at one point of the recording.
 #[derive(Clone, Default)]
 struct Known {
     asked: BTreeSet<Change>,
@@ -313,9 +314,9 @@ impl Known {
         }
     }
 
-    /// Opens an image and compares the state of a new service with the known one.
+    /// Starts a service on an image and compares its state with what the clients know.
     fn check(&self, client: &Client, image: Vec<u8>, at: usize) {
-        // The previous service may have made a delivery twice.
+        // Discard events that the previous service delivered twice.
         while client.got.try_recv().is_ok() {}
         let service = Service::on(image, &Tape::default());
         let channels = service.service.factory().get_all_channels().unwrap();
@@ -330,7 +331,7 @@ impl Known {
         let proxies = admin.push_suppliers().unwrap();
         let ((came, may_come), (left, may_leave)) =
             (self.either(Change::Guest), self.either(Change::Leave));
-        // A temporary consumer that is connecting may have a proxy that is not connected yet.
+        // A temporary consumer that is just connecting may have a proxy that is not connected yet.
         let guests = came.saturating_sub(may_leave)..=may_come - left;
         let found = proxies.len() - 1;
         assert!(guests.contains(&found), "step {at}: {found} of {guests:?}");
@@ -341,7 +342,7 @@ impl Known {
         let (set, may_be_set) = self.either(Change::Batch);
         assert!(batch == 1 && set == 0 || batch == BATCH && may_be_set == 1, "step {at}: {batch}");
         let proxy: StructuredProxyPushSupplierRef = proxy.unchecked_narrow();
-        // Suspended in some of the images.
+        // Ignore the error: the connection is suspended only in some of the images.
         let _ = proxy.resume_connection();
         let supplier = supply(&channel);
         supplier.push_structured_event(&event(LAST)).unwrap();
@@ -358,7 +359,7 @@ impl Known {
         }
     }
 
-    /// Returns the minimum and maximum number of times that a change happened.
+    /// Returns how often a change has happened at least, and how often at most.
     fn either(&self, change: Change) -> (usize, usize) {
         (self.done.contains(&change).into(), self.asked.contains(&change).into())
     }
@@ -368,8 +369,8 @@ impl Known {
 fn a_kill_after_any_step_of_a_write_loses_nothing_and_invents_nothing() {
     let client = Client::new();
     let steps = client.record();
-    // The storage as left by a killed process, and by a power failure that keeps only one of the writes that were not
-    // synchronised.
+    // `killed` is the storage after a kill of the process. `torn` is the storage after a power failure that preserved
+    // only one of the writes since the last `fsync`.
     let (mut killed, mut synced) = (Vec::new(), Vec::new());
     let mut known = Known::default();
     let mut images = 0;
@@ -388,7 +389,7 @@ fn a_kill_after_any_step_of_a_write_loses_nothing_and_invents_nothing() {
             }
             _ => continue,
         }
-        // Until the first change, the file is being created under another name.
+        // Before the first change the file is still being created under another name, and no service opens it.
         if known.asked.is_empty() {
             continue;
         }

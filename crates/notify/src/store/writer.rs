@@ -1,4 +1,4 @@
-//! Thread that makes all changes. Changes that wait while the disk is busy are written together, with one
+//! The thread that writes all changes. Changes that arrive while the disk is busy are written together, with one
 //! `fsync`.
 
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use oxorb_sys::sync::{Condvar, Mutex};
 use super::keeper::Reserved;
 use super::{EVENTS, META, OBJECTS, SLIPS};
 
-/// Time for which changes without a waiting caller are gathered.
+/// Time for which changes are collected if no caller waits for them.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// Time after an error before changes without a waiting caller are retried.
+/// Time after a failed write before the changes that no caller waits for are retried.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A change of the store.
 pub(crate) enum Change {
     Object(u8, i32, Vec<u8>),
-    /// Removes an object; a proxy with its slips.
+    /// Removes an object. If it is a proxy, its slips are removed as well.
     NoObject(u8, i32),
-    /// Adds an event with the proxies whose consumers must get it.
+    /// Adds an event, with the proxies whose consumers must get it.
     Event {
         number: u64,
         arrival: i64,
@@ -32,18 +32,18 @@ pub(crate) enum Change {
     NoSlip(i32, u64),
     NoEvent(u64),
     Meta(&'static str, u64),
-    /// Releases octets once all earlier changes are made.
+    /// Releases octets when all previous changes have been made.
     Release {
         _reserved: Reserved,
     },
 }
 
-/// Result of a change; an error means that nothing was changed.
+/// Result of a change. After an error nothing was changed.
 pub(crate) type Written = Result<(), Arc<redb::Error>>;
 
 struct Job {
     changes: Vec<Change>,
-    /// `None`: no caller waits, and the change is retried until it succeeds.
+    /// Sender for the result. `None` if no caller waits; the change is then retried until it succeeds.
     answer: Option<SyncSender<Written>>,
 }
 
@@ -53,7 +53,7 @@ struct Queue {
     ended: bool,
 }
 
-/// Changes that wait to be written.
+/// Changes that are waiting to be written.
 #[derive(Default)]
 pub(super) struct Writer {
     queue: Mutex<Queue>,
@@ -61,20 +61,20 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Makes a change without waiting. The number of these is bounded by the contents of the store.
+    /// Makes a change without waiting for it. The contents of the store limit the number of such changes.
     pub(super) fn later(&self, change: Change) {
         self.send(Job { changes: vec![change], answer: None });
     }
 
-    /// Makes all of these changes, or none. Returns when they are on disk; `None` after the permitted time, in
-    /// which case the changes may still happen.
+    /// Makes all of these changes or none of them. Returns when they are on disk, or `None` when `patience` has
+    /// expired; in this case the changes may still be made.
     pub(super) fn now(&self, changes: Vec<Change>, patience: Duration) -> Option<Written> {
         let (answer, answered) = sync_channel(1);
         self.send(Job { changes, answer: Some(answer) });
         answered.recv_timeout(patience).ok()
     }
 
-    /// Ends the thread after waiting changes were tried.
+    /// Ends the thread after one attempt to write the waiting changes.
     pub(super) fn end(&self) {
         self.queue.lock().ended = true;
         self.work.notify_all();
@@ -87,7 +87,7 @@ impl Writer {
         self.work.notify_one();
     }
 
-    /// Runs the writing thread.
+    /// Loop of the writing thread.
     pub(super) fn run(&self, database: &Database, note: impl Fn(&Arc<redb::Error>)) {
         let mut left: Vec<Job> = Vec::new();
         loop {
@@ -112,7 +112,7 @@ impl Writer {
         }
     }
 
-    /// Waits for changes; reports whether these are the last ones.
+    /// Waits for changes and moves them to `left`. Returns `true` if no further changes can follow.
     fn gather(&self, left: &mut Vec<Job>) -> bool {
         let failed = !left.is_empty();
         let queue = self.queue.lock();
@@ -132,13 +132,13 @@ impl Writer {
 impl Job {
     fn answer(self, written: Written) {
         if let Some(answer) = self.answer {
-            // A caller that has stopped waiting ignores the result.
+            // Ignore the error: the caller has stopped waiting.
             let _ = answer.try_send(written);
         }
     }
 }
 
-/// Makes the changes in order. They are on disk when this returns `Ok`, otherwise none of them was made.
+/// Makes the changes in order. If the result is `Ok`, they are on disk; otherwise none of them was made.
 fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
     let write = database.begin_write()?;
     {
@@ -171,11 +171,11 @@ fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
                 Change::Meta(what, number) => {
                     write.open_table(META)?.insert(*what, number)?;
                 }
-                // Takes effect when it is dropped.
+                // Dropping the job, after the commit, releases the octets.
                 Change::Release { .. } => {}
             }
         }
     }
-    // Durability::Immediate, the default, is an fsync.
+    // With the default, `Durability::Immediate`, `commit` calls `fsync`.
     Ok(write.commit()?)
 }

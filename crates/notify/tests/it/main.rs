@@ -1,4 +1,4 @@
-//! The notification service, alone and with other implementations.
+//! Tests of the notification service, alone and with other implementations.
 
 mod etcl;
 mod jacorb;

@@ -1,4 +1,4 @@
-//! Channels of omniEvents and of OxORB exchange events, and each serves suppliers and consumers of the other.
+//! Channels of omniEvents and of OxORB exchange events, and serve each other's suppliers and consumers.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -32,7 +32,7 @@ impl PushConsumer for Heard {
     }
 }
 
-/// A supplier of these numbers.
+/// A supplier from which these numbers can be pulled.
 struct Source(Mutex<std::ops::Range<i32>>);
 
 impl PullSupplier for Source {
@@ -51,7 +51,7 @@ impl PullSupplier for Source {
     }
 }
 
-/// A server of omniEvents with one channel.
+/// A process of omniEvents, with one channel.
 struct OmniEvents {
     process: Child,
     folder: PathBuf,
@@ -77,7 +77,8 @@ impl OmniEvents {
             OmniEvents { process, folder, url: format!("corbaloc::127.0.0.1:{port}/channel") };
         let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
         let began = Instant::now();
-        // After creating the channel, the tool fails to register it with a name server, of which there is none.
+        // The tool creates the channel and then fails, because there is no name server to register it with. So check
+        // for the channel.
         while !server.has_channel() {
             assert!(began.elapsed() < PATIENCE, "omniEvents makes no channel");
             let made = Command::new("eventc").args(["-i", "channel", &factory]).output();
@@ -123,7 +124,7 @@ fn push(at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     proxy.disconnect_push_consumer().unwrap();
 }
 
-/// Connects a supplier of these numbers, from which a channel pulls.
+/// Connects a supplier of these numbers, from which the channel pulls.
 fn offer(orb: &Orb, at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     let supplier = orb.root_poa().activate(Source(Mutex::new(numbers)));
     let supplier: PullSupplierRef = supplier.unwrap();
@@ -154,7 +155,7 @@ fn assert_pulls(from: &PullSupplierRef, numbers: std::ops::Range<i32>) {
     }
 }
 
-/// Connects two channels, of which the second pulls from the first.
+/// Connects two channels, so that the second pulls from the first.
 fn link(from: &EventChannelRef, to: &EventChannelRef) {
     let there = from.for_consumers().unwrap().unwrap();
     let there = there.obtain_pull_supplier().unwrap().unwrap();
@@ -186,17 +187,17 @@ fn channels_of_both_feed_each_other() {
     let ours = EventChannelRef::from(service.event_channel().unwrap());
     let theirs: EventChannelRef = orb.resolve(&theirs_process.url).unwrap();
 
-    // OxORB's supplier and consumer, connected to omniEvents' channel.
+    // Connect OxORB's supplier and consumer to omniEvents' channel.
     let heard_there = listen(&orb, &theirs);
     push(&theirs, 0..100);
     assert_hears(&heard_there, 0..100);
 
-    // omniEvents' channel as a consumer of OxORB's.
+    // Connect omniEvents' channel as a consumer of OxORB's channel.
     federate(&ours.to_ior(), &theirs_process.url);
     push(&ours, 100..200);
     assert_hears(&heard_there, 100..200);
 
-    // omniEvents' channel as a supplier of a second one.
+    // Connect omniEvents' channel as a supplier of another channel of OxORB.
     let second = service.channel_named("Second", &[], &[]).unwrap();
     let second = EventChannelRef::from(second);
     let heard_here = listen(&orb, &second);
@@ -223,14 +224,14 @@ fn each_pulls_from_the_other() {
     offer(&orb, &theirs, 0..4);
     assert_pulls(&pulls_there, 0..4);
 
-    // OxORB's channel pulls from omniEvents'.
+    // In addition, OxORB's channel pulls from omniEvents' channel.
     let pulls_here = puller(&ours);
     link(&theirs, &ours);
     push(&theirs, 4..8);
     assert_pulls(&pulls_there, 4..8);
     assert_pulls(&pulls_here, 4..8);
 
-    // omniEvents' channel pulls from a second one of OxORB's.
+    // In addition, omniEvents' channel pulls from another channel of OxORB.
     let second = service.channel_named("Second", &[], &[]).unwrap();
     let second = EventChannelRef::from(second);
     link(&second, &theirs);

@@ -1,6 +1,6 @@
-//! Allocations of a structured event from a warm channel to remote consumers, in all threads of the process.
+//! Number of allocations for a structured event from a warm channel to remote consumers, in all threads of the process.
 //!
-//! Runs in a separate process: allocations of all threads count.
+//! Runs in a separate process, because the allocations of all threads are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,17 +21,17 @@ use oxorb_testkit::alloc::process_allocations;
 use oxorb_testkit::process::alone;
 use oxorb_testkit::watchdog;
 
-/// Number of events of one round.
+/// Number of events in one round.
 const EVENTS: u64 = 100;
 
-/// Maximum number of rounds until one has the lowest cost.
+/// Maximum number of rounds until one has the minimum cost.
 const ROUNDS: u64 = 20;
 
-/// Number of allocations of an event, regardless of the number of its consumers: its strings, lists and values, decoded
-/// from the supplier's request, and the block that the queues share.
+/// Number of allocations for an event that do not depend on the number of its consumers: its strings, lists and values,
+/// decoded from the supplier's request, and the block that the queues share.
 const EACH: u64 = 29;
 
-/// Consumer that counts events without decoding them.
+/// A consumer that counts events without decoding them.
 struct Counter(Arc<AtomicU64>);
 
 impl Servant for Counter {
@@ -83,10 +83,11 @@ fn consume(orb: &Orb, channel: &EventChannelRef, count: &Arc<AtomicU64>) {
     proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
 }
 
-/// Returns the allocations of one event with this number of consumers, once every part is warm.
+/// Returns the number of allocations for one event with this number of consumers, after warm-up.
 fn cost(consumers: u64) -> u64 {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    // Without spare threads: a busy machine may stop a thread for so long that another one starts, which allocates.
+    // Permit no spare threads: on a busy machine a thread may be stopped for so long that a spare thread starts, which
+    // allocates memory.
     let settings =
         Settings { spare_threads: 0, call_timeout: Duration::from_secs(60), ..Settings::default() };
     let service = NotifyService::start_with(&server, settings).unwrap();

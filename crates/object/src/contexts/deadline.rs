@@ -36,9 +36,9 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Parses the policies of the service context [`context_id::INVOCATION_POLICIES`]; if there are
-    /// several values of a kind, the earliest end applies, and the last start. Ignores other
-    /// policies. Allocates nothing.
+    /// Parses the policies of the service context [`context_id::INVOCATION_POLICIES`]. Of several
+    /// ends or timeouts of a kind, the earliest applies; of several starts, the last one in the
+    /// list. Ignores other policies. Allocates nothing.
     ///
     /// # Errors
     /// Octets that are not a sequence of policies, or policies without valid times.

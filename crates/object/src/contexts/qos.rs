@@ -93,9 +93,9 @@ impl CommunicationClass {
     }
 }
 
-/// Order in which waiting requests should be served: the greater one first. Compares priority, then
-/// importance, then the nearer deadline, then communication class; unspecified values come last. By
-/// [rate](Qos::rate), the shorter period precedes importance.
+/// Order in which waiting requests should be served: the greater one first. Compares priority, then importance, then
+/// the nearer deadline, then communication class; unspecified values come last. An urgency created by [`Qos::rate`]
+/// compares the shorter period before the importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Urgency(Option<i16>, Reverse<Duration>, i32, Reverse<Duration>, u8);
 

@@ -17,7 +17,8 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
         .collect()
 }
 
-/// A value that cannot be read is shown as octets, since the other policies remain useful.
+/// Explains one policy. A malformed value is shown in hexadecimal, so that the other policies can
+/// still be explained.
 fn field(kind: u32, value: &[u8]) -> Field {
     let said = match says(kind, value) {
         Ok(Some(said)) => said,

@@ -1,5 +1,6 @@
-// The rows of the minor code table; `include!`d by minor.rs, so that this file contains only the
-// table. Format: exception, its module, then vendor, number, name: cause, remedy.
+// Rows of the minor code table. This file contains only the table, and minor.rs includes it with
+// `include!`. Each exception and its module are followed by the codes: vendor, number, name, cause,
+// remedy.
 minors! {
     Unknown unknown {
         OMG 1 UNLISTED_USER_EXCEPTION: "a user exception that the operation does not declare", "add it to the operation's raises clause, or catch it in the servant";

@@ -123,7 +123,7 @@ fn security_mechanisms_are_explained() {
     let data = encapsulated(ByteOrder::Little, |e| {
         e.boolean(true);
         e.ulong(2);
-        // TLS, name and password, identity assertion.
+        // The first mechanism has TLS, authentication by name and password, and identity assertion.
         e.ushort(0x60);
         e.ulong(36);
         write(e, &tls);
@@ -137,7 +137,7 @@ fn security_mechanisms_are_explained() {
         e.ulong(1);
         write(e, &octets(GSSUP));
         e.ulong(3);
-        // A mechanism without any layer.
+        // The second mechanism has no transport, no authentication and no attributes.
         e.ushort(0);
         e.ulong(34);
         write(e, &[]);

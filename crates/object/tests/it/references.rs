@@ -26,18 +26,18 @@ fn an_iiop_profile_by_hand() {
     assert_eq!(profile.to_profile(), TaggedProfile { tag: 0, data: data.clone() });
     assert_eq!(IiopProfile::parse(&TaggedProfile { tag: 0, data: data.clone() }), Ok(profile));
 
-    // Octets after the components belong to a later version and are ignored.
+    // Octets after the components belong to a later version of the profile, and are ignored.
     let mut longer = data.clone();
     longer.extend([1, 2, 3]);
     assert!(IiopProfile::parse(&TaggedProfile { tag: 0, data: longer }).is_ok());
 
-    // Every truncation is detected.
+    // Every truncation must be detected.
     for length in 0..data.len() {
         let cut = TaggedProfile { tag: 0, data: data[..length].to_vec() };
         assert!(IiopProfile::parse(&cut).is_err(), "{length}");
     }
 
-    // The little-endian form of a 1.0 profile has no components.
+    // A profile of version 1.0, here little-endian, has no components.
     let v1_0 = octets("01 01 00 00 02000000 6800 f90a 03000000 6b6579");
     let parsed = IiopProfile::parse(&TaggedProfile { tag: 0, data: v1_0 }).unwrap();
     assert_eq!(parsed, IiopProfile::new(Version::V1_0, "h", 2809, b"key"));
@@ -138,7 +138,7 @@ proptest! {
         e.copy_octets(&vec![0; offset]);
         read.encode(&mut e).unwrap();
         prop_assert_eq!(e.finish().to_vec(), first);
-        // Explaining never fails either.
+        // Malformed profiles must be explained, too.
         prop_assert_eq!(describe::reference(&ior).profiles.len(), ior.profiles.len());
     }
 
@@ -297,7 +297,8 @@ fn code_sets_are_negotiated_as_the_specification_says() {
         negotiate(Some(&server)).map(|context| (context.char_data, context.wchar_data))
     };
     let none = || sets(0, &[]);
-    // Equal native sets; the server's native set; ours; a common conversion set; the fallbacks.
+    // The code set is chosen in this order: equal native sets, the server's native set, the
+    // client's, a common conversion set, and the fallbacks.
     assert_eq!(chosen(sets(UTF_8, &[]), sets(UTF_16, &[])), Ok((UTF_8, UTF_16)));
     assert_eq!(chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[UTF_16])), Ok((ISO_8859_1, UCS_2)));
     assert_eq!(
@@ -309,11 +310,12 @@ fn code_sets_are_negotiated_as_the_specification_says() {
         Ok((ISO_8859_1, UCS_2))
     );
     assert_eq!(chosen(sets(0x0001_0002, &[]), sets(0x0001_0106, &[])), Ok((UTF_8, UTF_16)));
-    // No wide characters, or no code sets at all.
+    // The server has no wide code sets, or none at all.
     assert_eq!(chosen(sets(ISO_8859_1, &[]), none()), Ok((ISO_8859_1, 0)));
     assert_eq!(chosen(none(), none()), Ok((ISO_8859_1, 0)));
     assert_eq!(negotiate(None), Ok(CodeSetContext::DEFAULT));
-    // An unknown set.
+    // The server's native set is unknown, which is an error for `char`, but only excludes wide
+    // characters for `wchar`.
     let incompatible = SystemException::codeset_incompatible(minor::OMG | 1, CompletionStatus::No);
     assert_eq!(chosen(sets(0x7777_7777, &[]), none()), Err(incompatible));
     assert_eq!(chosen(sets(UTF_8, &[]), sets(0x7777_7777, &[])), Ok((UTF_8, 0)));

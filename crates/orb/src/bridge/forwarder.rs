@@ -26,8 +26,9 @@ const IS_A: Duration = Duration::from_secs(10);
 pub(crate) struct Forwarder {
     bridge: Weak<Inner>,
     type_id: String,
-    /// References for requests in this machine's byte order, and in the other.
+    /// Reference for requests in this machine's byte order.
     native: Ref,
+    /// Reference for requests in the opposite byte order.
     foreign: Ref,
     /// Serves operations that carry references.
     typed: Arc<dyn Servant>,
@@ -64,7 +65,8 @@ impl Forwarder {
             Err(rejected) => return upcall.reject(rejected),
         };
         add(&bridge.counts.octets, values.octets().len() as u64);
-        // Held while the target runs the request, so that the caller's priority is propagated.
+        // Keep this thread at the caller's priority until the target has answered, so that the request to the target
+        // carries that priority.
         let _raised = match upcall.priority() {
             Ok(priority) => priority.and_then(|it| bridge.orb.raise_thread(it).ok()),
             Err(malformed) => return upcall.fail(malformed),
@@ -218,11 +220,11 @@ impl Drop for Within {
 const LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
 
-/// Error for values whose octets cannot be copied into the other message; detected before anything
-/// is sent.
+/// Exception for values whose octets cannot be copied into the other message. Arguments are checked before anything is
+/// sent, hence COMPLETED_NO.
 const NOT_ALIKE: SystemException =
     SystemException::marshal(minor::marshal::NOT_ALIKE, CompletionStatus::No);
 
-/// Error for requests while the bridge ends.
+/// Exception for requests that cannot be passed on because the bridge is being shut down.
 pub(crate) const GONE: SystemException =
     SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);

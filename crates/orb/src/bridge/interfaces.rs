@@ -14,7 +14,7 @@ use oxorb_dynamic::Signature;
 #[derive(Debug, Default)]
 pub struct Interfaces(HashMap<String, HashMap<String, Known>>);
 
-/// Maximum number of interfaces that a target is queried for.
+/// Maximum number of interfaces for which a target is asked whether it supports them.
 const ASKED: usize = 256;
 
 /// A known operation.
@@ -58,7 +58,8 @@ fn carries_references(signature: &Signature) -> bool {
     params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut Vec::new()))
 }
 
-/// `within`: the enclosing types, which may hold sequences of themselves.
+/// Reports whether values of a type carry references. `within` contains the ids of the enclosing types, at which the
+/// search stops if a type contains itself.
 fn carries<'t>(ty: TypeRef<'t>, within: &mut Vec<&'t str>) -> bool {
     match ty.shape() {
         Shape::Named(kind) => matches!(kind, TcKind::Objref | TcKind::Component | TcKind::Home),

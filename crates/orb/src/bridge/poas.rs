@@ -3,8 +3,8 @@
 use crate::poa::{Poa, PoaError, Policies, RtPolicies};
 use crate::rt::{PriorityModel, PriorityModelPolicy};
 
-/// A POA, and a child POA for targets with the client-propagated priority model: a client sends its priority only if
-/// the reference declares that model.
+/// POA of the bridge's objects, and its child POA for targets with the client-propagated priority model. References of
+/// the child declare that model, because a client sends its priority only then.
 pub(crate) struct Poas {
     plain: Poa,
     callers: Poa,

@@ -18,9 +18,8 @@ type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
     /// Applies a personality, which is a combination of settings and threadpools: one of the
-    /// [`PERSONALITIES`](crate::config::PERSONALITIES) by its name or, if the text contains `.` or `/`, the one in your
-    /// own file of that path. Equivalent to `-ORBPersonality` and `OXORB_PERSONALITY`. Requires the feature `files`,
-    /// which is on by default.
+    /// [`PERSONALITIES`](crate::config::PERSONALITIES) or, if the name contains `.` or `/`, the file with this path.
+    /// Equivalent to `-ORBPersonality` and `OXORB_PERSONALITY`. Requires the feature `files`, which is on by default.
     ///
     /// Call it first: later settings override it.
     #[must_use]

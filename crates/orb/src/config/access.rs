@@ -10,7 +10,8 @@ use crate::config::file::Source;
 const KNOWN: [&str; 2] = ["default", "rule"];
 const KNOWN_OF_RULE: [&str; 6] = ["allow", "deny", "interface", "object", "operation", "protected"];
 
-/// Maximum number of rules: each request is compared with them.
+/// Maximum number of rules. It bounds the time to check a request, which is compared with one rule
+/// after another.
 const MOST: usize = 1024;
 
 /// Reads the table `[access]`, which begins at octet `at`.
@@ -49,7 +50,8 @@ pub(crate) fn read(
 
 fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule, ConfigError> {
     let table = source.table(value)?;
-    // The span of a table in an array is not a reliable position: the first key's is.
+    // Use the position of the first key, because the span that the parser reports for a table in an
+    // array is unreliable.
     let at = table.keys().map(|key| key.span().start).min();
     let at = at.unwrap_or(value.span().start);
     let mut rule = AccessRule { place: place(source, at), ..AccessRule::default() };

@@ -9,7 +9,7 @@ use std::fmt;
 pub struct ConfigError {
     /// File or personality.
     pub origin: String,
-    /// Line, from 1; `None` for the whole file.
+    /// Line number, counted from 1; `None` if the error concerns the whole file.
     pub line: Option<usize>,
     /// Description of the mistake and of its correction.
     pub problem: String,

@@ -10,10 +10,10 @@ use toml::de::{DeTable, DeValue};
 use crate::config::{ConfigError, PERSONALITIES};
 use crate::config::{access, schedule, threadpool};
 
-/// Longest chain of files, each the personality of the one before.
+/// Maximum number of files in a chain, in which each file names the next one as its personality.
 const MAX_FILES: usize = 16;
 
-/// Content of a file, parsed and checked for its form.
+/// Parsed content of a configuration file. The settings of `[orb]` are checked when [`apply`](Self::apply) sets them.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     /// Settings; those of the personality precede those of the file.
@@ -34,8 +34,9 @@ struct Setting {
 impl Configuration {
     /// Reads a file.
     ///
-    /// The file cannot be read, does not have the form that the [crate] describes, or is its own personality, directly
-    /// or through other files.
+    /// # Errors
+    /// The file cannot be read, does not have the form that [`config`](crate::config) describes, or is its own
+    /// personality, directly or through other files.
     pub fn read(path: &Path) -> Result<Configuration, ConfigError> {
         Configuration::read_over(path, &mut Vec::new())
     }
@@ -44,7 +45,7 @@ impl Configuration {
     fn read_over(path: &Path, files: &mut Vec<PathBuf>) -> Result<Configuration, ConfigError> {
         let origin = path.display().to_string();
         let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
-        // A file may have several names.
+        // Compare canonical paths, because a file can be named by several paths.
         let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let again = files.iter().position(|known| *known == file);
         if again.is_some() || files.len() == MAX_FILES {
@@ -89,7 +90,7 @@ impl Configuration {
     /// it.
     ///
     /// # Errors
-    /// The file cannot be read, or does not contain such a table.
+    /// The file cannot be read, or does not contain the table of a schedule.
     pub fn schedule(path: &Path) -> Result<Configuration, ConfigError> {
         Ok(Configuration {
             schedule: Some(Arc::new(schedule::load(path)?)),
@@ -216,8 +217,8 @@ impl Configuration {
         &self.threadpools
     }
 
-    /// Applies `over` on top of this configuration: its settings override, its threadpools replace
-    /// those of the same name.
+    /// Adds `over` to this configuration. Its settings override the present ones, and its threadpools replace those of
+    /// the same name.
     pub fn extend(&mut self, over: Configuration) {
         self.settings.extend(over.settings);
         self.schedule = over.schedule.or(self.schedule.take());
@@ -229,7 +230,7 @@ impl Configuration {
     }
 }
 
-/// Describes a circular or too long chain of personalities.
+/// Describes a chain of personalities that is circular or too long.
 fn endless(files: &[PathBuf], circle: bool) -> String {
     let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     let names = names.join(", ");
@@ -243,7 +244,7 @@ fn endless(files: &[PathBuf], circle: bool) -> String {
     }
 }
 
-/// Text being parsed, for the lines of errors.
+/// Text that is being parsed. Errors get their line numbers from it.
 pub(crate) struct Source<'s> {
     text: &'s str,
     pub(crate) origin: &'s str,

@@ -18,7 +18,7 @@ const KNOWN: [&str; 3] = ["table", "measure", "modules"];
 const KNOWN_OF_MODULES: [&str; 7] =
     ["capacity", "storage", "missed", "threads", "cpu", "admission", "reserve"];
 
-/// Largest accepted number.
+/// Largest accepted value of a numeric key.
 const MOST: u64 = 1_000_000;
 
 /// Reads the table `[schedule]`; the path of the schedule is relative to `folder`.
@@ -140,7 +140,7 @@ impl File {
         let fixed = queues.iter().all(|queue| queue.dispatching == Dispatching::Static);
         let model = match self.model {
             Some(model) => model.parse()?,
-            // Static queues are enforced alike under every model.
+            // Static queues behave the same under every model, so any default is correct.
             None if fixed => DispatchModel::Band,
             None => {
                 return Err(

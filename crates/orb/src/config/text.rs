@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
         true => Err(format!(
             "is larger than {LARGEST} octets, the most that is read; name a file of settings"
         )),
-        // The text may begin with a byte order mark.
+        // Remove the byte order mark that some editors write at the beginning of a file.
         false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
     }
 }

@@ -11,7 +11,7 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{LONG, Pinger};
 
-/// Set in the process that runs [`serve`].
+/// Environment variable that is set in the process that runs [`serve`].
 const SERVING: &str = "OXORB_TEST_SERVING";
 
 /// A server process with a persistent [`Pinger`], and a transient one. Killed when dropped.

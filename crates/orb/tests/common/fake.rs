@@ -24,8 +24,8 @@ use super::{LONG, PINGER};
 /// A listening endpoint over the chosen protocol.
 pub(crate) struct FakeServer {
     acceptor: Arc<dyn Acceptor>,
-    /// Accepted clients, over TLS: a thread accepts them, because a handshake needs answers before
-    /// the client is connected.
+    /// Connections accepted over TLS. A thread accepts them, because a client is connected only after the server has
+    /// answered its handshake.
     let_in: Option<Mutex<Receiver<Box<dyn Link>>>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct FakeConnection {
 /// A message of the client, decoded for comparison.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Request id, operation, and how the target was named: 0 key, 1 profile, 2 reference.
+    /// Request id, operation, and addressing mode: 0 for a key, 1 for a profile, 2 for a reference.
     Request(u32, String, u16),
     /// Id of the request that the client no longer waits for.
     Cancel(u32),
@@ -65,7 +65,7 @@ impl FakeServer {
                     match acceptor.accept() {
                         Ok(link) => drop(sender.send(link)),
                         Err(error) if error.kind() == ErrorKind::NotConnected => return,
-                        // A client that failed its handshake.
+                        // Continue with the next client if one fails its handshake.
                         Err(_) => {}
                     }
                 }
@@ -240,7 +240,7 @@ pub(crate) fn played<R: Send>(
 
 /// Returns an IOR of an object at `address`.
 pub(crate) fn ior_at(address: &Address) -> Ior {
-    // The component lets the client send CancelRequest: it sends none to an unidentified ORB.
+    // Identify the server as OxORB, because the client sends CancelRequest only to ORBs that are known to accept it.
     ior_with(address, vec![TaggedComponent::orb_type(orb_type::OXORB)])
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn ior_of(addresses: &[Address]) -> Ior {
     }
 }
 
-/// An endpoint that neither accepts nor refuses connections: its queue is full.
+/// An endpoint that neither accepts nor refuses connections, because its queue is full.
 pub(crate) struct BlackHole {
     address: Address,
     _full: Full,
@@ -270,8 +270,8 @@ enum Full {
 }
 
 impl BlackHole {
-    /// Fills the queue of a new endpoint. Not for the memory transport, which has no queue and
-    /// refuses.
+    /// Fills the queue of a new endpoint. The memory transport cannot be used, because it has no queue and refuses
+    /// connections.
     pub(crate) fn new() -> BlackHole {
         if has_ports() {
             return BlackHole::tcp();
@@ -287,7 +287,7 @@ impl BlackHole {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut queued = Vec::new();
-        // The queue of a `TcpListener` holds 128 connections, or fewer if the system's limit is
+        // Connect until the listener's queue is full. It holds 128 connections, or fewer if the limit of the system is
         // lower.
         while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
             queued.push(stream);

@@ -40,7 +40,7 @@ pub(crate) struct Seen {
 }
 
 impl Lanes {
-    /// Starts a server; -1 stands for a lane without priority.
+    /// Starts a server with one lane for each priority; -1 denotes a lane without a priority.
     pub(crate) fn start(priorities: &[i16]) -> Lanes {
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
         let accepted = Arc::<AtomicUsize>::default();
@@ -106,7 +106,8 @@ fn serve(mut stream: Peer, lane: usize, connection: usize, seen: &Mutex<Vec<Seen
             let terms = inbox.frame().terms().unwrap_or_default();
             let begun = match inbox.frame().message().unwrap() {
                 Message::Request(request) => {
-                    // Other messagings have a field where GIOP has this context.
+                    // Protocols other than GIOP carry the priority in a field of the message.
+                    // Record it like GIOP's service context.
                     let field = terms.priority.map(|priority| {
                         let [high, low] = priority.to_be_bytes();
                         (context_id::RT_CORBA_PRIORITY, vec![0, 0, high, low])

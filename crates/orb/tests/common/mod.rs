@@ -191,7 +191,7 @@ pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
 /// Returns the object's address over the chosen protocol.
 pub(crate) fn address(object: &ObjectRef) -> Address {
     let profile = transport::profile_of(object.reference());
-    // With TLS, only lanes have addresses.
+    // A TLS profile that publishes lanes has no other addresses, so consider those of the lanes as well.
     let lanes = profile.lanes.into_iter().map(|(address, _)| address);
     let mut all = profile.addresses.into_iter().chain(lanes);
     all.next().expect("an address")
@@ -267,8 +267,8 @@ pub(crate) fn assert_raised(
     assert_eq!((exception.kind, exception.completed), (kind, status), "{exception}");
 }
 
-/// Repeats a call until its time limit expires after the request was sent, and returns that
-/// TIMEOUT. On a loaded machine the limit may expire before: then the call has not run.
+/// Repeats a call until its time limit expires after the request was sent, and returns that TIMEOUT. On a loaded
+/// machine the limit may expire before the request is sent; the call has then not run, and is repeated.
 #[track_caller]
 pub(crate) fn timed_out<T: Debug>(
     mut call: impl FnMut() -> Result<T, SystemException>,

@@ -39,7 +39,7 @@ impl Peer {
         peer
     }
 
-    /// Wraps a connection that another function made.
+    /// Wraps a connection that is already open.
     pub(crate) fn tcp(stream: TcpStream) -> Peer {
         stream.set_nodelay(true).unwrap();
         let peer = Peer::Tcp(stream);
@@ -138,7 +138,7 @@ impl Peer {
     }
 }
 
-/// Returns the octets of a message that are needed to read its header.
+/// Returns the number of octets at the beginning of a message that are needed to parse its header.
 pub(crate) fn header_size() -> usize {
     wire().messaging().map_or(12, |other| other.start())
 }
@@ -202,7 +202,7 @@ pub(crate) fn from_another_address(to: &Address) -> Peer {
     Peer::tcp(oxorb_testkit::net::connect_from(from, to).unwrap())
 }
 
-/// Returns the form of raw messages of the chosen protocol.
+/// Returns the format of raw messages of the chosen protocol.
 pub(crate) fn form() -> Form {
     match wire().name() {
         "giop-lite" => Form::Lite,

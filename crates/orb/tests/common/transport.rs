@@ -51,7 +51,7 @@ pub(crate) fn builder() -> Builder {
         .protocol(lite("giop-lite-rt+mem", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_MEMORY))
 }
 
-/// Returns a protocol of a messaging over memory.
+/// Returns the protocol that sends the messages of `messaging` over memory.
 fn over_memory(
     name: &'static str,
     messaging: &'static dyn Messaging,
@@ -77,7 +77,8 @@ pub(crate) fn wire() -> Wire {
     Wire::of(protocol().messaging(), Version::V1_2)
 }
 
-/// Returns a byte order for messages: not this machine's, if the protocol's messages declare theirs.
+/// Returns a byte order for messages: the opposite of this machine's, if messages of the protocol declare their byte
+/// order.
 pub(crate) fn other_order() -> ByteOrder {
     match (wire().needs().same_order, ByteOrder::NATIVE) {
         (true, native) => native,
@@ -100,7 +101,7 @@ pub(crate) fn anywhere_with(options: &str) -> String {
     format!("{}{bar}{options}", anywhere())
 }
 
-/// Returns the text after `PROTOCOL://` in such an endpoint.
+/// Returns the text after `PROTOCOL://` in an endpoint at any free address.
 fn any_place() -> &'static str {
     match has_ports() {
         true => "127.0.0.1:0",
@@ -172,7 +173,7 @@ pub(crate) fn url(addresses: &[&Address], key: &str) -> String {
     let kind = protocol().profile();
     let all: Vec<_> = addresses.iter().map(|address| kind.print(Version::V1_2, address)).collect();
     let all = all.join(",");
-    // If the separator before the key is not a slash, the address contains it.
+    // An address that is a path already ends with the separator `|`, so that no slash is needed.
     let slash = if all.ends_with('|') { "" } else { "/" };
     format!("corbaloc:{all}{slash}{key}")
 }
@@ -213,11 +214,11 @@ impl Only {
     /// GIOP over TCP.
     pub(crate) const IIOP: Only =
         Only { name: "IIOP", holds: |protocol| protocol.name() == "iiop" };
-    /// TCP with any messaging.
+    /// Any message format over TCP.
     pub(crate) const TCP: Only = Only { name: "TCP", holds: |_| is_tcp() };
     /// Unencrypted protocols.
     pub(crate) const CLEAR: Only = Only { name: "protocols in the clear", holds: |_| !is_tls() };
-    /// Sockets with any messaging, which other processes can reach.
+    /// Any message format over sockets, which other processes can reach.
     pub(crate) const SOCKETS: Only = Only { name: "sockets", holds: |_| !is_memory() };
     /// GIOP over any transport.
     pub(crate) const GIOP: Only =
@@ -232,8 +233,8 @@ impl Only {
         Only { name: "messages with service contexts", holds: |_| !wire().needs().no_contexts };
 }
 
-/// Reports whether a test applies to the chosen protocol. If not, prints a line past the test harness, which hides the
-/// output of passing tests. `.ci/transports` prints these lines.
+/// Reports whether a test applies to the chosen protocol. If not, writes a line to standard error directly, because the
+/// test harness hides what passing tests print. `.ci/transports` prints these lines.
 pub(crate) fn applies(test: &str, only: &Only, why: &str) -> bool {
     if (only.holds)(protocol()) {
         return true;

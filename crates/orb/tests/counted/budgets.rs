@@ -36,7 +36,7 @@ static LONE: Op = Op::twoway("lone");
 struct Radar {
     /// Milliseconds of processor time that `burn` uses.
     burns: AtomicU64,
-    /// Ends `spin`.
+    /// Whether `spin` may end.
     released: AtomicBool,
     spins: AtomicBool,
     seen: Mutex<Vec<Seen>>,
@@ -97,7 +97,7 @@ fn class() -> Class {
     schedule::current().unwrap().class
 }
 
-/// Uses processor time.
+/// Uses this much processor time.
 fn burn(time: Duration) {
     let until = oxorb_sys::clock::thread_cpu() + time;
     while oxorb_sys::clock::thread_cpu() < until {
@@ -105,8 +105,7 @@ fn burn(time: Duration) {
     }
 }
 
-/// Returns a client with the time limit of the test: a demoted thread runs only when the processor
-/// is otherwise idle.
+/// Returns a client with a long time limit, because a demoted thread runs only when the processor is otherwise idle.
 fn patient_client() -> Orb {
     common::transport::builder().round_trip_timeout(10 * LONG).build().unwrap()
 }
@@ -168,7 +167,7 @@ impl Bench {
     }
 }
 
-/// Reports whether a thread may return from the class of demoted threads.
+/// Reports whether a thread may leave SCHED_IDLE, the class of demoted threads.
 fn may_demote() -> bool {
     let may = schedule::may_leave_idle();
     if !may {
@@ -199,7 +198,7 @@ fn a_burst_passes_and_then_so_many_requests_in_a_second() {
     }
     let most = 3 + began.elapsed().as_millis() as u64 / 200 + 1;
     assert!((3..=most).contains(&served), "{served} of {most}");
-    // After a pause the client is served again.
+    // The client is served again once its budget is replenished.
     until("the client may call again", || call(&bench.object, &QUICK).is_ok());
     let used = bench.server.budgets();
     let [client] = &used[..] else { panic!("{used:?}") };
@@ -223,14 +222,14 @@ fn the_answer_names_whose_budget_is_spent_and_which() {
         ("clients time=1ms/100s", minor::transient::CLIENT_TIME),
     ] {
         let bench = Bench::new(rule);
-        // The budget of an object is named by its key.
+        // The object has a system id, which a rule cannot name in advance, so set its budget by its key.
         let key = BudgetOf::object(oxorb::Interface::reference(&bench.object)).unwrap();
         if let Some(rest) = rule.strip_prefix("object radar ") {
             assert!(bench.server.set_budget(key, rest.parse().unwrap()));
         }
         let refused = bench.until_refused(&BURN);
         assert_eq!(refused.minor, named, "{rule}");
-        // Other operations have no budget.
+        // A budget of one operation does not limit the others.
         if rule.starts_with("operation") {
             assert_eq!(call(&bench.object, &QUICK), Ok(()));
         }
@@ -328,7 +327,7 @@ fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
         while overruns.lock().unwrap().is_empty() {
             thread::sleep(Duration::from_millis(1));
         }
-        // The servant runs on, and records the demotion.
+        // Let the servant run on, so that it can record its demotion.
         thread::sleep(Duration::from_millis(50));
         radar.released.store(true, Ordering::SeqCst);
     });
@@ -358,8 +357,8 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     let object = bench.object.clone();
     let spinning = thread::spawn(move || call(&object, &SPIN));
     until("the servant spins", || bench.radar.spins.load(Ordering::SeqCst));
-    // Processor time is charged while the request runs, and further requests of its budget are
-    // refused.
+    // Processor time is charged while the request runs, so further requests under its budget are refused before it
+    // ends.
     until("its budget is spent", || bench.server.budgets().iter().any(|used| used.spent));
     let refused = call(&bench.object, &SPIN).unwrap_err();
     assert_eq!(refused.minor, minor::transient::OPERATION_TIME);
@@ -380,7 +379,7 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     bench.end();
 }
 
-/// An overrun that ends before the watcher's next look is reported by the request's own thread.
+/// An overrun that ends before the watcher's next check is reported by the request's own thread.
 #[test]
 fn an_overrun_that_has_ended_is_told_as_well() {
     let _guard = watchdog(LONG);
@@ -437,7 +436,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     let bench = Bench::new("operation test::Radar::burn time=2ms/20ms beyond=throttle");
     bench.radar.burns.store(4, Ordering::SeqCst);
     let is_reserved = |scheduling| matches!(scheduling, oxorb::rt::ThreadScheduling::Reserved(_));
-    // On a stalled machine the budget may be replenished between two requests.
+    // Repeat the call, because on a stalled machine the budget may be replenished between two requests.
     until("the lane has reserved time alone", || {
         call(&bench.object, &BURN).unwrap();
         let threads = bench.server.threads();
@@ -447,13 +446,13 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     });
     let used = bench.server.budgets();
     assert_eq!(used[0].refused, 0, "{used:?}");
-    // A request within its budget ends the reservation.
+    // A request of an operation within its budget ends the lane's reservation.
     call(&bench.object, &QUICK).unwrap();
     until("the lane is free", || call(&bench.object, &LONE).is_ok());
     bench.end();
 }
 
-/// Promised in `docs/admission.md`.
+/// Checks a promise of `docs/admission.md`.
 #[test]
 fn a_request_within_its_budgets_allocates_nothing_and_takes_no_lock() {
     common::only_over!(CLEAR, "rustls allocates for each record");
@@ -473,7 +472,7 @@ fn a_request_within_its_budgets_allocates_nothing_and_takes_no_lock() {
     bench.end();
 }
 
-/// Two video streams fit; the third is refused. Admitted streams are held to their declared times.
+/// Two operations are admitted and the third is refused. Admitted operations are held to their declared times.
 #[test]
 fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     let _guard = watchdog(LONG);
@@ -500,7 +499,7 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     assert!(late.because.contains("test::Radar::lone"), "{late}");
     assert!(ask("burn", 1, 10).is_err(), "it is there");
     assert_eq!(server.admitted().0.len(), 2);
-    // The servant takes twenty times its declared time.
+    // The servant takes 20 ms, twenty times its declared time, which uses up its budget.
     call(&object, &BURN).unwrap();
     let refused = call(&object, &BURN).unwrap_err();
     assert_eq!(refused.minor, minor::transient::OPERATION_TIME);

@@ -15,17 +15,18 @@ use oxorb_testkit::process::test_name;
 
 use crate::common::*;
 
-/// Set in the process that is counted: the number of connections, and of uses of each.
+/// Environment variable that is set in the counted process: sharing strategy, number of connections, and number of
+/// calls.
 const COUNTED: &str = "OXORB_TEST_CONNECTIONS";
 
 const ALONE: usize = 8;
 const AMONG: usize = 200;
 
-/// Number of calls that makes the difference between two runs.
+/// Numbers of calls in two runs, whose difference is free of the cost of starting and ending.
 const FEW: usize = 200;
 const MANY: usize = 500;
 
-/// Tolerance for the ready list of the server's poller, and for pages.
+/// Tolerance for costs outside of connection lookup: the ready list of the server's poller, and pages.
 const SLACK: f64 = 1.2;
 
 /// Calls over many connections in turn, so that each call uses the connection that has idled
@@ -76,7 +77,7 @@ fn counted() {
     end(&client, &server);
 }
 
-/// Returns a band of its own for each number.
+/// Returns a different band for each number.
 fn band(number: usize) -> PriorityBandedConnection {
     let high = i16::try_from(number).unwrap();
     PriorityBandedConnection::new(&[PriorityBand { low: 0, high }]).unwrap()

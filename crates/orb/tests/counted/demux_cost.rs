@@ -13,10 +13,11 @@ use oxorb_testkit::process::test_name;
 
 use crate::common::{Pinger, ping};
 
-/// Set in the process that is counted: the objects to create, and the number of calls.
+/// Environment variable that is set in the counted process: kind of ids, numbers of objects and POAs, and number of
+/// calls.
 const COUNTED: &str = "OXORB_TEST_DEMUX";
 
-/// Number of calls that makes the difference between two runs.
+/// Numbers of calls in two runs, whose difference is free of the cost of starting and ending.
 const FEW: usize = 200;
 const MANY: usize = 700;
 
@@ -114,7 +115,7 @@ fn finding_a_poa_costs_the_same_among_any_number() {
     }
 }
 
-/// Shows that the gate can fail.
+/// Checks that the comparison detects a lookup whose cost grows.
 #[test]
 #[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn a_linear_search_is_seen() {

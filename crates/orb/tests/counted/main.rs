@@ -1,7 +1,7 @@
 //! Tests that count the cost of a call: allocations, locks, system calls, instructions.
 //!
-//! Separate from the other tests of whole ORBs: while a client of the process is owed large replies, each request is
-//! checked before it runs, which adds to the counts.
+//! Separate from the other tests of whole ORBs: while the process owes a client large replies, it checks each request
+//! before it runs it, which would add to the counts.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -15,7 +15,7 @@ use crate::common::*;
 
 static OPERATIONS: Operations = Operations::linear(&["ping"]);
 
-/// Number of calls whose stages fit into a ring.
+/// Number of calls. All their stages fit into the ring buffer of a thread.
 const PINGS: i64 = 100;
 
 /// A [`Pinger`] that finds operations as a skeleton does, and records allocations and locks of its
@@ -43,7 +43,7 @@ impl Servant for Probe {
 #[test]
 fn every_stage_is_stamped_without_allocation_or_lock() {
     only_over!(CLEAR, "rustls allocates for each record");
-    // The switch is global to the process.
+    // Run in a process of its own, because probes are switched on for the whole process.
     if !alone(every_stage_is_stamped_without_allocation_or_lock) {
         return;
     }
@@ -71,7 +71,8 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
         let expected: Vec<_> = Stage::ALL.iter().filter(|stage| stage.side() == side).collect();
         let trace = traces.iter().find(|trace| trace.records[0].stage.side() == side);
         let trace = trace.expect("a thread for each side");
-        // The stages of the server's first and last call may be incomplete.
+        // The server's first or last call may be incomplete, because the server may still be ending
+        // a call when records are taken or probes are switched off.
         assert!(whole_calls(trace, &expected) >= PINGS as usize - 1, "{trace:?}");
         assert!(trace.records.is_sorted_by_key(|record| record.at));
         assert_eq!(trace.lost, 0);

@@ -1,8 +1,8 @@
 //! Cost of a request in the steady state: no allocation, no lock, and one write and one read on
 //! each side.
 //!
-//! The servant reads the counters of its own thread. Between two readings lies one complete turn of
-//! the server: reply, write, read, dispatch.
+//! The servant reads the counters of its own thread. Between two readings lies one complete cycle of the server: reply,
+//! write, read, dispatch.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: the tests run over all protocols.
 
@@ -115,7 +115,7 @@ impl Bench {
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
-        // On a loaded machine, too, the connection must count as busy.
+        // Use a long time, so that the connection counts as busy even on a loaded machine.
         Bench::warm_for(Duration::from_secs(20), combination, scheduler, activate)
     }
 
@@ -200,7 +200,7 @@ fn a_ping_allocates_nothing_on_either_side() {
     }
 }
 
-/// The client writes, and the server reads, the time limits that travel.
+/// Requests carry the time limits, which the client writes and the server reads.
 #[test]
 fn a_ping_under_policies_allocates_nothing_and_takes_no_lock() {
     let _guard = watchdog(LONG);
@@ -332,7 +332,7 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
             let taken = (lock::taken().unwrap() - before) as usize;
             let allowed = match combination.1 {
                 ClientConnections::Private => 0,
-                // One to take an idle connection, one to put it back.
+                // A call takes the lock once to take an idle connection, and once to put it back.
                 _ => 2 * PINGS,
             };
             assert_eq!((client.count, taken), (0, allowed), "client, {endpoint}, {combination:?}");
@@ -347,8 +347,8 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
     }
 }
 
-/// Tests for one write and one read on each side, over sockets and with every messaging. GIOP over TCP is counted for
-/// each combination below.
+/// Tests that each side makes one write and one read per ping, over sockets and with every message format. GIOP over
+/// TCP is counted for each combination below.
 macro_rules! two_system_calls {
     ($($test:ident: $endpoint:literal, $combination:expr;)+) => {$(
         #[test]
@@ -390,8 +390,8 @@ macro_rules! only_waits {
             for side in ["client", "server"] {
                 let own = &trace.section(side).own;
                 assert_eq!(own.of("futex"), own.total(), "{side}: {own:?}");
-                // One to wake the peer, one to wait for it, and two for the lock that the peer holds while it wakes
-                // this thread.
+                // A ping makes one call to wake the peer, one to wait for it, and at most two for the lock that the
+                // peer holds while it wakes this thread.
                 assert!(own.total() <= 4 * (PINGS + 1), "{side}: {own:?}");
             }
         }
@@ -414,7 +414,7 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
         let client = (lock::taken().unwrap() - before) as usize;
         let allowed = match combination.1 {
             ClientConnections::Private => 0,
-            // One to take an idle connection, one to put it back.
+            // A call takes the lock once to take an idle connection, and once to put it back.
             ClientConnections::Cached => 2 * PINGS,
             shared => unreachable!("{shared:?} promises nothing of the kind"),
         };
@@ -438,8 +438,8 @@ fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
         let ((), client) = allocations(|| bench.pings());
         let taken = (lock::taken().unwrap() - before) as usize;
         assert_eq!(client.count, 0, "{connections:?}");
-        // An answer that arrives before the thread sleeps leaves a wake token, which costs one
-        // futile check.
+        // If a reply arrives before the thread sleeps, a wake token remains, with which the next wait returns at once
+        // and takes the lock in vain.
         let most = PINGS * locks + PINGS / 10;
         assert!(
             (PINGS * locks..=most).contains(&taken),
@@ -601,7 +601,7 @@ fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
     two_calls(test, combination, || Bench::warm(combination));
 }
 
-/// Returns a bench and a second, idle connection: no thread stays with either.
+/// Returns a bench and a second, idle connection. With two connections, no thread stays with one of them.
 fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb) {
     let stay = Duration::from_millis(1);
     let bench = Bench::warm_for(stay, combination, None, |server, client, probe| {
@@ -635,7 +635,7 @@ fn three_system_calls_a_ping_reactive_beside_another_connection() {
     );
 }
 
-/// A pool of one worker.
+/// A worker pool with one worker.
 const POOL: Concurrency = Concurrency::WorkerPool { threads: 1, queue: 16 };
 
 /// Counts the system calls of a ping, client and server together, where one thread reads and others serve: one write on
@@ -649,7 +649,7 @@ fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)],
     });
     let Some(trace) = trace else { return };
     let all = &trace.section("pings").all;
-    // Calls of other threads at the edges of a section may be counted or not.
+    // System calls that other threads make at the beginning or end of a section may or may not be counted.
     assert!(all.of("sendto").abs_diff(2 * PINGS) <= 2, "{all:?}");
     for (call, most) in others {
         assert!(all.of(call) <= most * PINGS, "{call}: {all:?}");
@@ -703,7 +703,7 @@ fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) 
         [("recvfrom", PINGS), ("sendto", PINGS)],
         "client, {combination:?}"
     );
-    // The reply to `begin` and the request of `end` are counted, too.
+    // The section of the server also contains the reply to `begin` and the request of `end`.
     assert_eq!(
         trace.section("server").own,
         [("recvfrom", PINGS + 1), ("sendto", PINGS + 1)],

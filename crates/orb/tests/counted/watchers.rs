@@ -15,7 +15,7 @@ use crate::common::{LONG, call, elsewhere, server, transport};
 
 static LINGER: Op = Op::twoway("linger");
 
-/// Long enough for several looks at a running request.
+/// Duration of a request, long enough that a watcher checks it several times.
 const LINGERS: Duration = Duration::from_millis(40);
 
 /// The client checks idle connections four times within this time; it is longer than any request.
@@ -36,7 +36,7 @@ impl Servant for Lingerer {
 
 #[test]
 fn looks_at_long_requests_and_idle_connections_allocate_nothing() {
-    // The count includes the allocations of all threads.
+    // Run in a process of its own, because the count includes the allocations of all threads.
     if !alone(looks_at_long_requests_and_idle_connections_allocate_nothing) {
         return;
     }

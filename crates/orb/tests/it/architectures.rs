@@ -107,8 +107,8 @@ fn a_reactive_server_serves_one_request_at_a_time() {
     }
 }
 
-/// Repeats a call until a thread is free for it: a thread ends after the reply of its request is
-/// sent.
+/// Repeats a call until a thread is free for it. A thread ends only after it has sent the reply of its request, so that
+/// none may be free at first.
 fn patiently(object: &ObjectRef, op: &'static oxorb::__gen::Op) -> Result<(), SystemException> {
     loop {
         match call(object, op) {
@@ -128,7 +128,7 @@ fn whereabouts_patiently(object: &ObjectRef) -> Where {
     }
 }
 
-/// Starts calls until `count` of them wait at the gate.
+/// Starts `count` calls, each of which is repeated until a thread is free for it, and waits until all are at the gate.
 fn stuck_patiently(object: &ObjectRef, worker: &Worker, count: usize) -> Vec<Call> {
     let start = |_| {
         let object = object.clone();
@@ -154,7 +154,7 @@ fn with_a_thread_for_each_request_those_of_one_connection_run_side_by_side_up_to
             assert_eq!(refused(), before + 1);
             worker.open();
             all_end(running);
-            // Each request occupied its own thread.
+            // The threads of the ended requests are available to new ones.
             patiently(&object, &WHERE).unwrap();
         }
         end(&[&client, &server]);
@@ -189,8 +189,8 @@ fn a_worker_pool_runs_so_many_queues_so_many_and_refuses_the_rest() {
     }
 }
 
-/// All requests must be in the servant at the same time, or they wait without end: the first arrives alone, the others
-/// while it runs.
+/// The requests wait without end unless all of them are in the servant at the same time. The first arrives alone, the
+/// others while it runs.
 #[test]
 fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_threads() {
     let _guard = watchdog(LONG);
@@ -200,8 +200,8 @@ fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_
         for client in [multiplexing(), sharing()] {
             let server = server_of(concurrency);
             let (worker, object) = worker_at(&server, &client);
-            // Repeatedly: alone, together, and over a connection with a history of concurrent
-            // requests.
+            // Repeat, so that requests arrive alone, concurrently, and over a connection that has already carried
+            // concurrent requests.
             for _ in 0..3 {
                 worker.close();
                 let _ = whereabouts(&object);
@@ -283,7 +283,7 @@ fn a_lane_buffers_several_requests_of_one_connection() {
     end(&[&client, &server]);
 }
 
-/// Requests up to the limit run; the others wait in the socket for their turn.
+/// Requests up to the limit run; the others stay in the socket until one of these ends.
 #[test]
 fn a_connection_has_so_many_requests_under_way_as_it_may() {
     let _guard = watchdog(LONG);
@@ -320,7 +320,7 @@ fn requests_of_other_threads_are_answered_before_their_connection_ends() {
         for id in 1..=6 {
             stream.write_all(&request(id, &WAIT, &key, &[])).unwrap();
         }
-        // The reader answers LocateRequests itself: the six requests before are read by then.
+        // The reader answers LocateRequests itself, so the reply shows that it has read the six requests before.
         stream.write_all(&locate_request(7, &key)).unwrap();
         assert_eq!(kind_of(&stream.message()), MessageType::LOCATE_REPLY);
         let ending = {
@@ -376,7 +376,7 @@ fn each_threadpool_has_an_architecture_of_its_own() {
         assert_eq!(server.threadpool(pool).unwrap().serving, serving);
         (pool, pooled(&server, &client, pool))
     };
-    // Number of concurrent requests, for four requests over one connection.
+    // For each threadpool, how many of four requests over one connection run concurrently.
     let cases = [
         (of(Serving::Reader, 2), 2),
         (of(Serving::Queue, 3), 3),
@@ -445,7 +445,7 @@ fn a_queue_gives_the_most_urgent_first_where_that_is_wanted() {
             reference.invoke_async::<(), SystemException>(&WHERE, |_| Ok(()), |_| Ok(()))
         })
         .collect();
-    // A further request of their connection is refused, so all three are in the queue.
+    // The refusal of a further request of the same connection shows that all three are in the queue.
     assert_transient(call(&object, &WHERE), REQUESTS_BUFFERED);
     worker.open();
     all_end(running);
@@ -538,7 +538,7 @@ fn rate_groups_are_lanes_by_rate_with_ports_of_their_own() {
     end(&[&client, &server]);
 }
 
-/// A server whose filters record the operations that they are asked about.
+/// A server whose filters record the operations for which they are called.
 struct Filtered {
     server: Orb,
     asked: Arc<Mutex<Vec<String>>>,
@@ -646,7 +646,7 @@ fn a_filter_knows_priority_object_and_principal() {
     first.set(one.clone()).unwrap();
     let _ = whereabouts(&elsewhere(&client, one.reference()));
     let _ = whereabouts(&elsewhere(&client, other.reference()));
-    // A hand-written GIOP 1.0 request with a principal.
+    // Write a GIOP 1.0 request with a principal, which the client does not send.
     let mut octets = Vec::new();
     let key = common::object_key(&elsewhere(&client, other.reference()));
     octets.extend([0, 0, 0, 1, 0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0, 200]);
@@ -726,7 +726,8 @@ fn a_thread_that_polls_busily_never_sleeps_between_requests_and_one_of_epoll_doe
             call(&object, &WHERE).unwrap();
             sleeper.0.load(Ordering::SeqCst)
         };
-        // The acceptor also takes the lock of the table of connections.
+        // Make a few calls first: until the connection is accepted, a serving thread may sleep because the acceptor
+        // holds the lock of the table of connections.
         for _ in 0..5 {
             ask();
         }
@@ -737,8 +738,8 @@ fn a_thread_that_polls_busily_never_sleeps_between_requests_and_one_of_epoll_doe
             }
             ask() != before
         };
-        // On a busy machine a polling thread may wait for another thread's lock, and a thread in
-        // epoll may find its next request without sleeping.
+        // Repeat the measurement: on a busy machine a polling thread may wait for another thread's lock, and a thread
+        // in epoll may find its next request without sleeping.
         until(reactor, || slept() == sleeps);
         end(&[&client, &server]);
     }

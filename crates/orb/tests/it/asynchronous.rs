@@ -99,8 +99,7 @@ fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
             let mut connection = server.accept();
             connection.answer_next(1);
             let unanswered = connection.request();
-            // Replies with an unknown request id, without a pause, until the client closes the
-            // connection.
+            // Send replies with an unknown request id, without a pause, until the client closes the connection.
             let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
             while connection.try_send(&noise).is_ok() {}
         },
@@ -115,21 +114,23 @@ fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
     );
 }
 
-/// A server that does not read until its replies are read must not block a client that writes.
+/// The client reads replies while it writes, so that it does not deadlock with a server that reads only after its
+/// replies are read.
 #[test]
 fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
     const ANSWERS: i64 = 8;
     static STORE: Op = Op::twoway("store");
     let _guard = watchdog(LONG);
-    // More than all socket buffers hold.
+    // The request is larger than all socket buffers, so that its write blocks until the server reads.
     let octets = vec![7u8; 32 << 20];
-    // Without a time limit that would end a deadlock.
+    // Set no time limit, which would end a deadlock and so hide it.
     let client = common::transport::builder().round_trip_timeout(None).build().unwrap();
     played(
         |server| {
             let mut connection = server.accept();
             let asked: Vec<u32> = (0..ANSWERS).map(|_| connection.request()).collect();
-            // From now on the client is writing.
+            // Wait until the client has begun to write the large request, which it cannot finish before the server
+            // reads it.
             connection.await_beginning();
             for id in asked {
                 connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
@@ -182,7 +183,8 @@ fn answers_nobody_waits_for_are_forgotten_and_make_room() {
         },
         |server| {
             let object = server.object(&client);
-            // More than a connection may have outstanding, if they were not deregistered.
+            // Drop more calls than a connection may have outstanding, which succeeds only if dropped calls are
+            // deregistered.
             for n in 0..3000 {
                 drop(ping_async(&object, n));
             }
@@ -253,7 +255,7 @@ fn an_asynchronous_call_goes_on_to_where_it_is_sent() {
     client.shutdown(true).unwrap();
 }
 
-/// A long call's arguments are not kept, so the caller has to repeat the call.
+/// The arguments of a long call are not kept for another attempt, so the caller has to repeat the call.
 #[test]
 fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
     static LENGTHY: Op = Op::twoway("lengthy");
@@ -317,7 +319,8 @@ fn arguments_that_are_sent_again_are_those_of_the_caller() {
             },
             |player| ping_async(&player.object(&client), 7).wait(),
         );
-        // If the encodings for the two targets differ, the caller has to repeat the call.
+        // If the encodings for the two targets differ, the arguments cannot be sent again, and the caller has to repeat
+        // the call.
         match answer {
             Err(raised) => {
                 assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No)
@@ -380,7 +383,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
         ping_async(&object, n).then(move |answer| {
             assert_ne!(thread::current().id(), asking);
             answers.send(answer).unwrap();
-            // The other callbacks run all the same.
+            // A panic of one callback does not prevent the others.
             assert_ne!(n, 50, "as the test wants it");
         });
     }
@@ -395,7 +398,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
     client.shutdown(true).unwrap();
     assert!(answered.recv().unwrap().is_err(), "nobody waits for ever");
 
-    // A shut-down ORB answers at once.
+    // After the shutdown of the ORB, a call fails at once.
     let late = answers.clone();
     ping_async(&object, 1).then(move |answer| late.send(answer).unwrap());
     assert!(answered.try_recv().unwrap().is_err());

@@ -33,7 +33,7 @@ fn quickly(times: u32) -> Retry {
     Retry { times, delay: MS, max_delay: 4 * MS }
 }
 
-/// Waits as an executor does.
+/// Waits for a reply as an executor does, by polling it as a future.
 fn awaited<T>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemException> {
     struct Unpark(thread::Thread);
     impl Wake for Unpark {
@@ -51,7 +51,7 @@ fn awaited<T>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemExceptio
     }
 }
 
-/// Waits for a callback.
+/// Waits for a reply that a callback receives.
 fn told<T: Send + 'static>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemException> {
     let (sender, receiver) = channel();
     reply.then(move |answer| sender.send(answer).unwrap());
@@ -72,7 +72,7 @@ fn whoever_waits_gets_no_reply_before_its_start_time() {
     for way in WAYS {
         let start = SystemTime::now() + 150 * MS;
         let held = ping_async(&object.with(ReplyStartTime(start)), 1);
-        // The reply arrives long before.
+        // A second call is answered at once, so the reply to the first one arrives long before its start time.
         assert_eq!(ping_async(&object, 1).wait(), Ok(2));
         assert_eq!(way(held), Ok(2));
         assert!(SystemTime::now() >= start);
@@ -135,7 +135,7 @@ fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
     }
 }
 
-/// A first call is repeated, too, when nothing was ever sent; the caller continues meanwhile.
+/// Even the first call of an object is repeated if nothing was sent. The caller continues meanwhile.
 #[test]
 fn a_server_that_starts_late_is_reached_by_repeating() {
     let _guard = watchdog(LONG);
@@ -155,7 +155,7 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
             server.bind("x", &ObjectRef::from_ref(pinger.unwrap()));
             server
         });
-        // Until the name is bound, the object does not exist.
+        // Repeat the call if the server already listens but has not bound the name yet.
         let mut answer = way(calling);
         while answer.is_err_and(|raised| raised.kind == SystemExceptionKind::ObjectNotExist) {
             answer = way(ping_async(&object.with(patient), 1));
@@ -173,7 +173,8 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
     let object = client.string_to_object(&nowhere("x")).unwrap();
     let slowly = Retry { times: u32::MAX, delay: 10 * MS, max_delay: 10 * MS };
     let hurried = object.with(slowly).with_timeout(100 * MS);
-    // TIMEOUT on a loaded machine, where the time limit may expire before the first attempt.
+    // Repeat a call that raises TIMEOUT, because on a loaded machine the time limit may expire before the first
+    // attempt.
     let raised = std::iter::repeat_with(|| awaited(ping_async(&hurried, 0)).unwrap_err())
         .find(|raised| raised.kind != SystemExceptionKind::Timeout)
         .unwrap();
@@ -188,7 +189,7 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
     assert_eq!(raised.completed, CompletionStatus::No);
 }
 
-/// The policies of the calling thread hold in whichever thread the answer is received.
+/// The policies of the calling thread apply in whichever thread the reply is received.
 #[test]
 fn the_callers_policies_hold_in_the_thread_that_is_told() {
     let _guard = watchdog(LONG);
@@ -247,7 +248,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let refused = played(
         |server| {
             let mut requests = server.accept();
-            // Short enough to be sent without a LocateRequest.
+            // The first request is short enough to be sent without a LocateRequest.
             let id = requests.request();
             requests.answer(id, 1);
             let mut questions = server.accept();
@@ -357,7 +358,7 @@ fn no_reconnect_notices_a_lost_connection_and_no_rebind_does_not() {
     }
 }
 
-/// Keeps its requests and never answers.
+/// Servant that keeps its requests and never answers them.
 struct Never(Mutex<Vec<Later>>);
 
 impl Servant for Never {
@@ -374,7 +375,7 @@ impl Servant for Never {
     }
 }
 
-/// A call without connection has no connection thread that watches its time limit.
+/// A collocated call has no connection whose thread could watch its time limit.
 #[test]
 fn a_call_within_the_process_that_is_never_answered_times_out_for_tasks_too() {
     let _guard = watchdog(LONG);

@@ -38,8 +38,8 @@ static TELL_KEPT: Op = Op::twoway("tell_kept");
 /// Longer than a thread of a lane stays with a silent connection.
 const REST: Duration = Duration::from_millis(20);
 
-/// An endpoint to which others cannot connect: of a client behind NAT, or a socket whose file is removed. Within one
-/// process's memory others can.
+/// An endpoint to which other ORBs cannot connect: its host name does not exist, as for a client behind NAT, or its
+/// socket file is removed. Over memory, they can connect.
 struct Hidden {
     endpoint: String,
     file: Option<String>,
@@ -92,7 +92,6 @@ impl Player {
     fn start(orb: &Orb) -> (Arc<Player>, ObjectRef) {
         let player = Arc::new(Player::default());
         let reference = orb.root_poa().activate_servant(player.clone()).unwrap();
-        // A reference as from outside, so that no call is collocated.
         let this = ObjectRef::from_ref(reference);
         player.this.set(this.clone()).unwrap();
         (player, this)
@@ -202,7 +201,7 @@ fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
     listening().concurrency(concurrency).setting("AcceptBiDirectionalGIOP", accept).build().unwrap()
 }
 
-/// Returns the server's player as the client sees it, and the client's own.
+/// Returns the server's object as the client sees it, and the client's own object with its servant.
 fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
     let (_, at_server) = Player::start(server);
     let (player, here) = Player::start(client);
@@ -264,7 +263,7 @@ fn callbacks_within_callbacks() {
     }
 }
 
-/// Threads of a lane that all waited for replies would leave the connection unread.
+/// If all threads of a lane waited for replies, none would read the connection.
 #[test]
 fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
@@ -434,7 +433,7 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     let client = hidden_client("1");
     let (object, here, _) = both(&server, &client);
     keep(&object, &here).unwrap();
-    // A client at another address offers the first client's address and the server's.
+    // Let a client at another address offer the addresses of the first client and of the server.
     let points = [&here, &object].map(|object| {
         let address = address(object);
         let (host, port) = tcp::host_and_port(&address).unwrap();
@@ -449,7 +448,8 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     assert_eq!(ping(&object, 5), Ok(6), "still the server's");
 }
 
-/// Addresses of sockets and memory on this host: the kernel identifies their owner and the client.
+/// Offers of sockets and shared memory on this host are verified, because the kernel identifies the owner of the
+/// address and the client.
 #[test]
 fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
     only_over!(GIOP_SOCKETS, "addresses within a process are its own");
@@ -502,7 +502,8 @@ fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
     eprintln!("{refused}");
 }
 
-/// A client may offer ever new addresses, or too many: the server accepts a few offers, and serves all requests.
+/// A client may offer new addresses again and again, or too many at a time: the server accepts a few offers, and serves
+/// all requests.
 #[test]
 fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
     only_over!(IIOP, "names addresses that clients of TCP could have");
@@ -523,13 +524,13 @@ fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
         };
         let points: Vec<_> = (1..=64).map(point).collect();
         let data = oxorb_object::listen_points(&points);
-        // The same offer twice counts once.
+        // A repeated offer is counted once.
         for _ in 0..2 {
             stream = stranger(stream, &object, bi_dir(&data));
         }
         assert_eq!(counted(), [(offer + 1).min(8), u64::from(offer >= 8)]);
     }
-    // Another connection has its own count of offers; a too large offer is still refused.
+    // Another connection has its own count of offers; an offer that is too large is still refused.
     let data = vec![0; (32 << 10) + 1];
     let stream = Peer::connect(&address(&object));
     let stream = stranger(stream, &object, bi_dir(&data));
@@ -597,13 +598,13 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     assert_eq!(exception.kind, SystemExceptionKind::NoPermission);
 }
 
-/// Calls take their usual way over a protocol without bidirectional connections.
+/// Over a protocol without bidirectional connections, an offer does not affect calls.
 #[test]
 fn an_offer_does_no_harm_to_protocols_that_have_none() {
     let _guard = watchdog(LONG);
     let server = listening().setting("AcceptBiDirectionalGIOP", "1");
     let server = server.build().unwrap();
-    // Private connections are not offered.
+    // Skip private connections, which are not offered for callbacks.
     for sharing in &EVERY_SHARING[1..] {
         let client = listening()
             .client_connections(*sharing)
@@ -627,7 +628,7 @@ fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
     /// More than socket buffers hold.
     const LARGE: usize = 64 << 20;
-    // Private connections are not offered.
+    // Skip private connections, which are not offered for callbacks.
     for sharing in &EVERY_SHARING[1..] {
         let _guard = watchdog(LONG);
         let server = FakeServer::start();

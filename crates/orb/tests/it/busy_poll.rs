@@ -12,7 +12,7 @@ use oxorb_testkit::process::{rerun, test_name};
 use crate::common;
 use crate::common::worker::{Worker, activate, client, lane, lane_poa, server, whereabouts};
 
-/// Set in the process whose system calls are traced.
+/// Environment variable that is set in the process whose system calls are traced.
 const LOOKED_AT: &str = "OXORB_TEST_BUSY_POLL";
 
 #[test]
@@ -56,7 +56,7 @@ fn a_lane_has_the_kernel_poll_for_its_connections() {
         return missing("leave to trace (strace)", &said);
     }
     assert!(traced.status.success(), "{said}");
-    // SO_BUSY_POLL is 46; older versions of strace do not know the name.
+    // Older versions of strace do not know SO_BUSY_POLL and print its number, 46.
     let set = |line: &&str| line.contains("SO_BUSY_POLL") || line.contains("0x2e ");
     let set: Vec<&str> = calls.lines().filter(set).collect();
     assert_eq!(set.len(), 1, "one connection came to the lane: {calls}");

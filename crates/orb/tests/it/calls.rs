@@ -1,5 +1,4 @@
-//! Calls over sockets and without, to a hand-written servant: the core's guarantees without
-//! compiled IDL.
+//! Calls over sockets and collocated calls, to a hand-written servant: the core's guarantees without compiled IDL.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -124,7 +123,8 @@ fn a_oneway_arrives() {
         let object = elsewhere(client, &local);
         object.reference().send(&NOTE, |_| Ok(())).unwrap();
         assert_eq!(ping(&object, 1), Ok(2));
-        // If several threads serve a connection, the ping may be answered first; with one thread it comes after.
+        // If several threads serve a connection, the ping may be answered before the oneway runs. One thread serves
+        // them in order.
         let in_order = matches!(
             server.options().concurrency,
             Concurrency::ThreadPerConnection | Concurrency::Reactive
@@ -139,7 +139,7 @@ fn a_call_that_takes_too_long_is_timeout_maybe() {
     every_combination(|server, client| {
         let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
-        // Connects first, without a time limit: the limit runs while the servant sleeps.
+        // Connect first without a time limit, so that the limit expires while the servant sleeps.
         assert_eq!(ping(&object, 1), Ok(2));
         let hurried = object.with_timeout(Duration::from_millis(50));
         let late = timed_out(|| call(&hurried, &SLEEP));

@@ -68,7 +68,8 @@ fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> b
                     ping(&object, 0)
                 });
                 first_came.recv().unwrap();
-                // The first caller has finished writing. Before, a call that times out would be withdrawn unsent.
+                // Wait until the first caller has finished writing and sleeps. Before that, a request that times out
+                // would be withdrawn without having been sent.
                 let status = Path::new("/proc").join(which.recv().unwrap()).join("status");
                 until("the first caller sleeps", || {
                     fs::read_to_string(&status).unwrap().contains("State:\tS")

@@ -34,7 +34,7 @@ fn server() -> Orb {
     common::transport::listening().build().unwrap()
 }
 
-/// A pool with one blocked thread and a queue with these rules, and an object in it.
+/// A pool with one blocked thread and a queue, and an object that the pool serves.
 struct Waiting {
     server: Orb,
     client: Orb,
@@ -151,17 +151,17 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
                     ..RequestBuffering::default()
                 },
             );
-            // The oldest is also the least urgent.
+            // The oldest oneway is also the least urgent one.
             for importance in [0, 2, 1, 3] {
                 waiting.tell(CommunicationClass::Isochronous, importance);
             }
-            // Unless all four are queued, a further request is added, or replaces the first.
+            // Wait until all four oneways are queued, so that the next request finds the queue full.
             thread::sleep(Duration::from_millis(50));
             let said = RequestQos(Qos { importance: 9, ..Qos::default() });
             let answered = in_the_background(&waiting.object.with(said), &WHERE);
             waiting.until(Incident::OnewayDropped, 1);
             assert_eq!(waiting.count(Incident::BufferFull), 0);
-            // The oneway is dropped before the new request is queued.
+            // Wait until the new request is queued, which happens only after the oneway was dropped.
             thread::sleep(Duration::from_millis(50));
             waiting.worker.open();
             assert_eq!(answered.join().unwrap(), Ok(()));
@@ -171,7 +171,7 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
     }
 }
 
-/// Excess requests are refused, and none is dropped, without rules.
+/// If there are no drop rules, excess requests are refused and no queued request is dropped.
 #[test]
 fn without_rules_nothing_gives_way() {
     only_over!(CONTEXTS, "classes travel in a service context");
@@ -247,7 +247,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
         activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()))
     };
     let low = of_lane("low", 10, true, None);
-    // Up to the priority of the next lane.
+    // Without bands, a period raises the priority up to just below that of the next lane.
     assert_eq!(native(&low, Some(ms)), 30);
     assert_eq!(native(&low, Some(ms * 32)), 25);
     assert_eq!(native(&low, Some(hours)), 10);
@@ -260,7 +260,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
     assert_eq!(native(&banded, Some(ms)), 41);
     assert_eq!(native(&banded, Some(hours)), 31);
 
-    // Without lanes, at the caller's priority.
+    // Without lanes, a request runs at the caller's priority, or at one in its band if it has a period.
     let realtime = RtPolicies {
         priority_model: model(PriorityModel::ClientPropagated, 0),
         priority_bands: Some(bands),
@@ -310,7 +310,7 @@ fn requests_leave_no_faster_than_their_class_may() {
     let send = |class| {
         let said = RequestQos(Qos { class, ..Qos::default() });
         let object = object.with(said);
-        // Connects, and shows that the object is reachable.
+        // Connect first, so that only the transfer is measured.
         call(&object, &WHERE).unwrap();
         let argument = vec![7; OCTETS];
         let begun = Instant::now();
@@ -328,7 +328,7 @@ fn requests_leave_no_faster_than_their_class_may() {
     };
     let least = (OCTETS - BURST) as f64 / f64::from(RATE);
     assert!(send(CommunicationClass::Burst) >= least);
-    // The other classes are not paced: at least one of several attempts is faster.
+    // The other classes are not paced, so that at least one of several attempts is faster, even on a loaded machine.
     let others = [
         CommunicationClass::Isochronous,
         CommunicationClass::Message,

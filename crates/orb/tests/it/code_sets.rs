@@ -21,7 +21,7 @@ impl Servant for Echo {
 
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         match upcall.args(|d| d.string().map(|text| text.into_owned())) {
-            // No server should.
+            // Send octets that are not valid UTF-8, which no server should do.
             Ok(text) if text == "broken" => upcall.reply(|e| {
                 e.ulong(5);
                 e.copy_octets(b"caf\xE9\0");
@@ -40,7 +40,8 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     let server = common::transport::listening().native_chars(CharSet::Iso8859_1).build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     for prefer in [false, true] {
-        // With ISO 8859-1 as its native code set, as the server has, nothing else selects UTF-8.
+        // The client has the same native code set as the server, ISO 8859-1, so that UTF-8 is selected only if it is
+        // preferred.
         let client = common::transport::builder()
             .native_chars(CharSet::Iso8859_1)
             .prefer_utf8(prefer)
@@ -111,7 +112,7 @@ impl Servant for WideEcho {
     }
 }
 
-/// A URL names no code sets, and neither may the client.
+/// A URL declares no code sets, so that the client cannot negotiate any, but sends wide text all the same.
 #[test]
 fn wide_text_needs_no_code_sets_in_the_reference() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
@@ -149,7 +150,7 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         ClientConnections::LeaderFollowers,
     ] {
         let client = common::transport::builder().client_connections(connections).build().unwrap();
-        // The URL names no code set, so ISO 8859-1 applies; the other reference negotiates UTF-8.
+        // The URL declares no code sets, so ISO 8859-1 applies; with the other reference, UTF-8 is negotiated.
         let [plain, agreed] =
             [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
         let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {

@@ -8,7 +8,7 @@ use oxorb::poa::{IdAssignment, Lookup, Policies};
 use oxorb::settings::{ClientConnections, Demultiplexing};
 use oxorb::{Interface as _, Orb};
 
-/// A file that is removed with the value.
+/// A file that is removed when the value is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -62,14 +62,14 @@ fn personalities_build_an_orb() {
         assert_eq!(orb.options().client_connections, connections);
         orb.shutdown(true).unwrap();
     }
-    // Otherwise all memory would stay locked for the rest of this process.
+    // Turn off `LockMemory`, with which all memory would stay locked for the rest of this process.
     let file =
         File::with("avionics.toml", "personality = \"avionics\"\n[orb]\nLockMemory = false\n");
     let orb =
         Orb::builder().personality(&file.path()).listen("iiop://127.0.0.1:0").build().unwrap();
     assert_eq!(orb.options().demultiplexing, Demultiplexing::Perfect);
     assert_eq!(orb.options().preferred, ["uiop", "iiop"]);
-    // Perfect hashing where the ids are known in advance; not for user-assigned ids.
+    // The ORB's perfect hashing applies only to POAs whose ids are known in advance.
     let user = || Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let known = orb.root_poa().new_poa("known").policies(user());
     let known = known.known_ids(["pump", "valve"]).create().unwrap();

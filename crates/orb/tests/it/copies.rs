@@ -203,7 +203,8 @@ impl WatchedLink {
         let count = read(buffer)?;
         let after = Place::of(buffer);
         let mut seen = self.seen();
-        // The octets lay elsewhere before, or some at the front were removed.
+        // Since the last read, the octets were moved to another buffer, or some at the front were removed and the rest
+        // moved there.
         let last = seen.buffer;
         if before.start != last.start || before.len < last.len {
             seen.moved += before.len;
@@ -279,7 +280,7 @@ impl Servant for Carrier {
     }
 }
 
-/// Counts octets that are not used where they were read into.
+/// Counts octets that are not used in the buffer into which they were read.
 fn arrived(seen: &mut Seen, place: Place) {
     if !seen.buffer.contains(place) {
         seen.moved += place.len;
@@ -349,11 +350,12 @@ fn measure(
         arrived(&mut here.lock().unwrap(), got.unwrap());
         counted.push(copied(there, here));
         for copied in first.iter().filter(|_| round == 1) {
-            // Buffers grow with the octets received, not with the size announced.
+            // The first message may be copied once by the receiver, whose buffer grows with the octets received and not
+            // with the size announced.
             assert!(copied.sent == 0 && copied.received <= 100, "{endpoint}: {copied:?}");
         }
     }
-    // Shows that a copy is detected.
+    // Check that a copy would be detected.
     begin();
     let write = |e: &mut oxorb_cdr::Encoder<'_>| {
         e.length(LARGE, None)?;

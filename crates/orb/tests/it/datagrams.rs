@@ -59,7 +59,7 @@ impl Servant for Filler {
             "fill" => match upcall.args(|d| Ok((d.ulong()?, d.ulong()? as usize))) {
                 Ok((number, octets)) => {
                     self.ran(number);
-                    // A number damaged in transit may be any.
+                    // Limit the number, which may have any value if it was damaged in transit.
                     let octets = octets.min(MOST);
                     upcall.reply(|e| {
                         e.length(octets, None)?;
@@ -149,7 +149,7 @@ fn end(orbs: [&Orb; 2]) {
     }
 }
 
-/// Returns the object at another address.
+/// Returns a reference to the object at another address.
 fn moved(object: &ObjectRef, client: &Orb, to: SocketAddr) -> ObjectRef {
     let mut ior = object.reference().ior().clone();
     for tagged in &mut ior.profiles {
@@ -190,7 +190,7 @@ fn both_families_and_names_are_heard() {
     let _guard = watchdog(LONG);
     for endpoint in ["diop://:0", "diop://[::1]:0", "diop://localhost:0", "diop://0.0.0.0:0"] {
         let builder = Orb::builder().listen(endpoint);
-        // A host may lack IPv6.
+        // Only the endpoint of IPv6 may fail, because a host may lack IPv6.
         let Ok(server) = builder.build() else {
             assert_eq!(endpoint, "diop://[::1]:0");
             continue;
@@ -397,11 +397,12 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
         let relay = Relay::to(udp(&object), seed);
         let there = moved(&object, &client, relay.at);
         let (mut answered, mut unsent, mut number) = (0, Vec::new(), 0);
-        // On a stalling machine few are answered in 60 ms: it makes more calls, with longer limits.
+        // On a machine that stalls, few calls are answered within 60 ms, so make more calls with longer limits there.
         while number < 75 || answered <= 20 {
             let limit = Duration::from_millis(60) * (number / 75 + 1);
             let hurried = there.with(RelativeRoundtripTimeout(limit));
-            // Different sizes, so that a reply to another call would be noticed; some need a verified source.
+            // Replies have different sizes, so that a reply to another call would be noticed. Some are so large that
+            // the server first verifies the client's address.
             let octets = 10 + 40 * (number as usize % 20);
             match fill(&hurried, number, octets) {
                 Ok(came) => {
@@ -411,7 +412,7 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
                 Err(late) => {
                     assert_eq!(late.kind, SystemExceptionKind::Timeout, "{late}");
                     assert_ne!(late.completed, CompletionStatus::Yes, "{late}");
-                    // If the machine stalled meanwhile.
+                    // The limit may expire before the request is sent, if the machine stalls.
                     if late.completed == CompletionStatus::No {
                         unsent.push(number);
                     }
@@ -482,7 +483,7 @@ fn whoever_does_not_show_its_address_gets_no_more_than_it_sent() {
         let request = raw_request(&object, &FILL, id, 4000);
         sent += socket.send(&request).unwrap();
         until("it runs", || servant.runs().len() > id as usize);
-        // From then on more datagrams may arrive only for the last one.
+        // After the last request, wait for further datagrams; after the others, read only those that have arrived.
         socket.set_nonblocking(id < 19).unwrap();
         while let Ok(octets) = socket.recv(&mut buffer) {
             came += octets;
@@ -590,7 +591,7 @@ fn captured(datagrams: &[(u16, u16, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();
     for number in [0xa1b2_c3d4, 0x0002_0004, 0, 0, 65_535, 101_u32] {
         file.extend(match number {
-            // The version in two halves, the higher first.
+            // The version consists of two 16-bit numbers, the major one first.
             0x0002_0004 => [2, 0, 4, 0],
             number => number.to_le_bytes(),
         });

@@ -72,8 +72,8 @@ fn is_sentence(error: &dyn Error) {
     }
 }
 
-/// `cargo xtask tidy` finds an error type whose `Debug` is derived; these tests show that both describe the fault and
-/// its place.
+/// `cargo xtask tidy` finds an error type whose `Debug` is derived; these tests show that `Display` and `Debug`
+/// describe the fault and its place.
 #[test]
 fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
     use oxorb_cdr::{ByteOrder, Decoder, Dialect};

@@ -55,7 +55,7 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
     }
 }
 
-/// Threads with their own connections each detect the restart.
+/// Each thread with connections of its own detects the restart.
 #[test]
 fn a_restart_between_calls_costs_no_exception() {
     only_over!(SOCKETS, "other processes do not reach memory");
@@ -145,7 +145,7 @@ fn a_request_that_may_have_run_is_not_sent_again() {
             |server| {
                 let mut connection = server.accept();
                 connection.answer_next(1);
-                // The request is received, and then the connection ends.
+                // Receive the request, and close the connection without a reply.
                 connection.request();
             },
             |server| {
@@ -351,7 +351,8 @@ fn a_reply_that_is_none_is_a_clear_exception() {
         assert_raised(raised, broken, CompletionStatus::Maybe);
         assert_eq!(raised.minor, minor::comm_failure::PROTOCOL_VIOLATION);
     }
-    // A limit of this side, and no fault of the peer.
+    // A message that exceeds only a limit of this side is not a fault of the peer, and raises
+    // IMP_LIMIT.
     let raised = answered(|_| form().message(1, 0x7fff_ffff, &[]));
     assert_raised(raised, SystemExceptionKind::ImpLimit, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::imp_limit::RECEIVED_TOO_LARGE);
@@ -475,18 +476,18 @@ fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
         played(
             |server| {
                 let mut connection = server.accept();
-                // Forwarded to an address without listener; the call returns to the original, and
-                // is answered.
+                // Forward the first call to an address without listener. It returns to the original
+                // address, where it is answered.
                 let id = connection.request();
                 connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
                 connection.answer_next(1);
-                // Forwarded to such an address twice: the call fails, and is not repeated without
-                // end.
+                // Forward the second call to an address without listener twice. It fails, instead
+                // of being repeated without end.
                 for _ in 0..2 {
                     let id = connection.request();
                     connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
                 }
-                // The next call begins at the original again.
+                // The next call starts at the original address again.
                 connection.answer_next(2);
             },
             |server| {
@@ -552,7 +553,8 @@ fn the_addressing_a_server_asks_for_is_used_from_then_on() {
                     assert_eq!((operation.as_str(), addressing), ("ping", mode as u16));
                     connection.answer(id, answer);
                 }
-                // A request for the mode already in use would repeat without end.
+                // Ask for the addressing mode that is already in use. The call fails, because
+                // repeating it would never end.
                 let id = connection.request();
                 connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
                     e.short(mode);
@@ -587,7 +589,8 @@ fn two_orbs_in_one_process_have_nothing_in_common() {
         SystemExceptionKind::Transient,
         CompletionStatus::No,
     );
-    // A reference of a shut-down ORB cannot be called; a reference of another ORB can.
+    // A call through a reference of the ORB that was shut down fails. Another ORB can call the same
+    // object.
     assert_raised(
         ping(&at_two, 1).unwrap_err(),
         SystemExceptionKind::BadInvOrder,
@@ -618,7 +621,7 @@ fn waiting_for_the_end_from_within_a_request_is_refused() {
 #[test]
 fn the_end_of_an_orb_ends_the_calls_that_wait() {
     let _guard = watchdog(LONG);
-    // The two calls have two connections.
+    // With these strategies, the synchronous and the asynchronous call use two connections.
     for sharing in UNSHARED.into_iter().chain([ClientConnections::LeaderFollowers]) {
         let client = client(sharing);
         played(
@@ -664,7 +667,8 @@ fn private_connections_of_orbs_that_ended_do_not_pile_up() {
         assert_eq!(ping(&pinger(&server, &client), 1), Ok(2));
         client.shutdown(true).unwrap();
     }
-    // The listener and the last connection; the server closes its ends asynchronously.
+    // Wait until only the listener and the last connection remain, because the server closes its
+    // ends asynchronously.
     while sockets() > 2 {
         thread::sleep(Duration::from_millis(5));
     }

@@ -236,7 +236,7 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     let (server, servant) = member(&place, &url);
     let client = client("");
     let group = client.string_to_object(&url).unwrap();
-    // A message of another type, a truncated message, and noise: sent to the group's own socket, over the loopback
+    // Send a message of another type, a truncated message and noise to the group's own socket, over the loopback
     // interface.
     let noise = client_socket(&place);
     let mut number = 0_u32;

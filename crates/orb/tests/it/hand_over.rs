@@ -1,5 +1,5 @@
 //! A request that arrives while another request of its connection runs is read at once by another thread (R1), and not
-//! only at the next look at busy connections.
+//! only at the next check of busy connections.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,12 +15,11 @@ use crate::common;
 use crate::common::LONG;
 use crate::common::worker::*;
 
-/// Time from the beginning of the first request to the second, after which the first counts as
-/// long.
+/// Time between the first request and the second, after which the first counts as a long request.
 const LATER: Duration = Duration::from_millis(20);
 
 /// Number of calls to another object, a millisecond apart, within which the second request has to be answered. A busy
-/// machine delays them as well. A periodic look would find the connection later.
+/// machine delays these calls as well. A periodic check would find the second request later.
 const SOON: usize = 15;
 
 /// Number of rounds that count, of which [`PROMPT`] must be prompt: other processes may hold the
@@ -31,13 +30,13 @@ const PROMPT: usize = 8;
 /// Maximum number of rounds.
 const ROUNDS: usize = 60;
 
-/// Reports whether the second request was answered soon. It always is before the first, which waits for it.
+/// Reports whether the second request was answered soon. The first request stays blocked until then.
 fn is_prompt(poa: &Poa, other: &ObjectRef) -> bool {
     let worker = Arc::new(Worker::default());
     let client = common::transport::builder().client_connections(ClientConnections::Multiplexed);
     let client = client.build().unwrap();
     let object = activate(poa, &client, &worker);
-    // A history of single requests, and a pause.
+    // Let the connection carry single requests first, and then leave it idle.
     (0..3).for_each(|_| drop(whereabouts(&object)));
     thread::sleep(LATER);
     let first = in_the_background(&object, &WAIT);

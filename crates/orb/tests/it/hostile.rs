@@ -21,7 +21,8 @@ use crate::common::peer::{Peer, form, frame, kind};
 use crate::common::transport::{self, anywhere};
 use crate::common::*;
 
-/// Long enough for a test to continue meanwhile, short enough to wait for.
+/// Time after which an incomplete message counts as stalled: long enough for a test to act before,
+/// and short enough to wait for.
 const STALL: Duration = Duration::from_millis(400);
 
 fn guarded_server(concurrency: Concurrency) -> Orb {
@@ -32,7 +33,7 @@ fn guarded_server(concurrency: Concurrency) -> Orb {
         .unwrap()
 }
 
-/// Checks that the octets are one MessageError.
+/// Reports whether the octets are a MessageError message.
 fn is_message_error(octets: &[u8]) -> bool {
     !octets.is_empty() && kind(octets) == MessageType::MESSAGE_ERROR
 }
@@ -74,19 +75,20 @@ fn each_attack_gets_its_answer_and_the_good_are_served() {
                 panic!("{attack:?} is let be, {concurrency:?}");
             };
             match attack {
-                // Not a message of the protocol, or an incomplete one: there is no answer.
+                // An incomplete message, or one that is not of the protocol, gets no answer.
                 Attack::HalfHeader | Attack::HalfMessage | Attack::Drip => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
                 Attack::Garbage if form() != Form::Lite => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
-                // An absurd size means another byte order, in which the peer could not read an
-                // answer.
+                // GIOPlite does not declare its byte order, so that an absurd size suggests a peer
+                // with the other one, which could not read an answer.
                 Attack::HugeLength if form() == Form::Lite => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
-                // Each version of GIOPlite is a protocol of its own.
+                // Each version of GIOPlite/RT is a protocol of its own, so a message of another
+                // version gets no answer.
                 Attack::UnknownVersion if form() == Form::LiteRt => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
@@ -161,7 +163,8 @@ fn a_message_that_comes_octet_by_octet_stalls_too() {
         let object = pinger(&server, &client);
         let mut drip = raw(&object);
         drip.write_all(&form().message(0, 4096, &[])).unwrap();
-        // No pause reaches STALL, and no such interval carries a kibibyte.
+        // No pause is as long as STALL, but less than a kibibyte arrives in that time, so the
+        // message counts as stalled.
         let mut octets = 0;
         while drip.write_all(&[0]).is_ok() {
             octets += 1;
@@ -183,7 +186,8 @@ fn http_is_closed_without_a_word() {
         let mut stream = raw(&object);
         stream.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         let said = until_closed(&mut stream);
-        // A GIOPlite header has no magic number.
+        // A GIOPlite header has no magic number, so the server takes HTTP for a message with an
+        // error, and answers it.
         match form() {
             Form::Lite => assert!(is_message_error(&said), "{said:?}"),
             _ => assert_eq!(said, [0u8; 0]),
@@ -248,7 +252,7 @@ fn fragments_without_end_have_one() {
         let mut long = raw(&object);
         long.write_all(&fragment(true, 1, &[0; 1000])).unwrap();
         for _ in 0..120 {
-            // Fails when the server closes the connection.
+            // The write fails when the server has closed the connection.
             if long.write_all(&fragment(false, 1, &[0; 1000])).is_err() {
                 break;
             }
@@ -291,7 +295,7 @@ fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
         });
         assert_eq!(ping(&object, 1), Ok(2), "who has a place keeps it");
         drop(second);
-        // The server detects the close asynchronously.
+        // Repeat the call, because the server detects the close asynchronously.
         thread::scope(|scope| {
             scope.spawn(|| {
                 while ping(&object, 1) != Ok(2) {
@@ -319,9 +323,10 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
         let object = pinger(&server, &client);
         let mut rude = raw(&object);
         rude.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
-        // With one worker this waits until the server gives up the first client.
+        // With a single worker, this call is served only after the server has given up the first
+        // client.
         assert_eq!(ping(&object, 1), Ok(2));
-        // A failing write also shows that the server has closed the connection.
+        // Write until the server has closed the connection, after which a write fails.
         while rude.write_all(&[0]).is_ok() {
             thread::sleep(Duration::from_millis(5));
         }
@@ -340,13 +345,13 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
     thread::scope(|scope| {
         let mut flood = raw(&object);
         let stop = &stop;
-        // Takes longer to serve than to send: there is always more to read.
+        // The requests take longer to serve than to send, so that there is always more to read.
         let naps: Vec<u8> = (0..1000).flat_map(|_| request(&object, &NAP, 0, |_| {})).collect();
         flood.set_write_timeout(Some(STALL)).unwrap();
         flood.write_all(&naps).unwrap();
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                // In between the write may block until the server reads.
+                // The write may block until the server reads more.
                 let _ = flood.write(&naps);
             }
         });
@@ -413,7 +418,7 @@ fn what_is_only_announced_costs_no_memory() {
         assert_eq!(ping(&object, 1), Ok(2));
         let (allocated_before, resident_before) =
             (allocated(&object), resident(server.process.id()));
-        // A message of 60 MiB is announced, which is within the limit; 5,000 octets of it are sent.
+        // Announce a message of 60 MiB, which is within the limit, and send 5,000 octets of it.
         let mut half = form().message(0, 60 << 20, &[]);
         half.resize(5000, 0);
         let peers: Vec<_> = (0..PEERS)
@@ -423,8 +428,7 @@ fn what_is_only_announced_costs_no_memory() {
                 stream
             })
             .collect();
-        // Served after the half messages: those have been read, unless their threads were slow to
-        // start.
+        // Make calls, during which the server reads the incomplete messages that arrived before.
         for n in 0..200 {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
@@ -440,7 +444,8 @@ fn what_is_only_announced_costs_no_memory() {
 /// place, and keeps the connections open.
 #[test]
 fn a_large_message_does_not_cost_its_memory_for_ever() {
-    // The replies are within the limit of unread octets of one client.
+    // Number of connections whose replies together are within the limit of unread octets of one
+    // client.
     const CONNECTIONS: usize = 3;
     const KEPT: &str = "2097152";
     let _guard = watchdog(3 * LONG);
@@ -449,8 +454,8 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
     }
     let octets = vec![7; BIG_ANSWER];
     for concurrency in EVERY_CONCURRENCY {
-        // Less than the default, with which three connections keep about as much as one message
-        // has.
+        // Set a limit below the default, with which three connections would keep about as many
+        // octets as one message has.
         let server = transport::listening().concurrency(concurrency).setting("KeptCapacity", KEPT);
         let server = server.build().unwrap();
         let client = transport::builder().client_connections(ClientConnections::Private);
@@ -472,7 +477,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
                         reference.invoke(&BIG, send, |d| d.length(None, 1));
                     assert_eq!(got, Ok(BIG_ANSWER));
                     assert_eq!(ping(&object, 1), Ok(2));
-                    // All connections are open, and have carried the message.
+                    // Measure while all connections are open and have carried the message.
                     turn.wait();
                     let grown = resident(std::process::id()).saturating_sub(before);
                     assert!(grown < BIG_ANSWER as u64, "{grown} octets are kept");

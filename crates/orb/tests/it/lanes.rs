@@ -49,7 +49,7 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
     server.shutdown(true).unwrap();
 }
 
-/// TCP has a port for each lane; other transports derive a lane's name from the server's.
+/// TCP has a port for each lane; other transports derive a lane's address from the server's.
 #[test]
 fn a_callers_priority_leads_to_the_place_of_its_lane() {
     common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -80,7 +80,6 @@ fn a_callers_priority_leads_to_the_place_of_its_lane() {
         client.set_thread_priority(priority(value)).unwrap();
         let served = whereabouts(&object);
         assert_eq!(served.thread, format!("oxorb-{}.{at}", pool.0));
-        // The lane's own thread read the request, so that none was handed over.
         assert_eq!(served.priority, value);
     }
     client.shutdown(true).unwrap();
@@ -141,7 +140,7 @@ fn a_lane_that_is_stuck_or_panics_leaves_the_others_unharmed() {
 
 #[test]
 fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
-    // Threads of other tests have the same names.
+    // Run in a process of its own, because threads of other tests have the same names.
     if !alone(dynamic_threads_come_up_to_the_limit_and_go_when_idle) {
         return;
     }
@@ -158,7 +157,7 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
     for _ in 0..2 {
         worker.close();
         let calls: Vec<_> = (0..4).map(|_| in_the_background(&object, &WAIT)).collect();
-        // One static thread and two dynamic ones; the fourth call waits.
+        // One static thread and two dynamic ones serve three calls; the fourth call waits.
         worker.until_waiting(3);
         thread::sleep(Duration::from_millis(50));
         assert_eq!(worker.at_gate.load(Ordering::SeqCst), 3);
@@ -166,7 +165,7 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
         for call in calls {
             assert_eq!(call.join().unwrap(), Ok(()));
         }
-        // Dynamic threads end, and come again the next time.
+        // The dynamic threads end when they are idle, and are started again in the next round.
         while threads_named(&format!("oxorb-{}.0", pool.0)) > 1 {
             thread::sleep(Duration::from_millis(5));
         }
@@ -175,7 +174,7 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
     server.shutdown(true).unwrap();
 }
 
-/// Returns the number of threads of this process with such a name.
+/// Returns the number of threads of this process with this name.
 fn threads_named(name: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| {
@@ -200,14 +199,14 @@ fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
     for round in 0..3 {
         workers[2].close();
         workers[1].close();
-        // One of the three threads is blocked, most often that of the highest lane. Lanes have one thread each, so the
-        // lane's own thread or a borrowed one answers, raised for the call.
+        // Block one of the three threads, most often that of the highest lane. The next request is served by the lane's
+        // own thread or by a borrowed one, whose priority is raised for the request.
         let first = in_the_background(&objects[2], &WAIT);
         workers[2].until_waiting(1);
         assert_eq!(whereabouts(&objects[2]).priority, 30, "round {round}");
-        // The thread has its own priority again.
+        // After the request, the thread has its own priority again.
         assert_eq!(whereabouts(&objects[1]).priority, 20);
-        // With two of three threads blocked the third serves all lanes, each at its priority.
+        // While two of the three threads are blocked, the third serves all lanes, each at its priority.
         let second = in_the_background(&objects[1], &WAIT);
         workers[1].until_waiting(1);
         assert_eq!(whereabouts(&objects[2]).priority, 30, "round {round}");
@@ -244,7 +243,7 @@ fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
         let stuck = in_the_background(&object, &WAIT);
         worker.until_waiting(1);
         let calls: Vec<_> = (0..5).map(|_| in_the_background(&object, &WHERE)).collect();
-        // Three requests are buffered, two are refused at once.
+        // Of the five requests, three are buffered and two are refused at once.
         while full(&server) < 2 * round {
             thread::sleep(Duration::from_millis(1));
         }
@@ -381,7 +380,7 @@ fn shutdown_is_bounded_with_requests_in_all_lanes_and_buffers() {
     server.run();
     assert!(start.elapsed() < LONG / 2, "not for want of a limit");
     for call in calls {
-        // Served before the end, or refused.
+        // Each call is either served before the shutdown or refused.
         if let Err(refused) = call.join().unwrap() {
             assert_eq!(refused.completed, CompletionStatus::No, "{refused}");
         }
@@ -427,7 +426,7 @@ fn six_lanes_that_buffer_may_borrow_and_five_without() {
 fn lanes_listen_where_they_are_told() {
     common::only_over!(TCP, "ports that follow each other are TCP's");
     let _guard = watchdog(LONG);
-    // A free port, and the four after it.
+    // Find a free port, at which the range of ports for lanes begins.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base = free.local_addr().unwrap().port();
     drop(free);
@@ -518,7 +517,8 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let poa = poa(&server, "declared", declared);
     let object = activate(&poa, &client, &worker());
     assert_eq!(lanes_of(&object), [20]);
-    // An object with a priority of its own is on that lane, and publishes the priority.
+    // An object with a priority of its own is served by the lane of that priority, and its reference contains the
+    // priority.
     let own = poa.activate_servant_with_priority(worker(), priority(30)).unwrap();
     let own = elsewhere(&client, &own);
     assert_eq!(lanes_of(&own), [30]);
@@ -528,7 +528,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let published = RtPolicyValue::decode(values[0].0, &values[0].1).unwrap();
     assert_eq!(published, model(PriorityModel::ServerDeclared, 30).map(RtPolicyValue::Model));
     assert_eq!(whereabouts(&own).priority, 30);
-    // References without real-time policies are unchanged.
+    // References of a POA without real-time policies have no components of RT-CORBA.
     let plain = activate(server.root_poa(), &client, &worker());
     for tag in [tag::TAO_ENDPOINTS, tag::POLICIES] {
         assert_eq!(component(&plain, tag), None);
@@ -552,14 +552,14 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
             ..RtPolicies::default()
         };
         let object = activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()));
-        // The context as a little-endian and as a big-endian client writes it; it is returned
+        // Send the priority as a little-endian and as a big-endian client writes it. The reply returns the context
         // unchanged.
         for context in [[1, 0, 0x34, 0x12], [0, 0, 0x12, 0x34]] {
             let (served, back) = ask(&object, Some(&context));
             assert_eq!(served.priority, 0x1234, "{name}");
             assert_eq!(back.as_deref(), Some(&context[..]));
         }
-        // Without the context the POA's own priority applies.
+        // Without the context, the priority in the POA's policy applies.
         let (served, back) = ask(&object, None);
         assert_eq!((served.priority, back), (77, None), "{name}");
         // A POA without a priority model does not change the thread's priority, even after requests
@@ -615,7 +615,7 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     assert_eq!(of(ObjectRef::from_ref(own)), 50);
     let default = system.activate_servant(worker()).unwrap();
     assert_eq!(of(ObjectRef::from_ref(default)), 5);
-    // The reference is created first, the servant activated later.
+    // Create the reference before the servant is activated.
     let early: ObjectRef =
         user.create_reference_with_id_and_priority("early", priority(60)).unwrap();
     user.activate_servant_with_id(&"early".into(), worker()).unwrap();
@@ -624,13 +624,13 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     let again = user.create_reference_with_id_and_priority::<ObjectRef>("early", priority(61));
     let refused = again.unwrap_err().system().unwrap();
     assert_eq!(refused.kind, SystemExceptionKind::BadParam);
-    // After deactivation the object may have another priority.
+    // After its deactivation, the object may have another priority.
     user.deactivate_id("early").unwrap();
     let again: ObjectRef =
         user.create_reference_with_id_and_priority("early", priority(61)).unwrap();
     user.activate_servant_with_id(&"early".into(), worker()).unwrap();
     assert_eq!(of(again), 61);
-    // Priorities of objects require the server-declared model.
+    // Objects may have priorities of their own only under the server-declared model.
     let wrong = server.root_poa().activate_servant_with_priority(worker(), priority(1));
     assert!(wrong.unwrap_err().to_string().contains("ServerDeclared"));
     client.shutdown(true).unwrap();
@@ -661,7 +661,7 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
         }
     };
     let calls = [None, Some(1), Some(9), None, Some(5), Some(9), Some(7), Some(2)].map(call);
-    // Two are refused, in whichever order they came: then six are buffered.
+    // Wait until two of the eight calls are refused: the other six are then buffered.
     while server.connection_statistics().count(Incident::BufferFull) < 2 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -708,8 +708,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
             assert_eq!(served.priority, 20);
         }
     }
-    // As seen by a client that does not follow forwards: status LOCATION_FORWARD, and the port of
-    // the lane.
+    // A client that does not follow forwards receives LOCATION_FORWARD.
     let mut stream = Peer::connect(&common::address(&other));
     let key = common::object_key(&elsewhere(&client, here.reference()));
     let reply = exchange(&mut stream, &key, &[]);
@@ -720,7 +719,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     assert_eq!(reply.status, ReplyStatus::LOCATION_FORWARD);
     // A collocated call runs on the lane, too.
     assert_eq!(whereabouts(&here).thread, format!("oxorb-{}.1", pools[0].0));
-    // The threads have ended, and no others serve the object.
+    // After the pool is destroyed, no threads serve the object.
     server.destroy_threadpool(pools[0]).unwrap();
     let url = url(&[&common::address(&other)], "here");
     let object: ObjectRef = client.string_to_object(&url).unwrap();

@@ -79,8 +79,8 @@ fn a_large_message_takes_few_system_calls() {
         let server = Orb::builder().listen("uiop://").build().unwrap();
         let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
         let client = client(ClientConnections::Cached);
-        // The limit is so long that the remaining time differs little from one read to the next, however slow the
-        // traced process.
+        // Use a limit so long that the remaining time differs little from one read to the next, however slow the traced
+        // process is.
         let limit = RelativeRoundtripTimeout(1000 * LONG);
         let object = elsewhere(&client, &local).with(limit);
         let argument = vec![7; OCTETS];
@@ -95,9 +95,9 @@ fn a_large_message_takes_few_system_calls() {
     });
     let Some(trace) = trace else { return };
     let own = &trace.section("client").own;
-    // Set when the connection adopts a limit, not for each read, of which a message needs several.
+    // The limit is set when the connection adopts it, and not for each of the several reads of a message.
     assert!(own.of("setsockopt") < CALLS / 2, "{own:?}");
-    // Writes of 32 KiB would be 32 for each message.
+    // Each message has 1 MiB, which would take 32 writes of 32 KiB.
     let sent = own.of("sendto") + own.of("sendmsg");
     assert!((CALLS..20 * CALLS).contains(&sent), "{own:?}");
 }

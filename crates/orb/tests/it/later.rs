@@ -25,7 +25,8 @@ use crate::common::*;
 
 static TELL: Op = Op::oneway("note");
 
-/// Servant that keeps requests of `ping` and `note`; `now` answers within the upcall, `panic` panics with the request.
+/// Servant that keeps requests of `ping` and `note`. `sleep` is answered within its upcall, and `stop` panics while it
+/// holds the request.
 #[derive(Default)]
 struct Keeper {
     kept: Mutex<Vec<(i64, Later)>>,
@@ -116,7 +117,7 @@ fn answers_come_in_any_order_over_one_connection() {
         let (keeper, object) = keeper(&server, &client);
         let calls: Vec<_> = (0..5).map(|n| ping_async(&object, n)).collect();
         let mut kept = keeper.take(5);
-        // The thread that serves the connection is free.
+        // The thread that serves the connection is free while the requests are unanswered.
         assert_eq!(hanging_async(&object).wait(), Ok(0));
         kept.reverse();
         for (n, later) in kept {
@@ -152,7 +153,7 @@ fn a_thousand_are_outstanding_and_one_more_is_refused() {
             refused,
             SystemException::transient(minor::transient::TOO_MANY_UNANSWERED, CompletionStatus::No)
         );
-        // Eight threads answer while the connection's own thread also answers.
+        // Let eight threads answer, while the connection's own thread also answers.
         let others = thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -198,7 +199,7 @@ fn an_answer_may_be_larger_than_all_buffers() {
     let later = keeper.take_one();
     let small: Vec<_> = (0..10).map(|_| hanging_async(&object)).collect();
     thread::scope(|scope| {
-        // A large reply, which is written without a copy.
+        // Send a large reply, which is written without a copy.
         scope.spawn(|| {
             later.reply(|e| {
                 e.length(octets.len(), None)?;
@@ -229,7 +230,7 @@ fn exceptions_have_the_status_they_were_given() {
         keeper.take_one().raise(&exception);
         assert_eq!(call.wait(), Err(exception));
     }
-    // The request has run, though its result cannot be marshalled.
+    // The result cannot be marshalled. The request has run, so the status is COMPLETED_YES.
     let call = ping_async(&object, 1);
     keeper.take_one().reply(|e| e.string("NUL \0 in a string"));
     let raised = call.wait().unwrap_err();
@@ -263,7 +264,7 @@ fn who_is_dropped_unanswered_is_told_so() {
         SystemExceptionKind::Unknown,
         CompletionStatus::Maybe,
     );
-    // Both connections still work.
+    // Both connections still work, so that no further one is opened.
     assert_eq!(hanging_async(&object).wait(), Ok(0));
     assert_eq!(server.connection_statistics().accepted, 2);
     client.shutdown(true).unwrap();
@@ -294,11 +295,11 @@ fn oneways_are_answered_by_dropping() {
     let later = keeper.take_one();
     assert!(!later.expects_reply());
     drop(later);
-    // Returns once the servant is called, which need not have ended.
+    // With this scope, `send` returns before the servant has ended.
     let reached = object.with(SyncScope::WithServer);
     reached.send(&TELL, |_| Ok(())).unwrap();
     keeper.take_one().done();
-    // Returns once the servant has ended.
+    // With this scope, `send` returns after the servant has ended.
     let served = object.with(SyncScope::WithTarget);
     thread::scope(|scope| {
         scope.spawn(|| keeper.take_one().done());
@@ -326,7 +327,7 @@ fn an_object_may_be_gone_before_its_answer() {
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     let (n, later) = kept.pop().unwrap();
     answer(later, n);
-    // Does not wait for the answer: the upcall has ended.
+    // `destroy` does not wait for the unanswered request, because its upcall has ended.
     poa.destroy(true, true).unwrap();
     let (n, later) = kept.pop().unwrap();
     answer(later, n);
@@ -346,12 +347,12 @@ fn a_client_that_left_leaves_nothing_behind() {
         let calls: Vec<_> = (0..3).map(|n| ping_async(&object, n)).collect();
         let mut kept = keeper.take(3);
         drop(calls);
-        // Each kept request was cancelled.
+        // Dropping the calls has cancelled each kept request.
         until(|| kept.iter().all(|(_, later)| later.is_cancelled()));
         let (n, later) = kept.pop().unwrap();
         answer(later, n);
         client.shutdown(true).unwrap();
-        // A kept request keeps the connection open, though the client no longer reads it.
+        // An unanswered request keeps the connection open, although the client no longer reads it.
         let (n, later) = kept.pop().unwrap();
         answer(later, n);
         drop(kept);
@@ -372,7 +373,7 @@ fn the_end_of_the_orb_waits_for_answers() {
         thread::scope(|scope| {
             let ending = scope.spawn(|| server.shutdown(true));
             until(|| server.is_closing());
-            // New requests are refused, and the connection stays open.
+            // The shutdown waits for the unanswered requests.
             thread::sleep(Duration::from_millis(20));
             assert!(!ending.is_finished());
             for (n, later) in kept {
@@ -401,7 +402,7 @@ fn a_connection_with_something_unanswered_is_not_idle() {
         let (keeper, object) = keeper(&server, &client);
         let call = ping_async(&object, 1);
         let later = keeper.take_one();
-        // Several looks at idle connections, for either kind of thread.
+        // Wait for several checks of idle connections, whichever kind of thread makes them.
         thread::sleep(Duration::from_millis(1200));
         assert_eq!(server.connection_statistics().open, 1);
         answer(later, 1);
@@ -457,7 +458,7 @@ fn a_caller_in_the_same_process_waits_too() {
     let call = ping_async(&object, 2);
     drop(keeper.take_one());
     assert_eq!(call.wait().unwrap_err().kind, SystemExceptionKind::NoResponse);
-    // Calls that time out.
+    // A call that times out cancels its request, whether the call is synchronous or asynchronous.
     let hasty = object.with_timeout(Duration::from_millis(50));
     let late = timed_out(|| ping(&hasty, 1));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
@@ -516,7 +517,7 @@ impl ServerInterceptor for Watcher {
     }
 
     fn send_reply(&self, reply: &mut ServerReply<'_>) -> Result<(), SystemException> {
-        // Value left in the slot by the servant's thread, not that of the answering thread.
+        // The slot has the value that the servant's thread left in it, not that of the answering thread.
         let slot = reply.slot(self.1).and_then(|any| any.get::<i32>().ok().flatten());
         self.0.note(&format!("reply {} {slot:?}", reply.operation()));
         reply.add_reply_service_context(CONTEXT, vec![0], false)
@@ -574,7 +575,7 @@ fn interceptors_see_each_point_once() {
                 assert_eq!(answer, 2);
                 assert_eq!(seen[3..], ["contexts", "request", "reply ping Some(5)"]);
             }
-            // Collocated requests are not kept for a forward.
+            // A collocated request is not kept, so it cannot be sent to the target of the forward.
             Err(raised) => assert_eq!(raised.minor, minor::transient::FORWARDED),
         }
     }
@@ -629,7 +630,7 @@ fn servants_of_a_locator_answer_later_too() {
         until(|| ended.swap(0, Ordering::SeqCst) == 1);
         answer(later, 1);
         assert_eq!(call.wait(), Ok(2));
-        // The answer precedes `postinvoke`.
+        // `sleep` is answered within its upcall. `postinvoke` has run when the call returns.
         assert_eq!(
             object.reference().invoke(&SLEEP, |_| Ok(()), |_| Ok(())),
             Ok::<_, SystemException>(())

@@ -54,7 +54,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
         let object = pinger(&server, &client);
         assert_eq!(ping(&object, 1), Ok(2));
         let mut silent: Vec<_> = (0..2).map(|_| Peer::connect(&address(&object))).collect();
-        // All connections are idle by now, and that of the call was used last.
+        // Wait until all three connections have been idle for long enough to be closed.
         until("all are served", || server.connection_statistics().open == 3);
         thread::sleep(IDLE);
         let others: Vec<_> = (0..3)
@@ -82,8 +82,7 @@ fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
             let server = server_with(concurrency, &[(most, "3")]);
             let client = client(ClientConnections::Cached);
             let object = pinger(&server, &client);
-            // A complete request precedes the incomplete one: its reply shows that the server has
-            // read both.
+            // Send a complete request before the incomplete one: its reply shows that the server has read both.
             let mut octets = request(&object, &PING, 0, |e| e.longlong(1));
             octets.extend(Attack::HalfHeader.octets_in(form()));
             let mut stuck: Vec<_> = (0..3)
@@ -91,12 +90,12 @@ fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
                     let mut stream = Peer::connect(&address(&object));
                     stream.write_all(&octets).unwrap();
                     stream.message();
-                    // The connection before has begun to stall.
+                    // Let this connection begin to stall before the next one.
                     thread::sleep(Duration::from_millis(20));
                     stream
                 })
                 .collect();
-            // Refused until one of the connections has stalled for long enough.
+            // The call is refused until one of the connections has stalled for long enough.
             let answer = loop {
                 match ping(&object, 1) {
                     Err(away) if away.kind == SystemExceptionKind::Transient => {
@@ -128,7 +127,7 @@ fn a_connection_that_gets_on_makes_no_room() {
     let gate = servant.gate.lock().unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| call(&object, &WAIT));
-        // For longer than the limit of a stalled message.
+        // Send for longer than a message may stall.
         for _ in 0..13 {
             slow.write_all(&[0; 2048]).unwrap();
             thread::sleep(Duration::from_millis(100));
@@ -177,7 +176,7 @@ fn whoever_is_turned_away_may_try_again() {
             servant.until_at_gate(1);
             let newcomer = client(sharing);
             let there = elsewhere(&newcomer, object.reference());
-            // The server accepts one connection.
+            // The only permitted connection is busy, so the server closes each further one.
             let mut refused = 0;
             while refused < TURNED_AWAY {
                 for answer in [ping(&there, 1), ping_async(&there, 1).wait()] {
@@ -253,13 +252,13 @@ fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
         let object = pinger(&server, &client);
         let here = address(&object);
         let greedy = || from_another_address(&here);
-        // Announces 900,000 octets and sends none: they count against its limit.
+        // Announce 900,000 octets and send none. The announced octets count against the client's limit.
         let mut announced = greedy();
         announced.write_all(&form().message(0, 900_000, &[])).unwrap();
         while server.connection_statistics().octets_held == 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        // The next client has to wait ...
+        // The next connection of this client has to wait ...
         let mut next = greedy();
         next.set_write_timeout(Some(LONG)).unwrap();
         let message = request(&object, &PING, 0, |e| {
@@ -271,10 +270,10 @@ fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
             thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(ping(&object, 1), Ok(2), "another address");
-        // ... until the first has closed its connection.
+        // ... until the first connection is closed.
         drop(announced);
         next.write_all(&message[1000..]).unwrap();
-        // A reply, though it is MARSHAL because of excess octets.
+        // The request is answered; the octets after its arguments are ignored.
         assert_eq!(kind(&next.message()), MessageType::REPLY);
         drop(next);
         while server.connection_statistics().octets_held != 0 {
@@ -444,7 +443,7 @@ fn a_client_keeps_so_many_connections_over_all_servers() {
     while !open().eq([0, 1, 1]) {
         thread::sleep(Duration::from_millis(1));
     }
-    // The connection used last stays open, the other is closed.
+    // The connection that was used last stays open, and the other one is closed.
     assert_eq!(ping(&objects[1], 1), Ok(2));
     assert_eq!(ping(&objects[0], 1), Ok(2));
     while !open().eq([1, 1, 0]) {
@@ -485,7 +484,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
     object.reference().invoke(&COLLECT, nulls, |d| d.ulong())
 }
 
-/// S5: a message of 60 MB with null anys took 1.3 GB.
+/// S5: without a limit, a message of 60 MB with null anys took 1.3 GB of memory.
 #[test]
 fn values_of_a_message_are_bounded_as_its_octets_are() {
     let _guard = watchdog(2 * LONG);
@@ -507,7 +506,7 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
             assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
             assert_eq!(refused.minor, minor::imp_limit::DECODED);
 
-            // The connection stays open, and the memory is released.
+            // The connection stays open, and the memory of refused requests is released.
             assert_eq!(collect(&object, fit), Ok(fit));
             assert_eq!(
                 collect(&object, too_many + 1).unwrap_err().minor,
@@ -591,7 +590,7 @@ fn resident() -> usize {
     pages * 4096
 }
 
-/// Seven unread replies of 32 MiB: the limit bounds those under way, and their memory is released (S5).
+/// Seven unread replies of 32 MiB: the limit bounds the number sent at once, and their memory is released (S5).
 #[test]
 fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back() {
     if !alone(replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back) {
@@ -599,7 +598,7 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
     }
     let _guard = watchdog(2 * LONG);
     const MIB: usize = 1 << 20;
-    // No connection is given up before the last request is answered, however long that takes.
+    // Let the server give up no connection before the last request is answered, however long that takes.
     let settings = [("MaxReplyOctetsPerClient", "100000000"), ("StallTimeout", "600000")];
     let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let near = client(ClientConnections::Private);
@@ -614,7 +613,7 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
         let (header, _) = stream.header();
         whole += usize::from(header.size as usize > BIG_ANSWER);
     }
-    // Each has 32 MiB and a header: two fit into 100 MB, and three do not.
+    // Each reply has 32 MiB and a header: two fit into 100 MB, and three do not.
     assert_eq!(whole, 2);
     assert!(resident() < before + 160 * MIB, "{} MiB", resident() / MIB);
     drop(greedy);
@@ -646,7 +645,7 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
     }
 }
 
-/// Servant that keeps the anys' request, to answer it later.
+/// Servant that decodes a sequence of anys and keeps the request, to answer it later.
 struct LaterCollector(Mutex<Vec<oxorb::servant::Later>>);
 
 impl Servant for LaterCollector {
@@ -697,7 +696,7 @@ fn values_of_requests_that_are_answered_later_count_until_then() {
 #[test]
 fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     let _guard = watchdog(2 * LONG);
-    // With these limits no client is refused on a stalled machine.
+    // Wait for so long that no client is refused even on a stalled machine.
     let settings = [("MaxReplyOctetsPerClient", "100000000"), ("ReplyWait", "600000")];
     let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let client = client(ClientConnections::Cached);
@@ -714,7 +713,7 @@ fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     };
     assert_eq!(big(), Ok(BIG_ANSWER));
     thread::scope(|scope| {
-        // Two replies fit at a time.
+        // The limit admits two replies at a time.
         let readers: Vec<_> = (0..4).map(|_| scope.spawn(|| [big(), big()])).collect();
         for reader in readers {
             assert_eq!(reader.join().unwrap(), [Ok(BIG_ANSWER); 2]);
@@ -739,7 +738,7 @@ fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
         let big = request(&object, &BIG, 0, |_| {});
         streams[0].write_all(&big).unwrap();
         streams[0].header();
-        // The first reply is not read; the next one is known to be as large.
+        // The first reply is not read, and the server knows that the next one is as large.
         streams[1].write_all(&big).unwrap();
         let reply = streams[1].message();
         let text = String::from_utf8_lossy(&reply).into_owned();

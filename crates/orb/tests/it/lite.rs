@@ -27,7 +27,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Endpoints of all protocols.
+/// Endpoints of both protocols over sockets.
 const ENDPOINTS: &[&str] = &[
     "giop-lite-rt+tcp://127.0.0.1:0",
     "giop-lite-rt+unix://",
@@ -58,7 +58,7 @@ fn end(orbs: [&Orb; 2]) {
     }
 }
 
-/// Runs a test with a server at each endpoint, and with a client that has private connections.
+/// Runs a test with a server at each endpoint, and with a client that caches its connections.
 fn each(test: impl Fn(&Orb, &Orb)) {
     let _guard = watchdog(LONG);
     for endpoint in ENDPOINTS {
@@ -69,7 +69,7 @@ fn each(test: impl Fn(&Orb, &Orb)) {
     }
 }
 
-/// Returns host and port from the only profile of a reference.
+/// Returns the address in the only profile of a reference: host and port, or a path.
 fn place(object: &ObjectRef) -> String {
     let [profile] = &object.reference().ior().profiles[..] else {
         panic!("{:?}", object.reference().ior());
@@ -204,7 +204,8 @@ fn oneways_go_with_every_sync_scope() {
             SyncScope::WithTarget,
         ];
         for (sent, scope) in scopes.into_iter().enumerate() {
-            // If requests have threads of their own, the next may overtake this one.
+            // Wait for the earlier oneways, which this one might overtake if each request has a
+            // thread of its own.
             while servant.notes.load(Ordering::SeqCst) < sent as u32 {
                 thread::yield_now();
             }
@@ -213,7 +214,8 @@ fn oneways_go_with_every_sync_scope() {
                 assert_eq!(servant.notes.load(Ordering::SeqCst), sent as u32 + 1);
             }
             assert_eq!(ping(&object, 1), Ok(2));
-            // Earlier oneways may still run during the ping, over a connection of their own.
+            // Wait for the oneway, which may still run after the ping, because it used another
+            // connection.
             while servant.notes.load(Ordering::SeqCst) <= sent as u32 {
                 thread::yield_now();
             }
@@ -439,8 +441,8 @@ fn clients_that_know_no_such_profile_use_the_one_beside_it() {
         assert_eq!(profiles[1].tag, profile_tag::INTERNET_IOP);
         assert_eq!(object.reference().ior().iiop_profiles().count(), 1);
         assert_eq!(ping(&object, 1), Ok(2));
-        // The first profile is the server's preference among protocols, and suffices for a client
-        // that speaks it.
+        // The first profile is that of the protocol that the server prefers, and suffices for a
+        // client that speaks it. Make the second one unusable.
         let mut ior = object.reference().ior().clone();
         let nowhere = IiopProfile::new(Version::V1_2, "127.0.0.1", 1, &object_key(&object));
         ior.profiles[1] = nowhere.to_profile();
@@ -478,7 +480,7 @@ fn a_peer_of_another_protocol_is_refused() {
         giop.write_all(b"GIOP\x01\x02\x01\x00\x08\x00\x00\x00\x07\x00\x00\x00\x03\x00\x00\x00")
             .unwrap();
         let mut answer = Vec::new();
-        // A reset is an answer, too.
+        // Ignore an error, because the server may also reset the connection.
         let _ = giop.read_to_end(&mut answer);
         assert_eq!(answer, b"");
         assert_eq!(ping(&object, 1), Ok(2));
@@ -489,7 +491,7 @@ trait Octets: std::io::Read + std::io::Write {}
 
 impl<T: std::io::Read + std::io::Write> Octets for T {}
 
-/// Requests are sent completely, however the server reads them; its answer is not of the protocol.
+/// The server reads part of a request and answers in another protocol, which raises COMM_FAILURE.
 #[test]
 fn a_server_of_another_protocol_is_told_apart() {
     let _guard = watchdog(LONG);

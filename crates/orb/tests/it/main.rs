@@ -1,4 +1,5 @@
-//! Tests of whole ORBs, one module per subject. They form one program, because linking dominates the cost of most.
+//! Tests of whole ORBs, one module per subject. They form one program, because most of them run for a shorter time than
+//! linking takes.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -91,7 +91,7 @@ fn buffers_go_from_connection_to_connection_and_the_report_tells() {
     weigh(&elsewhere(&second, &object), 100);
     assert_eq!(memory(&server, pool), (0, 1), "the second has its own");
     first.shutdown(true).unwrap();
-    // The server detects the close asynchronously.
+    // Wait, because the server detects the close asynchronously.
     while memory(&server, pool) != (2, 1) {
         std::thread::yield_now();
     }

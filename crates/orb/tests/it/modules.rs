@@ -168,11 +168,11 @@ fn requests_wait_in_the_order_of_the_strategy() {
     {
         let plant = plant(strategy, |_| {});
         plant.hold();
-        // Over one connection, in the wrong order.
+        // Send the requests over one connection, in an order other than the expected one.
         for op in [&LAST, &LATER, &SOON] {
             send(&plant.object, op).unwrap();
         }
-        // Answered by the reader, after it has queued the others.
+        // The reader serves this request itself, after it has queued the others.
         call(&plant.object, &OTHER).unwrap();
         assert_eq!(plant.next(), "other");
         plant.release();
@@ -217,7 +217,7 @@ fn what_would_be_late_is_refused_at_once() {
         modules.capacity = 1_000;
     });
     plant.hold();
-    // Each needs 200 ms in the worst case: 110 of them leave no time for a request due within 20 s.
+    // Each request needs 200 ms in the worst case, so that 110 of them leave no time for a request due within 20 s.
     for _ in 0..110 {
         send(&plant.object, &LAST).unwrap();
     }
@@ -229,7 +229,7 @@ fn what_would_be_late_is_refused_at_once() {
     for _ in 0..110 {
         assert_eq!(plant.next(), "last");
     }
-    // Finished requests no longer count.
+    // Requests that have finished no longer count.
     call(&plant.object, &WAIT).unwrap();
     plant.end();
 }
@@ -241,7 +241,7 @@ fn late_requests_run_or_are_answered_with_timeout() {
         plant.hold();
         let answered = thread::scope(|scope| {
             let asked = scope.spawn(|| call(&plant.object, &WAIT));
-            // By laxity it is late from the beginning: its worst-case time exceeds its deadline.
+            // The request is late from the beginning, because its worst-case time exceeds its deadline.
             thread::sleep(Duration::from_millis(20));
             plant.release();
             asked.join().unwrap()
@@ -317,7 +317,7 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     scheduler.modules = Some(modules);
     let refused = common::transport::listening().scheduler(scheduler).build().unwrap_err();
     let told = refused.to_string();
-    // The kernel's limits, a missing privilege, or the declared times of the operations.
+    // The reason is the kernel's limits, a missing privilege, or the declared times of the operations.
     assert!(told.contains("reserve") || told.contains("kernel"), "{told}");
 }
 

@@ -102,7 +102,7 @@ fn nested(op: &'static Op, together: bool) {
         let inner = request(&object, &PING, 2, |e| e.longlong(41));
         let mut called_back;
         if together {
-            // Both requests arrive in one read.
+            // Send both requests in one write, so that they arrive in one read.
             connection.send(&[outer, inner]);
             called_back = callback.accept();
         } else {

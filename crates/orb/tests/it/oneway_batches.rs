@@ -58,7 +58,8 @@ fn received(connection: &mut FakeConnection, count: usize) -> Vec<String> {
     (0..count).map(next).collect()
 }
 
-/// Returns the operations of the next requests, read in another thread while `send` runs: some connections hold less.
+/// Returns the operations of the next requests, read in another thread while `send` runs, because some connections
+/// cannot hold all of them.
 fn received_meanwhile(
     connection: &mut FakeConnection,
     count: usize,
@@ -107,10 +108,10 @@ fn as_many_as_fill_a_batch_do_not_wait_for_more() {
     assert_eq!(received(&mut connection, MOST), ["note"; MOST]);
     note(&object);
     assert!(!connection.peer.has_input());
-    // A large oneway is sent together with those before.
+    // A large oneway is sent at once, together with those that wait.
     let came = received_meanwhile(&mut connection, 2, || nap(&object, 100_000));
     assert_eq!(came, ["note", "nap"]);
-    // More octets than may wait.
+    // These oneways have more octets than may wait, so they are sent before the batch ends.
     let send = || (0..3).for_each(|_| nap(&object, 6_000));
     assert_eq!(received_meanwhile(&mut connection, 3, send), ["nap"; 3]);
     batch.send(|mark, why| panic!("{mark}: {why}"));
@@ -155,7 +156,7 @@ fn what_is_called_apart_waits_for_nothing() {
     });
     note(&object);
     assert!(!connection.peer.has_input());
-    // An inner batch first sends what the outer one has.
+    // The beginning of an inner batch sends the oneways that wait in the outer one.
     let inner = OnewayBatch::begin();
     assert_eq!(received(&mut connection, 1), ["note"]);
     nap(&object, 8);

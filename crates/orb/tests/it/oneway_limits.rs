@@ -56,7 +56,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
     ] {
-        // The client does not check a connection before it uses it.
+        // Let the client use a connection without checking it first.
         let client = Orb::builder().client_connections(sharing);
         let client = client.setting("TrustIdle", "600000").build().unwrap();
         let url = format!("corbaloc:uiop:{}|x", path.display());
@@ -66,7 +66,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         note(&object);
         let mut first = Connection::of(&listener);
         let plain = [first.carries(), first.carries()];
-        // The next write fails, or a check before it.
+        // Close the connection, so that the next write, or a check before it, fails.
         drop(first);
         note(&object);
         let mut second = Connection::of(&listener);
@@ -75,7 +75,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         note(&buffered);
         let buffered = Connection::of(&listener).carries();
         assert_eq!((plain, again, buffered), ([false; 2], false, false), "{sharing:?}");
-        // A request limit is sent.
+        // The limit of a request, unlike that of a round trip, is sent with a oneway.
         note(&object.with(RelativeRequestTimeout(LONG)));
         assert!(second.carries(), "{sharing:?}");
         client.shutdown(true).unwrap();

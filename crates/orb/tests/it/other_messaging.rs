@@ -1,4 +1,4 @@
-//! ORBs that use a messaging other than GIOP: all functions of the core that handle messages.
+//! ORBs that use a message format other than GIOP: all functions of the core that handle messages.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: it tests one messaging over two transports.
 
@@ -243,7 +243,7 @@ fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
     let new = |number| Alias { number, known: false };
     client.send(0, "add", new(0));
     assert_eq!(client.answered(), 0);
-    // A blocked request, alone and with others after it.
+    // Send a request that blocks, alone and followed by others.
     for (round, behind) in [0, 1, 3].into_iter().enumerate() {
         *counter.open.lock().unwrap() = false;
         let first = 100 * (round as u32 + 1);
@@ -259,7 +259,7 @@ fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
         let mut answered: Vec<u32> = (0..behind).map(|_| client.answered()).collect();
         answered.sort_unstable();
         assert!(answered.into_iter().eq(first + 1..=first + behind));
-        // Input that arrives while it waits is read by another thread.
+        // Another thread reads input that arrives while the first request is blocked.
         client.send(first + 50, "add_later", new(2 + round as u16));
         assert_eq!(client.answered(), first + 50);
         client.send(first + 51, "add", known(0));

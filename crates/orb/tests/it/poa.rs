@@ -120,7 +120,7 @@ fn an_old_reference_never_reaches_a_new_object() {
     let old = activate(&poa, "");
     let at_old = pair.seen(&old);
     poa.deactivate(&typed(&old)).unwrap();
-    // Reuses the slot of the old object.
+    // The new object reuses the slot of the old one.
     let at_new = pair.seen(&activate(&poa, ""));
     assert_eq!(ping(&at_new, 1), Ok(2));
     assert_gone(&at_old, minor::object_not_exist::NO_OBJECT);
@@ -141,7 +141,7 @@ fn an_id_in_use_is_refused_and_free_again_afterwards() {
         ));
         poa.deactivate_id("seven").unwrap();
         let second = poa.activate_servant_with_id(&id, servant()).unwrap();
-        // Both references name the same object, so the first one reaches the servant.
+        // Both references denote the same object, so the first one reaches the new servant.
         assert_eq!(first, second);
         assert_eq!(ping(&pair.seen(&first), 1), Ok(2));
     }
@@ -216,7 +216,7 @@ fn the_reference_of_a_servant_activates_it_where_that_is_allowed() {
     let servant = Arc::new(Pinger::default());
     let first: PingerRef = root.this(&servant).unwrap();
     assert_eq!(ping(&pair.seen(&first.0), 1), Ok(2));
-    // The servant is active already: the same object.
+    // The servant is active already, so this returns a reference to the same object.
     assert_eq!(root.this::<PingerRef, _>(&servant).unwrap(), first);
     root.deactivate(&first).unwrap();
     let second: PingerRef = root.this(&servant).unwrap();
@@ -258,7 +258,7 @@ fn the_tree_is_made_found_and_destroyed() {
         root.create_poa(&"n".repeat(256), Policies::default()),
         Err(PoaError::NameTooLong(_))
     ));
-    // The same object id in both POAs, which differ by path.
+    // Objects with the same id differ by the paths of their POAs.
     let (above, below) = (activate(&parent, "same"), activate(&child, "same"));
     assert_ne!(above, below);
     let (at_above, at_below) = (pair.seen(&above), pair.seen(&below));
@@ -296,7 +296,7 @@ fn transient_references_end_with_their_poa_even_if_it_comes_again() {
         let poa = pair.poa("again", policies(kind));
         let old = pair.seen(&activate(&poa, "same"));
         poa.destroy(true, false).unwrap();
-        // Reuses the slot of the old object.
+        // The new object reuses the slot of the old one.
         let poa = pair.poa("again", policies(kind));
         let new = pair.seen(&activate(&poa, "same"));
         assert_eq!(ping(&new, 1), Ok(2));
@@ -327,7 +327,8 @@ fn a_name_is_bound_to_objects_of_this_server_only() {
     let object = typed(&activate(pair.server.root_poa(), ""));
     let at = address(&object);
     pair.server.bind("here", &object);
-    // If each failed lookup were repeated, the call would never end.
+    // Bind a name to a foreign object whose key is that name. Its lookup would never end if a name
+    // could denote another name.
     let foreign = pair.server.string_to_object(&nowhere("there")).unwrap();
     pair.server.bind("there", &foreign);
     let named = |name: &str| {
@@ -383,11 +384,11 @@ fn the_end_does_not_wait_for_requests_that_are_held() {
     let pair = Pair::new();
     let poa = pair.poa("held", Policies::default());
     let object = pair.seen(&activate(&poa, ""));
-    // Opens the connection.
+    // Open the connection with a first call.
     assert_eq!(ping_async(&object, 1).wait(), Ok(2));
     poa.manager().hold_requests(false).unwrap();
     let held = ping_async(&object, 1);
-    // The request may not have arrived, which does not affect the result; usually it has.
+    // Give the request time to arrive. The result is the same if it has not.
     thread::sleep(Duration::from_millis(50));
     pair.server.shutdown(true).unwrap();
     let raised = held.wait().unwrap_err();
@@ -455,11 +456,12 @@ fn persistent_references_survive_a_restart_and_transient_ones_do_not_mislead() {
     let server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
     let new = transient(&server);
     thread::scope(|scope| {
-        // A thread without private connections to the first server.
+        // Use a thread that has no private connection to the first server.
         scope.spawn(|| {
             assert_eq!(ping(&persistent, 1), Ok(2));
             assert_eq!(ping(&new, 1), Ok(2));
-            // The same POA name, slot and port, but another object.
+            // The old reference has the POA name, slot and port of a new object, and must not reach
+            // it.
             assert_gone(&old, minor::object_not_exist::NO_POA);
         });
     });
@@ -475,7 +477,7 @@ fn every_object_answers_what_every_object_is_asked() {
     let _guard = watchdog(LONG);
     let pair = Pair::new();
     let object = pair.seen(&activate(pair.server.root_poa(), ""));
-    // Without a type id the object itself is queried.
+    // Use a URL, which declares no type id, so that the object itself is queried.
     let (corbaloc, asked) =
         (object.to_corbaloc().unwrap(), |url: &str| pair.client.string_to_object(url).unwrap());
     let object = asked(&corbaloc);
@@ -485,7 +487,7 @@ fn every_object_answers_what_every_object_is_asked() {
     assert_eq!(object.is_a("IDL:test/Other:1.0"), Ok(false));
     assert!(object.narrow::<PingerRef>().unwrap().is_some());
     assert_eq!(object.non_existent(), Ok(false));
-    // Name of the operation in GIOP 1.0 and 1.1.
+    // GIOP 1.0 and 1.1 use this name for `_non_existent`.
     assert_eq!(
         reference.invoke::<bool, SystemException>(&NOT_EXISTENT, |_| Ok(()), |d| d.boolean()),
         Ok(false)
@@ -531,7 +533,7 @@ fn keys_that_nobody_made_reach_nobody() {
         "NameService",
     ] {
         let url = url(&[&at], key);
-        // An empty key is an invalid URL, or refers to no object.
+        // A URL with an empty key is either invalid or refers to no object.
         if let Ok(nobody) = pair.client.string_to_object(&url) {
             let raised = ping(&nobody, 1).unwrap_err();
             assert_eq!(raised.kind, SystemExceptionKind::ObjectNotExist, "{key:?}");

@@ -243,7 +243,7 @@ fn a_request_that_comes_too_late_is_not_served() {
 fn times_that_are_over_or_cannot_be_awaited_are_timeout_before_anything_is_sent() {
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
-    // There is no listener: TRANSIENT, if the client tried to connect.
+    // There is no listener, so that the call would raise TRANSIENT if the client tried to connect.
     let object = client.string_to_object(&nowhere("x")).unwrap();
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
@@ -309,7 +309,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
         let object = elsewhere(&client, &local);
         let closed = servant.gate.lock().unwrap();
         if version == Version::V1_2 {
-            // Returns although the servant is blocked.
+            // With this scope, `send` returns although the servant is blocked.
             send(&object.with(SyncScope::WithServer), &WAIT_ONEWAY).unwrap();
         }
         send(&object.with(SyncScope::WithTransport), &WAIT_ONEWAY).unwrap();
@@ -322,7 +322,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
         let before = servant.notes.load(Ordering::SeqCst);
         send(&with_target, &NOTE).unwrap();
         assert_eq!(servant.notes.load(Ordering::SeqCst), before + 1);
-        // The servant's exception is returned only with this scope.
+        // Only with `SyncScope::WithTarget` is the servant's exception returned.
         static FAIL: Op = Op::oneway("fail");
         let raised = send(&with_target, &FAIL).unwrap_err();
         assert_eq!(raised.kind, SystemExceptionKind::NoPermission);
@@ -375,11 +375,11 @@ fn buffered_oneways_go_where_somebody_answers() {
     }
     let buffered = object.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 0));
-    // A message for a reference with the first address alone is not sent to the other.
+    // A oneway to a reference with only the first address is not sent to the second one.
     let alone = client.string_to_object(&url(&[&nobody], "other"));
     let alone = alone.unwrap().with(SyncScope::None);
     send(&alone, &NOTE).unwrap();
-    // By then the message counts as lost, and possibly before.
+    // The message counts as lost when `flush` returns, and possibly earlier.
     let _ = alone.reference().flush();
     let buffered = alone.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 1));
@@ -411,7 +411,8 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
     let octets =
         object.with(BufferingConstraint { octets: Some(10_000), ..BufferingConstraint::FLUSH });
     send(&octets, &NOTE).unwrap();
-    // A message counts as waiting until the sending thread has returned from its write.
+    // Wait until only this message counts as waiting: the earlier ones do so until the sending thread has returned from
+    // its write.
     while reference.buffered().waiting != 1 {
         thread::sleep(MS);
     }
@@ -589,7 +590,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let answers = played(
         |server| {
             let mut connection = server.accept();
-            // First another addressing mode, then a forward.
+            // Ask for another addressing mode first, and then reply with a forward.
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::LOC_NEEDS_ADDRESSING_MODE, |e| {
                 e.short(1);
@@ -616,7 +617,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let refused = played(
         |server| {
             let mut connection = server.accept();
-            // Short enough to be sent without a LocateRequest.
+            // The first request is short enough to be sent without a LocateRequest.
             connection.answer_next(1);
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| NOT_YOU.encode(e));
@@ -829,7 +830,7 @@ fn a_local_call_has_a_time_limit_in_the_end() {
     let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let object = ObjectRef::from_ref(local.unwrap());
     assert_eq!(ping(&object, 1), Ok(2));
-    // The servant sleeps for longer than the limit, so the call has run.
+    // The servant sleeps for longer than the limit, so the request has run when the call raises TIMEOUT.
     let hurried = object.with_timeout(50 * MS);
     let late = timed_out(|| call(&hurried, &SLEEP));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Yes);
@@ -865,7 +866,7 @@ fn the_end_waits_for_local_calls() {
         assert_eq!(running.join().unwrap(), Ok(()));
         ending.join().unwrap();
     });
-    // From within a request, the call would wait for itself.
+    // Within a request, the shutdown would wait for that request.
     let server = common::server(Concurrency::ThreadPerConnection);
     let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let raised = call(&ObjectRef::from_ref(local.unwrap()), &STOP).unwrap_err();
@@ -895,7 +896,7 @@ fn a_server_is_told_that_nobody_waits_for_an_asynchronous_call() {
             let hurried = object.with_timeout(SHORT);
             let late = timed_out(|| ping_async(&hurried, 0).wait());
             assert_eq!(late.completed, CompletionStatus::Maybe);
-            // If no other thread writes, CancelRequest is sent after the caller's exception.
+            // Wait for CancelRequest, which may be sent only after the caller has received its exception.
             told.wait();
             assert_eq!(ping_async(&object, 0).wait(), Ok(3));
         },

@@ -63,7 +63,7 @@ fn no_call_connects_after_the_orb_has() {
         let accepted = || server.accepted.load(Ordering::SeqCst);
         assert_eq!(accepted(), PRIORITIES.len(), "{sharing:?}");
 
-        // Another thread has its own connections, if they are private.
+        // If connections are private, another thread has its own.
         thread::scope(|scope| {
             scope.spawn(|| {
                 client.preconnect().unwrap();

@@ -255,7 +255,7 @@ fn how_fast_a_connection_sends_a_policy_says() {
         let paced = "/24000000bps";
         let first = told(&slow);
         assert!(first.contains(paced), "{sharing:?}: {first}");
-        // A separate connection, so that calls without the policy are not slowed down.
+        // Calls without the policy use a separate connection, so that they are not slowed down.
         let paced_ones = |told: &str| told.matches(paced).count();
         let both = told(&object);
         assert_eq!((paced_ones(&both), both.lines().count()), (1, 2), "{both}");
@@ -304,7 +304,6 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     }
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
-    // DSCPs require a network transport.
     let server = common::transport::listening()
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")
@@ -365,7 +364,8 @@ fn each_lane_is_scheduled_as_it_says() {
     let seen = classes.map(|(value, ..)| ask(value));
     let reserved = ask(40);
     for ((value, _, class), seen) in classes.into_iter().zip(seen) {
-        // Continuous mapping: from the lowest native priority upwards.
+        // The `continuous` mapping starts at the lowest native priority of the class: 0 for SCHED_OTHER, which has no
+        // other, and 1 for the real-time classes.
         let priority = if class == Class::Other { 0 } else { i32::from(value) + 1 };
         assert_eq!(seen, (Some(value), class, priority, false), "lane {value}");
     }

@@ -50,7 +50,7 @@ impl Servant for Numbered {
             }),
             "echo" => match upcall.args(Ior::decode) {
                 Ok(ior) => {
-                    // The reference also passes through an application's hands, as text.
+                    // Convert the reference to text and back, as an application might do.
                     let object = upcall.orb().string_to_object(&ior.to_string()).unwrap();
                     let again = object.reference().ior().clone();
                     upcall.reply(|e| {
@@ -118,7 +118,7 @@ fn end(orbs: &[&Orb]) {
 fn a_call_takes_the_first_protocol_of_its_list_that_answers() {
     let _guard = watchdog(LONG);
     let memory = Memory::new();
-    // Each profile refers to a servant that identifies it.
+    // Each profile refers to a servant that answers with the tag of the profile.
     let (tcp, mut ior) = serve(&memory, "iiop://127.0.0.1:0", IIOP);
     let (mem, beside) = serve(&memory, "mem://beside", MEMORY);
     ior.profiles.extend(beside.profiles);
@@ -134,7 +134,7 @@ fn a_call_takes_the_first_protocol_of_its_list_that_answers() {
             let asked = ping_async(&object.with(by(&[first, second])), 1);
             assert_eq!(asked.wait(), Ok(i64::from(first)), "{sharing:?}");
         }
-        // At the level of the ORB; the object's policy has precedence.
+        // The policy may also be set for the ORB. The object's policy takes precedence.
         client.policies().set(by(&[MEMORY])).unwrap();
         answers(&object, MEMORY);
         answers(&object.with(by(&[IIOP])), IIOP);
@@ -172,7 +172,8 @@ fn a_protocol_that_does_not_answer_gives_way_and_comes_back() {
     let object: ObjectRef = client.resolve(&ior.to_string()).unwrap();
     let object = object.with(by(&[MEMORY, IIOP]));
     answers(&object, IIOP);
-    // A server listens there again, with other objects.
+    // A new server listens at the memory address, with other objects. Calls stay with the server that has answered so
+    // far.
     let (again, _) = serve(&memory, "mem://later", MEMORY);
     answers(&object, IIOP);
     end(&[&tcp]);
@@ -248,7 +249,7 @@ fn fragments_and_queues_are_bounded_by_the_call() {
         for fragment in [1024, 4096] {
             long(&object.with(FragmentSize(Some(fragment))), 100_000);
         }
-        // Larger than the limit of the call's policy, smaller than the limit of the ORB's.
+        // The oneway is larger than the limit of the call's policy, and smaller than that of the ORB.
         let note = |object: &ObjectRef| {
             let args = |e: &mut oxorb_cdr::Encoder<'_>| {
                 e.copy_octets(&[7; 4000]);
@@ -275,7 +276,7 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Cached);
     let mut ior = activate(&server, 7).ior().clone();
-    // Odd lengths, an unknown component, and octets that are not an encapsulation.
+    // Use odd lengths, an unknown component, and octets that are not an encapsulation.
     let mut iiop = IiopProfile::parse(&ior.profiles[0]).unwrap();
     iiop.components.push(TaggedComponent { tag: NOBODYS, data: vec![5, 4, 3] });
     let foreign = TaggedProfile { tag: NOBODYS, data: vec![0xff, 0, 7, 1, 0xfe] };
@@ -288,9 +289,9 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
 
     let object = client.string_to_object(&text).unwrap();
     assert_eq!(object.to_ior(), text);
-    // The call succeeds: profiles of unknown protocols are skipped.
+    // The call succeeds, because profiles of unknown protocols are skipped.
     answers(&object, 7);
-    // As an argument, through an application, and back.
+    // Send the reference as an argument to a servant, which returns it.
     let args = |e: &mut oxorb_cdr::Encoder<'_>| {
         ior.write(e);
         Ok(())

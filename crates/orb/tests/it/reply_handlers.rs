@@ -27,7 +27,7 @@ fn told(handler: &ObjectRef, op: &'static Op) -> AsyncReply<(), SystemException>
 
 static NOTED: Op = Op::twoway("note");
 
-/// A handler in its own ORB, which to the client is another process.
+/// A handler in an ORB of its own, which the client calls like one in another process.
 struct Handler {
     orb: Orb,
     servant: Arc<Pinger>,
@@ -58,7 +58,7 @@ fn not_told(client: &Orb) -> u64 {
 fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
     only_over!(SOCKETS, "nobody waits to be queued in memory");
     let _guard = watchdog(LONG);
-    // Without a time limit that would end a blocked delivery.
+    // Set no time limit, which would end a blocked delivery and so hide it.
     let client = common::transport::builder()
         .connect_timeout(10 * LONG)
         .round_trip_timeout(None)
@@ -132,7 +132,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     let refusing = common::transport::free_place().address;
     let nobody = client.string_to_object(&ior_at(&refusing).to_string()).unwrap();
     tell(&nobody, &NOTED);
-    // The event is reported after it is counted.
+    // Wait for the event, which is counted before it is reported.
     while events.lock().unwrap().is_empty() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -141,7 +141,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     assert!(said.starts_with(refusing.for_people()), "{said}");
     assert!(said.contains("TRANSIENT"), "{said}");
 
-    // One reply is being delivered, 256 are queued.
+    // Of 300 replies, one is being delivered, 256 are queued, and the others are refused.
     let hole = BlackHole::new();
     let nobody = client.string_to_object(&ior_at(&hole.address()).to_string()).unwrap();
     for _ in 0..300 {
@@ -150,7 +150,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     assert!((43..=44).contains(&(not_told(&client) - 1)));
     let said = events.lock().unwrap().pop().unwrap();
     assert!(said.contains("256 answers wait for handlers there already"), "{said}");
-    // Replies to other handlers are delivered all the same.
+    // Replies to other handlers are still delivered.
     let handler = Handler::new(&client);
     tell(&handler.object, &NOTED);
     handler.await_notes(1);

@@ -64,7 +64,7 @@ impl Servant for Names {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         let asked = match upcall.operation() {
             "resolve_str" => upcall.args(|d| Ok(d.string()?.into_owned())),
-            // A name of one component, without a kind.
+            // The name has one component, with an empty kind.
             "resolve" => upcall.args(|d| {
                 assert_eq!(d.length(None, 10)?, 1);
                 let id = d.string()?.into_owned();
@@ -129,7 +129,7 @@ fn lost(orb: &Orb, text: &str) -> String {
     orb.string_to_object(text).unwrap_err().to_string()
 }
 
-/// A file that is removed with the value.
+/// A file that is removed when the value is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -173,7 +173,7 @@ fn every_form_of_a_reference_leads_to_the_object() {
         again.url(),
         marked.url(),
     ];
-    // IIOP has a short name, and GIOP versions.
+    // A URL of IIOP may omit the protocol's name, and may contain a GIOP version.
     if transport::protocol().name() == "iiop" {
         let at = at.for_people();
         texts.push(format!("corbaloc::{at}/First"));
@@ -309,7 +309,7 @@ fn what_leads_nowhere_says_why_and_has_an_exception() {
         let error = orb.string_to_object(text).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(why), "{text}: {message}");
-        // Text that `main` prints when it returns the error.
+        // A `main` that returns the error prints the text of `Debug`.
         assert_eq!(format!("{error:?}"), message);
         assert_eq!(SystemException::from(error).kind, kind, "{text}");
     }

@@ -16,7 +16,7 @@ use crate::common::*;
 
 const OCTETS: usize = 100_000;
 
-/// Returns clients that do not check a connection before they use it.
+/// Returns a client that does not check a connection before it uses it.
 fn trusting(sharing: ClientConnections) -> Orb {
     let builder = common::transport::builder().client_connections(sharing);
     builder.setting("TrustIdle", "600000").build().unwrap()

@@ -156,7 +156,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     for (at, value) in [10, 20].into_iter().enumerate() {
         client.set_thread_priority(priority(value)).unwrap();
         let name = format!("oxorb-{}.{at}", pool.0);
-        // Each arrives just after the thread has served the other transport.
+        // Each call arrives just after the thread has served the other transport.
         for object in [&object, &over_tcp, &object, &over_tcp] {
             let served = whereabouts(object);
             assert_eq!((&served.thread, served.priority), (&name, value));
@@ -176,7 +176,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     server.shutdown(true).unwrap();
 }
 
-/// The profile as other ORBs read it.
+/// The IIOP profile, as other ORBs read it, differs by a single component.
 #[test]
 fn a_profile_of_iiop_is_as_before_but_for_one_component() {
     let port = oxorb_testkit::net::free_port();

@@ -63,7 +63,7 @@ impl Servant for Machine {
     }
 }
 
-/// Uses processor time.
+/// Uses this much processor time.
 fn burn(time: Duration) {
     let until = oxorb_sys::clock::thread_cpu() + time;
     while oxorb_sys::clock::thread_cpu() < until {
@@ -147,8 +147,8 @@ fn each_operation_runs_at_its_priority_which_is_undone() {
         assert_eq!(seen.native, wanted, "{}", op.name);
         assert!(seen.priority.is_some());
     }
-    // Not in the table: the thread keeps its priority. Over the same connection, and so in the same
-    // thread.
+    // An operation that is not in the table runs at the thread's own priority. It is called over the same connection,
+    // and so runs in the same thread.
     call(&object, &OTHER).unwrap();
     let seen = last(&machine);
     assert_eq!((seen.priority, seen.native), (None, 1));
@@ -255,7 +255,7 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
         let object = elsewhere(&client, activate(&poa, &machine).reference());
         (machine, object)
     };
-    // The priorities of the rows, as a server without lanes sees them.
+    // Find out the priorities of the rows from a server without lanes, whose threads take the priority of each request.
     let plain = orb(None, SchedulingClass::Other);
     let (machine, object) = propagated(&plain, None);
     client.set_thread_priority(Priority::MIN).unwrap();
@@ -289,7 +289,7 @@ fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let server = orb(None, SchedulingClass::Other);
     let priority = |number| Priority::new(number).unwrap();
-    // The priorities of the rows, as a server without lanes sees them.
+    // Find out the priorities of the rows from a server without lanes, whose threads take the priority of each request.
     let (plain, machine) = (orb(None, SchedulingClass::Other), Arc::new(Machine::default()));
     let mut policies = Policies {
         realtime: RtPolicies {
@@ -331,7 +331,7 @@ fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
     }
     let accepted = server.connection_statistics().accepted;
     assert_eq!(accepted, 2, "one connection for each band");
-    // An operation without a row is called at the caller's priority: here that of the lower band.
+    // An operation without a row is called at the caller's priority, which is in the lower band.
     call(&object, &OTHER).unwrap();
     assert_eq!(last(&machine).priority, Some(priority(between)));
     assert_eq!(server.connection_statistics().accepted, 2);
@@ -357,7 +357,7 @@ fn what_requests_take_is_measured_and_overruns_are_told() {
     let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     call(&object, &BURN).unwrap();
     call(&object, &FAST).unwrap();
-    // The reply arrives before the server reads its last clock.
+    // Wait, because the server sends the reply before it reads the clocks for the last time.
     let measured = loop {
         let measured = server.measurements().unwrap();
         if measured[0].cpu.count == 1 && measured[2].cpu.count == 1 {

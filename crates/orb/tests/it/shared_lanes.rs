@@ -14,8 +14,8 @@ use oxorb_testkit::watchdog;
 use crate::common::LONG;
 use crate::common::worker::*;
 
-/// More than 101, 51 and 11: from these numbers on Linux refuses epolls that watch one file, if one, two or three
-/// epolls are nested above them.
+/// Number of shared-memory connections. Linux refuses the 101st, 51st or 11th epoll that watches the same file, if one,
+/// two or three further epolls are nested above them.
 const CONNECTIONS: usize = 120;
 
 fn shared() -> Orb {
@@ -55,7 +55,7 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
         let calls: Vec<_> =
             calls.into_iter().map(|object| in_the_background(object, &WHERE)).collect();
         if highest == 40 {
-            // Borrowed threads answer them.
+            // Borrowed threads answer the calls while the lane's own thread is busy.
             calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
             worker.open();
         } else {
@@ -70,7 +70,7 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
     }
 }
 
-/// Linux nests epolls up to five levels; here those of five lanes, and one for each shared-memory
+/// Linux allows five levels of nested epolls. Here they would be six: those of five lanes, and that of a shared-memory
 /// connection.
 #[test]
 fn a_connection_that_no_lane_can_watch_is_turned_away_and_told() {

@@ -21,8 +21,7 @@ struct Setting {
 
 impl Setting {
     fn new(endpoint: &str, pages: Option<&str>) -> Self {
-        // Connections of the previous setting are closed once the threads that served them have
-        // ended.
+        // Wait until the connections of the previous setting are closed, which happens when their threads end.
         let _watchdog = watchdog(LONG);
         while fs::read_to_string("/proc/self/maps").unwrap().contains("memfd:oxorb-") {
             thread::yield_now();
@@ -53,7 +52,7 @@ impl Drop for Setting {
     }
 }
 
-/// Reports whether one of the ends has mapped all pages of a connection's memory.
+/// Reports whether all pages of a connection's memory are resident at one of its ends.
 fn some_end_has_all_pages() -> bool {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
     let mut lines = maps.lines();
@@ -73,7 +72,7 @@ fn some_end_has_all_pages() -> bool {
 
 #[test]
 fn an_endpoint_says_how_pages_are_handled() {
-    // Maps are those of the process.
+    // Run in a process of its own, because the memory maps of the whole process are read.
     if !alone(an_endpoint_says_how_pages_are_handled) {
         return;
     }
@@ -83,7 +82,7 @@ fn an_endpoint_says_how_pages_are_handled() {
         ("shm://|pages=resident", None, true),
         ("shm://|pages=on-demand", Some("resident"), false),
         ("giop-lite+shm://|pages=resident", Some("on-demand"), true),
-        // The endpoint's setting applies, though the ORB's would be refused.
+        // The endpoint's setting applies. The ORB's would be refused, because the memory is too small for it.
         ("shm://|ring=4K&blocks=0&pages=resident", Some("huge"), true),
     ] {
         let setting = Setting::new(endpoint, orb);
@@ -91,7 +90,7 @@ fn an_endpoint_says_how_pages_are_handled() {
         assert_eq!(some_end_has_all_pages(), resident, "{endpoint} {orb:?}");
         assert_eq!(setting.refused(), 0);
     }
-    // Memory of 12 KiB is smaller than a huge page.
+    // A memory of 12 KiB is smaller than a huge page, so that huge pages are refused.
     let small = "shm://|ring=4K&blocks=0";
     for (endpoint, orb) in [(small, Some("huge")), (&format!("{small}&pages=huge"), None)] {
         let setting = Setting::new(endpoint, orb);
@@ -102,7 +101,7 @@ fn an_endpoint_says_how_pages_are_handled() {
             assert!(setting.refused() >= round, "{endpoint} {orb:?}");
         }
     }
-    // One endpoint refuses connections, and the other one serves.
+    // If one endpoint refuses connections, the other one serves.
     let two = format!("{small}&pages=huge;iiop://127.0.0.1:0");
     let setting = Setting::new(&two, None);
     assert!(!setting.object.reference().is_a("IDL:Other:1.0").unwrap());

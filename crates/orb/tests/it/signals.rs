@@ -21,7 +21,7 @@ fn server() {
     let orb = common::transport::listening().build().unwrap();
     orb.shutdown_on_signal().unwrap();
     orb.before_shutdown(move |orb| {
-        // Calls still work here: this is where names are withdrawn.
+        // Calls still work in this hook, because a server withdraws its names in it.
         println!("HOOK {}", orb.is_closing());
         if role == "stuck" {
             std::thread::sleep(Duration::from_secs(60));

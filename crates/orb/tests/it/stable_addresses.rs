@@ -76,7 +76,7 @@ fn one_poa_serves_all_keys_that_nobody_here_made() {
     poa.take_foreign_keys();
     assert_eq!(ping(&foreign, 1), Ok(27));
     assert_eq!(foreign.non_existent(), Ok(false));
-    // Names and keys of this server keep their meaning.
+    // Names and keys of this server still denote its own objects.
     assert_eq!(ping(&at(&client, &pinger, "Pinger"), 1), Ok(2));
     poa.destroy(true, true).unwrap();
     let gone = ping(&foreign, 1).unwrap_err();

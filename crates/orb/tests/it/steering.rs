@@ -62,7 +62,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
     let _guard = watchdog(LONG);
     let server = server();
-    // The second lane's DSCP is that of its priority.
+    // The second lane has no DSCP of its own, and uses the one that its priority maps to.
     let lanes = [lane(LEAST, 1).dscp(10), lane(URGENT, 1), lane(500, 1).dscp(26)];
     let pool = Threadpool::with_lanes(lanes).front("iiop://127.0.0.1:0", Steering::Mark);
     let first = client();
@@ -72,7 +72,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
 
     end(&[&first]);
 
-    // Packets as any client sends them: with a DSCP, and no priority in the request.
+    // Send packets with a DSCP, and requests without a priority, as a client of any ORB may do.
     let client = client();
     let object = elsewhere(&client, object.reference());
     let (key, front) = (object_key(&object), common::address(&object));
@@ -127,7 +127,7 @@ fn calls_with_network_priority_come_to_their_lane() {
         let told = marking(&at_front(&client, &object)).with(RequestQos(qos));
         assert_eq!(whereabouts(&told).thread, expected);
     }
-    // A client that reads the lanes in the reference connects to its lane's port.
+    // A client that finds the lanes in the reference connects to the port of its lane.
     client.set_thread_priority(priority(URGENT)).unwrap();
     assert_eq!(whereabouts(&object).thread, "oxorb-1.1");
     end(&[&client, &server]);
@@ -223,7 +223,7 @@ fn fronts_that_tell_lanes_not_apart_are_refused() {
         let said = refused(pool);
         assert!(said.contains(why), "{why} in {said}");
     }
-    // Failed pools leave nothing behind.
+    // The threadpools that could not be created leave nothing behind that would prevent this one.
     let pool = Threadpool::with_lanes(lanes()).front(at, Steering::Mark);
     server.create_threadpool(pool).unwrap();
     end(&[&server]);

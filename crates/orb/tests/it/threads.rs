@@ -25,7 +25,7 @@ fn fifo(priority: i32) -> Schedule {
     Schedule { class: SchedulingClass::Fifo, priority }
 }
 
-/// Calls an operation of a [`Worker`] that returns nothing.
+/// Starts a call of a [`Worker`] that waits at its gate.
 fn wait(object: &ObjectRef) -> AsyncReply<(), SystemException> {
     object.reference().invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
 }
@@ -80,8 +80,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     for object in [&urgent, &plain, &pooled] {
         whereabouts(object);
     }
-    // Threads that outlive the call that started them: readers, callbacks and alarms of calls at a
-    // priority.
+    // Start threads that outlive the call that starts them: readers, callbacks and alarms of calls at a priority.
     client.set_thread_priority(priority(20)).unwrap();
     schedule::set_current(fifo(40)).unwrap();
     let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
@@ -104,7 +103,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let unsent = plain.reference().with(SyncScope::None);
     unsent.send(&PING, |_| Ok(())).unwrap();
     let (mut listed, mut ids, mut kernel) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    // A thread sets its class right after its start, however long that takes on a loaded machine.
+    // Repeat until each thread has set its class, which may take long on a loaded machine.
     for _ in 0..10_000 {
         let orbs = [&server, &workers, &client];
         listed = orbs.iter().flat_map(|orb| orb.threads()).collect();
@@ -116,7 +115,8 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
         }
         thread::sleep(Duration::from_millis(2));
     }
-    // Not compared again: the connection of the oneway may be about to begin.
+    // Compare the lists just read, without reading them again: the server may be about to start a thread for the
+    // connection of the oneway.
     assert_eq!(kernel, ids, "all threads of the ORBs are listed");
     look(&listed);
     worker.open();
@@ -155,7 +155,8 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
     let _guard = watchdog(LONG);
     with_all_threads(SchedulingClass::Fifo, |threads| {
         for one in threads {
-            // `continuous` counts from the lowest native priority, which is 1.
+            // The `continuous` mapping starts at the lowest native priority, 1, so each native priority is the CORBA
+            // priority plus one.
             let expected = match (one.purpose, one.name.as_str()) {
                 (ThreadPurpose::Lane, name) if name.ends_with(".0") => 5,
                 (ThreadPurpose::Lane, _) => 10,
@@ -166,7 +167,7 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
                 _ => 1,
             };
             let expected = ThreadScheduling::Class(fifo(expected));
-            // The objects of both lanes are called at their declared priorities.
+            // Skip readers: those of calls to the two lanes have the declared priorities of their objects.
             if one.purpose != ThreadPurpose::Reader {
                 assert_eq!(one.configured.scheduling, expected, "{one}");
             }
@@ -248,7 +249,7 @@ fn handlers_of_calls_of_two_priorities_run_side_by_side_each_at_its_own() {
     let (server, client) = (server(), client());
     let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let object = common::elsewhere(&client, &pinger.unwrap());
-    // Each handler waits for the other one.
+    // Each handler waits for the other one, so both must run at the same time.
     let both = Arc::new(Barrier::new(2));
     let (told, priorities) = mpsc::channel();
     for value in [10, 20] {
@@ -313,7 +314,7 @@ fn a_lookup_is_a_thread_of_the_orb() {
     let client = common::transport::builder().build().unwrap();
     client.set_thread_priority(priority(20)).unwrap();
     let object = client.string_to_object("corbaloc::no-such-host.invalid:1/x").unwrap();
-    // A lookup may end before this thread looks, so lookups are repeated until one was seen.
+    // Repeat lookups until one is seen, because a lookup may end before this thread lists the threads.
     let seen = OnceLock::new();
     thread::scope(|scope| {
         for _ in 0..4 {

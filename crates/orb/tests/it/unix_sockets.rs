@@ -28,7 +28,7 @@ use oxorb_testkit::watchdog;
 use crate::common::child::Child;
 use crate::common::*;
 
-/// A unique path, whose file is removed with the value.
+/// A unique path, whose file is removed when the value is dropped.
 struct Path(PathBuf);
 
 impl Path {
@@ -128,7 +128,7 @@ fn large_messages_arrive_whole_and_in_fragments() {
             },
         );
         assert_eq!(big, Ok(true), "fragments of {fragments}");
-        // Arguments that the operation does not decode.
+        // Send arguments that the operation does not decode.
         let octets = vec![7; 8 << 20];
         let sent: Result<(), oxorb::SystemException> = object.reference().invoke(
             &HANGING,
@@ -341,7 +341,7 @@ fn a_socket_that_is_not_the_servers_gets_no_octet() {
     assert_eq!(impostor.call(&told(&|it| it.users += 1)), nobody);
     assert_eq!(impostor.call(&told(&|it| it.device += 1)), nobody);
     assert_eq!(impostor.call(&told(&|it| it.inode += 1)), nobody);
-    // The listener's user is known only after a connection to it.
+    // The client learns the listener's user only by a connection, which it then closes without sending an octet.
     assert_eq!(impostor.call(&told(&|it| it.uid += 1)), [b""]);
     impostor.server.shutdown(true).unwrap();
 }
@@ -361,7 +361,7 @@ fn a_reference_without_a_fallback_goes_by_the_name() {
         let has = uiop.components.iter().any(|it| it.tag == OXORB_SOCKET);
         assert_eq!(has, identified);
         assert_eq!(ping(&object, 1), Ok(2));
-        // The server recognizes either form as its own.
+        // The server recognizes both forms of the reference as its own object.
         for text in
             [object.reference().ior().to_string(), object.reference().to_corbaloc().unwrap()]
         {
@@ -403,7 +403,7 @@ fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
     elsewhere.components.push(TaggedComponent::omniorb_unix("another-host", "/tmp/x"));
     let refused = ping(&without(&elsewhere), 1).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
-    // The port that omniORB publishes if it listens on a socket only.
+    // An omniORB server that listens only on a socket publishes port 0.
     let mut only = read;
     only.port = 0;
     assert_eq!(ping(&without(&only), 1), Ok(2));
@@ -494,7 +494,7 @@ fn what_callers_are_told_when_the_server_is_killed() {
 
 #[test]
 fn killing_servers_and_clients_leaves_nothing() {
-    // Descriptors are those of the process.
+    // Run in a process of its own, because the descriptors of the whole process are counted.
     if !alone(killing_servers_and_clients_leaves_nothing) {
         return;
     }
@@ -510,7 +510,7 @@ fn killing_servers_and_clients_leaves_nothing() {
     assert_eq!(ping(&object, 1), Ok(2));
     let before = descriptors();
     for number in 0..1000 {
-        // A killed client leaves a connection, in the middle of a message every other time.
+        // Close a connection as a killed client does, every other time in the middle of a message.
         let gone = UnixStream::connect(&path.0).unwrap();
         if number % 2 == 0 {
             use std::io::Write as _;

@@ -119,7 +119,7 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
         for request in seen() {
             assert_eq!(worth_of(&request).map(|worth| worth.importance), Some(7));
         }
-        // QoS set by the servant has precedence.
+        // QoS that the servant sets takes precedence.
         let other = elsewhere(&client, &relay(Some(RequestQos(own))));
         ping(&other.with(RequestQos(said)), 1).unwrap();
         for request in seen() {
@@ -277,7 +277,7 @@ impl Servant for Together {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
         self.order.lock().unwrap().extend(number);
-        // Leaves time for another request to begin, or waits for it if it has to.
+        // Give another request time to begin, or wait for it if several must run at the same time.
         thread::sleep(Duration::from_millis(20));
         until("requests run side by side", || self.most.load(Ordering::SeqCst) >= self.wanted);
         self.running.fetch_sub(1, Ordering::SeqCst);

@@ -14,7 +14,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Event in the order of occurrence.
+/// Call that the activator received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Incarnated(String),
@@ -37,7 +37,7 @@ struct Keeper {
     events: Mutex<Vec<Event>>,
     last: Mutex<Option<Arc<Echo>>>,
     always: Option<Arc<Echo>>,
-    /// Number of running calls: at most one.
+    /// Number of running calls, to detect calls that overlap.
     inside: AtomicUsize,
     overlapped: AtomicBool,
 }
@@ -175,7 +175,7 @@ fn a_servant_is_given_back_after_its_last_request_and_not_before() {
         let running = scope.spawn(|| wait(&object));
         servant.gate.wait_for(1);
         setting.poa.deactivate_id("one").unwrap();
-        // A request of the next incarnation waits for the end of the previous one.
+        // A request for the deactivated object waits until its previous incarnation has ended.
         let next = scope.spawn(|| same(&object, 2));
         thread::sleep(std::time::Duration::from_millis(20));
         setting.expect(&[incarnated("one")]);
@@ -195,7 +195,7 @@ fn a_servant_may_end_its_own_object() {
     let suicidal = Echo::that(move || {
         let poa = own.lock().unwrap().clone().unwrap();
         poa.deactivate_id("one").unwrap();
-        // Still identifies the called object.
+        // `Current` still identifies the called object.
         let current = poa.current();
         assert_eq!(current.object_id().unwrap().as_bytes(), b"one");
         assert_eq!(current.servant().unwrap().repository_id(), ECHO);
@@ -277,7 +277,7 @@ fn objects_with_ids_of_the_system_live_again_under_the_same_id() {
         for n in 0..3 {
             assert_eq!(same(&object, n), Ok(n));
             setting.poa.deactivate_id(&id).unwrap();
-            // Another object reuses its slot.
+            // Another object reuses the slot of the deactivated one.
             let other = setting.poa.activate_servant(Echo::new()).unwrap();
             assert_ne!(other, object);
         }

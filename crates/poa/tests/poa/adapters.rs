@@ -12,7 +12,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Activator that creates every POA except some, with itself as activator and one object in each.
+/// Activator that creates POAs of most names, each with this activator and one object.
 #[derive(Clone, Default)]
 struct Maker(Arc<Made>);
 
@@ -48,7 +48,7 @@ impl AdapterActivator for Maker {
             .create()
             .expect("nobody else makes it");
         if self.0.slowly {
-            // Long enough for other threads to find a POA without its object.
+            // Sleep for long enough that other threads could find the POA before it has its object.
             thread::sleep(Duration::from_millis(20));
         }
         poa.activate_servant_with_id(&"one".into(), Echo::new()).expect("a new POA");
@@ -80,7 +80,7 @@ fn a_request_has_all_poas_of_its_path_made() {
     assert_eq!(same(&object, 2), Ok(2));
     assert_eq!(*maker.0.names.lock().unwrap(), ["RootPOA/a", "RootPOA/a/b", "RootPOA/a/b/c"]);
     assert_eq!(maker.0.calls.load(Ordering::SeqCst), 3);
-    // The same after the end of an intermediate POA.
+    // If an intermediate POA is destroyed, it and the POA below it are created again.
     let middle = root.find_poa("a").unwrap().find_poa("b").unwrap();
     middle.destroy(true, true).unwrap();
     assert_eq!(same(&object, 3), Ok(3));

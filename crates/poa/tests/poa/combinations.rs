@@ -62,9 +62,10 @@ fn all() -> Vec<Policies> {
     all
 }
 
-/// The specification's table of combinations (CORBA 3.3 part 1, 15.3.8 and 15.3.9.2), as forbidden
-/// ones: uniqueness, assignment, implicit activation, retention, request processing; `None`: any.
-/// Then the index of the first policy involved, in a list in the order of the policy types.
+/// Forbidden combination of policies, from the specification's tables (CORBA 3.3 part 1, 15.3.8 and
+/// 15.3.9.2): id uniqueness, id assignment, implicit activation, servant retention and request
+/// processing, where `None` stands for any value. The last field is the index of the first policy
+/// involved, in a list in the order of the policy types.
 type Forbidden = (
     Option<IdUniqueness>,
     Option<IdAssignment>,
@@ -88,7 +89,7 @@ const FORBIDDEN: [Forbidden; 4] = [
     (None, None, Some(ImplicitActivation::Yes), Some(ServantRetention::NonRetain), None, 4),
 ];
 
-/// Returns the index that InvalidPolicy must carry; `None`: legal.
+/// Returns the index that InvalidPolicy must contain; `None` if the combination is legal.
 fn forbidden(policies: &Policies) -> Option<u16> {
     fn is<T: PartialEq>(wanted: Option<T>, given: T) -> bool {
         wanted.is_none_or(|wanted| wanted == given)
@@ -140,7 +141,7 @@ fn a_list_names_the_first_policy_that_takes_part() {
             0,
         ),
         (&[Life(Lifespan::Persistent), Retention(ServantRetention::NonRetain)], 1),
-        // A duplicate kind.
+        // The same kind of policy occurs twice.
         (&[Life(Lifespan::Persistent), Life(Lifespan::Transient)], 1),
     ];
     for (list, index) in cases {
@@ -244,7 +245,7 @@ fn check(poa: &Poa) {
     let wrong = |error: &PoaError| matches!(error, PoaError::WrongPolicy(_));
     let at = format!("{policies:?}");
 
-    // References to objects that are not active.
+    // Check references to objects that are not active.
     let absent: Ref = if system {
         assert!(matches!(poa.create_reference_of("mine", ECHO), Err(PoaError::UnknownId)));
         poa.create_reference::<ObjectRef>().unwrap().reference().clone()
@@ -279,7 +280,7 @@ fn check(poa: &Poa) {
     assert!(not_there(&poa.id_to_reference(&absent_id).unwrap_err()), "{at}");
     assert!(not_there(&poa.deactivate_id(&absent_id).unwrap_err()), "{at}");
 
-    // Explicit activation.
+    // Check explicit activation, with ids of the system and with given ids.
     let servant = Echo::new();
     let activated = poa.activate_servant(servant.clone());
     match retain && system {
@@ -306,7 +307,7 @@ fn check(poa: &Poa) {
         false => assert!(wrong(&activated.unwrap_err()), "{at}"),
     }
 
-    // Implicit activation.
+    // Check implicit activation.
     let servant = Echo::new();
     let found = poa.servant_to_reference(servant.clone());
     if retain && implicit {
@@ -320,7 +321,7 @@ fn check(poa: &Poa) {
         assert!(wrong(&found.unwrap_err()), "{at}");
     }
 
-    // The default servant and the servant manager.
+    // Check the default servant and the servant manager.
     let servant = Echo::new();
     if default {
         assert!(matches!(poa.servant(), Err(PoaError::NoServant)));
@@ -353,7 +354,7 @@ fn check(poa: &Poa) {
         assert_eq!(again.minor, minor::bad_inv_order::SERVANT_MANAGER_SET, "{at}");
         assert_eq!(called(&absent), Ok(()), "{at}");
         assert_eq!(servant.calls(), 1);
-        // Retained or not.
+        // The servant stays in the map of active objects only if the POA retains servants.
         assert_eq!(poa.id_to_servant(&absent_id).is_ok(), retain, "{at}");
     }
 }

@@ -13,7 +13,7 @@ use oxorb_poa::{
     ServantRetention,
 };
 
-/// Long enough even on a loaded machine.
+/// Time limit that suffices even on a loaded machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// An ORB and its root POA.

@@ -61,7 +61,7 @@ fn a_request_that_does_not_end_is_waited_for_only_so_long() {
         assert_eq!(held.system().unwrap().kind, SystemExceptionKind::Timeout);
         let late = poa.destroy(true, true).unwrap_err();
         assert_eq!(late.system().unwrap().kind, SystemExceptionKind::Timeout);
-        // Its name is not free until it has ended completely.
+        // The POA's name is not free until its destruction has completed.
         let early = root.create_poa("stuck", persistent()).unwrap_err();
         assert_eq!(early.system().unwrap().minor, minor::bad_inv_order::POA_BEING_DESTROYED);
         servant.gate.open();
@@ -89,7 +89,8 @@ fn a_request_cannot_wait_for_itself() {
             let system = refused.unwrap_err().system().unwrap();
             assert_eq!(system.minor, minor::bad_inv_order::WOULD_DEADLOCK);
         }
-        // Without waiting, a request may destroy its own POA, and still knows its identity.
+        // A request may destroy its own POA if it does not wait for completion, and `Current` still
+        // identifies its object.
         poa.destroy(true, false).unwrap();
         let current = poa.current();
         assert_eq!(current.poa().unwrap(), poa);

@@ -102,7 +102,7 @@ fn it_may_forward_and_refuse_before_and_raise_afterwards() {
             ..Cookies::default()
         })))
         .unwrap();
-    // The exception replaces the reply, which is never seen.
+    // The exception of `postinvoke` replaces the reply, which the client does not receive.
     assert_eq!(
         same(&reference(&strict, "one"), 3),
         Err(SystemException::persist_store(9, CompletionStatus::Yes))
@@ -142,7 +142,7 @@ fn a_default_servant_serves_whatever_is_not_active() {
             assert_eq!(same(&reference(&poa, "two"), 1), Ok(1));
             assert_eq!(own.calls(), 1);
         }
-        // A new default servant from now on.
+        // A new default servant serves all later requests.
         let other = Echo::new();
         poa.set_servant(other.clone()).unwrap();
         assert_eq!(same(&reference(&poa, "one"), 1), Ok(1));

@@ -231,7 +231,7 @@ fn a_factory_makes_the_references_of_its_poa() {
     let none = ObjectId::from("none");
     assert!(poa.activate_servant_with_id(&none, Echo::new()).is_err());
     assert!(poa.id_to_servant("none").is_err());
-    // Setting a factory is too late after creation.
+    // After the creation of the POA it is too late to set a factory.
     let late = plain.set_current_factory(Facade).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::BadInvOrder);
     orb.shutdown(true).unwrap();

@@ -34,7 +34,7 @@ fn protocols(tags: &[u32]) -> Policy {
     Policy::ServerProtocol(ProtocolList::new(&list).unwrap())
 }
 
-/// Returns the error for a list: index and a part of the rule.
+/// Returns the index and the rule of the error for a list of policies; `None` if the list is valid.
 fn verdict(root: &Poa, name: &str, list: &[Policy]) -> Option<(u16, &'static str)> {
     match root.new_poa(name).policy_list(list).create() {
         Ok(_) => None,
@@ -57,7 +57,7 @@ fn combinations_are_as_the_table_says() {
     let other = Policy::IdUniqueness(IdUniqueness::Multiple);
     let tcp = profile_tag::INTERNET_IOP;
     let table: &[Row<'_>] = &[
-        // Single policies.
+        // Lists with a single policy of RT-CORBA.
         (&[declared(0)], None),
         (&[propagated(32_767)], None),
         (&[plain], None),
@@ -68,14 +68,14 @@ fn combinations_are_as_the_table_says() {
         (&[other, lanes], Some((1, "needs a priority_model"))),
         (&[bands(&[(0, 9)])], Some((0, "need a priority_model"))),
         (&[other, protocols(&[tcp, profile_tag::TAO_UIOP])], Some((1, "tag of its profiles"))),
-        // Pool and model.
+        // Combinations of threadpool and priority model.
         (&[plain, declared(7)], None),
         (&[plain, propagated(7)], None),
         (&[lanes, propagated(7)], None),
         (&[lanes, declared(20)], None),
         (&[other, lanes, declared(15)], Some((1, "no lane"))),
         (&[declared(15), lanes], Some((0, "no lane"))),
-        // Bands and model.
+        // Combinations of bands and priority model.
         (&[propagated(5), bands(&[(0, 9), (10, 99)])], None),
         (&[declared(5), bands(&[(0, 9), (10, 99)])], None),
         (&[propagated(500), bands(&[(0, 9)])], None),
@@ -84,14 +84,14 @@ fn combinations_are_as_the_table_says() {
         (&[propagated(5), bands(&[(-1, 9)])], Some((1, "low to high"))),
         (&[other, bands(&[(6, 9)]), declared(5)], Some((1, "lies in no band"))),
         (&[declared(5), other, bands(&[(6, 9)])], Some((0, "lies in no band"))),
-        // All three.
+        // Combinations of threadpool, priority model and bands.
         (&[lanes, propagated(5), bands(&[(0, 15), (16, 99)])], None),
         (&[lanes, declared(15), bands(&[(10, 19)])], None),
         (&[propagated(5), lanes, bands(&[(0, 5)])], Some((1, "no lane"))),
         (&[propagated(5), bands(&[(0, 15), (30, 40)]), lanes], Some((1, "no lane"))),
         (&[lanes, declared(5), bands(&[(10, 19)])], Some((1, "lies in no band"))),
         (&[plain, propagated(5), bands(&[(0, 5)])], None),
-        // Duplicates.
+        // The same kind of policy occurs twice.
         (&[propagated(5), other, declared(5)], Some((2, "once"))),
     ];
     for (row, (list, expected)) in table.iter().enumerate() {

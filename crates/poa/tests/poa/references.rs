@@ -33,7 +33,7 @@ fn persistent_references_lead_to_the_same_object_in_a_second_life() {
     let (second, root) = live();
     let [named, counted, transient] =
         texts.map(|text| second.string_to_object(&text).unwrap().reference().clone());
-    // POAs are created in a different order.
+    // Create the POAs in another order than in the first run.
     let numbered = root.create_poa("numbered", system).unwrap();
     numbered.activate_servant_with_id(&id, Echo::new()).unwrap();
     let deep = root.create_poa("bank", persistent()).unwrap();

@@ -80,7 +80,7 @@ fn ids_of_the_system_are_found_by_place_or_by_hash() {
         poa.deactivate(&first).unwrap();
         let next = poa.activate_servant(Echo::new()).unwrap();
         assert_eq!(same(&next, 1), Ok(1));
-        // Not the object that reuses its slot.
+        // The old reference must not reach the object that reuses its slot.
         assert!(same(&objects[0], 1).is_err());
     }
     orb.shutdown(true).unwrap();

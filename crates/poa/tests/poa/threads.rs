@@ -55,7 +55,8 @@ fn its_thread_may_call_its_objects_again_and_others_wait_a_bounded_time() {
     let called = target.clone();
     let outer = Echo::that(move || {
         assert_eq!(same(&called, 1), Ok(1));
-        // From another thread it would wait for this very request.
+        // A call from another thread would have to wait for this request, and is refused after the
+        // hold time.
         thread::scope(|scope| {
             let refused = scope.spawn(|| same(&called, 1)).join().unwrap().unwrap_err();
             assert_eq!(refused.minor, minor::transient::DISCARDING);
@@ -101,7 +102,7 @@ fn main_thread_requests_run_on_the_thread_that_runs_the_orb() {
                     for n in 0..20 {
                         assert_eq!(same(object, n), Ok(n));
                     }
-                    // A panic there affects only one request.
+                    // A panic on the main thread affects only the request that causes it.
                     let raised = panics(object).unwrap_err();
                     assert_eq!(raised.kind, SystemExceptionKind::Unknown);
                     assert_eq!(same(object, 1), Ok(1));
@@ -129,7 +130,7 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
     let object = poa.activate_servant(servant.clone()).unwrap();
     let late = same(&object, 1).unwrap_err();
     assert_eq!(late.minor, minor::transient::DISCARDING);
-    // The abandoned request still waits there, so the queue is full.
+    // The abandoned request still waits for the main thread, so the queue is full.
     assert!(orb.work_pending());
     assert_eq!(same(&object, 1).unwrap_err().minor, minor::transient::DISCARDING);
     orb.perform_work();
@@ -137,7 +138,7 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
     let served = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            // On a busy machine some requests may time out.
+            // Repeat the call, because on a busy machine some requests may time out.
             eventually("the main thread's turn", || same(&object, 1) == Ok(1));
             served.store(true, Ordering::SeqCst);
         });

@@ -52,8 +52,8 @@ struct State {
     refused: Option<Instant>,
 }
 
-/// Source with a socket, while its link exists: once that is closed, its datagrams arrive here
-/// again.
+/// Source that has a socket while its link exists. Once the link is dropped, datagrams of the source
+/// arrive at the acceptor again.
 struct Source {
     link: Weak<DatagramLink>,
     /// Number of its datagrams at the last check, and the time since which it has not changed.
@@ -120,7 +120,8 @@ impl DatagramAcceptor {
             return Err(Refused { peer, why }.into());
         }
         let socket = datagram::connected_at(self.own, self.dual_stack, came.source, came.at)?;
-        // Later datagrams arrive at the new socket; earlier ones have arrived here.
+        // From now on, datagrams of this source arrive at the new socket. Earlier ones are still in the queue of the
+        // acceptor's socket.
         self.take_along(state);
         let nonce = u64::from_ne_bytes(random::octets()?);
         let session = Session::new(Role::Server, self.place.most, nonce);
@@ -141,7 +142,7 @@ impl DatagramAcceptor {
         Ok(Some(link))
     }
 
-    /// Collects the datagrams that have arrived here, without waiting.
+    /// Collects the datagrams that have arrived at the acceptor's socket, without waiting.
     fn take_along(&self, state: &mut State) {
         while state.taken.len() < MOST_TAKEN && state.octets < MOST_TAKEN_OCTETS {
             let mut datagram = Vec::new();
@@ -158,7 +159,7 @@ impl DatagramAcceptor {
         }
     }
 
-    /// Reports whether a datagram is a request of a client that gets a socket.
+    /// Reports whether a datagram is a valid request, so that its source gets a socket.
     fn is_of_client(&self, datagram: &[u8]) -> bool {
         Header::read(datagram).is_some_and(|header| {
             header.octets == datagram.len()
@@ -223,7 +224,8 @@ impl Acceptor for DatagramAcceptor {
                         true,
                     ) {
                         Ok(Some(came)) => came,
-                        // Closed, or an error about datagrams sent earlier from here.
+                        // The socket was shut down, or the error is about a datagram that was sent earlier from this
+                        // port.
                         Ok(None) => continue,
                         Err(error) if is_about_peer(&error) => continue,
                         Err(_) if self.closed.load(Ordering::Acquire) => continue,
@@ -231,8 +233,8 @@ impl Acceptor for DatagramAcceptor {
                     }
                 }
             };
-            // A late datagram of a source that has a socket: it was in transit for longer than this
-            // thread waited. It is lost.
+            // If the source already has a socket, this datagram was in transit while that socket was created, and was
+            // not collected then. It is dropped, as datagrams may be.
             if !self.is_of_client(&buffer) || state.is_known(&came.source) {
                 continue;
             }
@@ -244,7 +246,7 @@ impl Acceptor for DatagramAcceptor {
 
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        // Fails with ENOTCONN, but wakes waiting threads.
+        // On this unconnected socket `shutdown` fails with ENOTCONN, but it wakes waiting threads.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -273,11 +275,11 @@ fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
     if host.is_empty() {
         return Ok(vec![
             (SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port), true),
-            // For a kernel without IPv6.
+            // This address is used if the kernel does not support IPv6.
             (SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port), false),
         ]);
     }
-    // All addresses of IPv6, without those of IPv4.
+    // A host that is an address gets no dual-stack socket: `::` means all IPv6 addresses, and no IPv4 address.
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![(SocketAddr::new(ip, port), false)]);
     }

@@ -1,6 +1,6 @@
 //! Octets that a link has received and not yet returned.
 
-/// Octets of whole messages, of which some at the beginning were returned.
+/// Octets of complete messages, of which a part at the beginning was already returned.
 #[derive(Default)]
 pub(crate) struct Aside {
     pub(crate) octets: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets of datagrams and groups: no input may cause a panic, a hang, or
-//! memory of more than a datagram.
+//! Entry points of the fuzz targets of datagrams and groups: no input may cause a panic or a hang, or
+//! make a session hold more octets than a datagram has.
 
 use std::io::IoSlice;
 
@@ -26,7 +26,7 @@ pub fn datagrams(data: &[u8]) {
             Arrival::Message => {
                 let header = Header::read(datagram).expect("it is a message");
                 assert_eq!(header.octets, datagram.len());
-                // Received twice: a request or reply is dropped, a cancel is accepted again.
+                // If the datagram arrives a second time, a request or reply is dropped, and a cancel is accepted again.
                 match to.arrived(datagram) {
                     Arrival::Message if first & 1 == 0 => came += datagram.len(),
                     again => assert!(matches!(again, Arrival::Message | Arrival::Dropped(_))),
@@ -42,7 +42,7 @@ pub fn datagrams(data: &[u8]) {
         if first & 1 == 0 {
             came += datagram.len();
         }
-        // Counts the octets that the server would send.
+        // The server must not send more octets to an unverified source than it received, so both are counted.
         if let Some(header) = Header::read(datagram).filter(|it| it.octets == datagram.len()) {
             match server.departs(header, &[IoSlice::new(datagram)]) {
                 Departure::Send => left += datagram.len(),

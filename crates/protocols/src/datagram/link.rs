@@ -15,10 +15,10 @@ use crate::datagram::aside::Aside;
 use crate::datagram::message::{HEADER, Header};
 use crate::datagram::session::{Arrival, Departure, Role, Session};
 
-/// Time limit of a wait for an answer without a time-out: datagrams may be lost.
+/// Time limit of a read for which no time-out is set: an answer may never come, because datagrams may be lost.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// UDP socket connected to one peer. A read returns whole messages, and a write sends each whole
+/// UDP socket connected to one peer. A read returns complete messages, and a write sends each
 /// message as one datagram.
 ///
 /// # Real-time cost
@@ -34,7 +34,7 @@ pub(crate) struct DatagramLink {
     /// Time limit of a read, in nanoseconds.
     read_timeout: AtomicU64,
     closed: AtomicBool,
-    /// Octets of whole messages received from the socket and not yet returned.
+    /// Octets of complete messages received from the socket and not yet returned.
     aside: Mutex<Aside>,
     has_aside: AtomicBool,
     /// Number of reads that returned octets.
@@ -43,7 +43,7 @@ pub(crate) struct DatagramLink {
     gone: AtomicBool,
 }
 
-/// Time limit of centuries.
+/// Value of `read_timeout` if no time-out is set.
 const NEVER: u64 = u64::MAX;
 
 /// Maximum number of datagrams without a message that a non-blocking read processes.
@@ -143,15 +143,15 @@ impl DatagramLink {
                     buffer.truncate(start);
                     return Ok(0);
                 }
-                // An empty datagram does not end the stream.
+                // A read of 0 octets is an empty datagram, and not the end of a stream.
                 Ok(octets) => {
                     if octets > 0 && self.takes(&buffer[start..]) {
                         return Ok(octets);
                     }
                     buffer.truncate(start);
                 }
-                // An ICMP error about an earlier answer: anyone may have sent the request from a
-                // forged address, so it says nothing about the next message.
+                // The kernel reports an ICMP error about an earlier reply. It says nothing about the next message,
+                // because anyone may have sent that request with a forged source address.
                 Err(error)
                     if error.kind() == io::ErrorKind::ConnectionRefused
                         && self.session.role() == Role::Server =>
@@ -163,8 +163,7 @@ impl DatagramLink {
             let now = Instant::now();
             let end = *end.get_or_insert_with(|| now.checked_add(self.longest_read()));
             let is_over = match (waits, end) {
-                // A peer that sends garbage continuously must not occupy a thread with other links
-                // to read.
+                // A peer that sends garbage continuously must not occupy a thread that has other links to read.
                 (false, _) => reads >= MOST_DROPPED,
                 (true, None) => !poll::readable(self.stream.socket(), None)?,
                 (true, Some(end)) => {
@@ -233,7 +232,7 @@ impl DatagramLink {
         }
     }
 
-    /// Sends a whole message.
+    /// Sends a complete message.
     #[inline]
     fn send_one(&self, header: Header, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         match self.session.departs(header, slices) {
@@ -262,11 +261,12 @@ impl DatagramLink {
             _ if datagram::is_too_long(&failed.error) => Err(self.oversized(octets)),
             io::ErrorKind::BrokenPipe => Err(failed),
             _ if self.session.role() == Role::Server => {
-                // The kernel reports the fate of an earlier datagram; this one was not sent yet.
+                // The kernel reports an error about an earlier datagram and has not sent this one, so this one is sent
+                // again.
                 if failed.error.kind() == io::ErrorKind::ConnectionRefused {
                     let _ = socket::send_now(self.stream.socket(), slices);
                 }
-                // Lost, as datagrams may be in transit.
+                // The reply counts as lost in transit, as any datagram may be.
                 Ok(())
             }
             _ => Err(WriteError { written: 0, ..failed }),
@@ -386,7 +386,7 @@ impl Link for DatagramLink {
         self.closed.load(Relaxed) || socket::waiting(self.stream.socket()).is_err()
     }
 
-    /// Reports whether a datagram has arrived; it may be no message of the peer.
+    /// Reports whether a datagram has arrived, which need not be a message.
     fn has_input(&self) -> io::Result<bool> {
         Ok(self.pending() || self.closed.load(Relaxed) || self.stream.has_input()?)
     }

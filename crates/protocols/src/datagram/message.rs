@@ -31,7 +31,7 @@ pub(crate) struct Header {
     pub(crate) kind: Kind,
     minor: u8,
     little: bool,
-    /// Size of the whole message, in octets.
+    /// Size of the complete message, in octets.
     pub(crate) octets: usize,
 }
 
@@ -46,7 +46,7 @@ impl Header {
         };
         let little = flags & 1 != 0;
         let kind = match kind {
-            // The rest is in other messages.
+            // The more-fragments flag is set, so other messages contain the rest.
             _ if minor > 0 && flags & 2 != 0 => Kind::Fragment,
             0 => Kind::Request,
             1 => Kind::Reply,
@@ -63,20 +63,20 @@ impl Header {
         Some(Header { kind, minor, little, octets })
     }
 
-    /// Reports whether the message concerns the connection, which datagrams do not have, or a call
-    /// without an answer.
+    /// Reports whether the message concerns only a connection, or cancels a call that expects an answer;
+    /// groups have neither.
     pub(crate) fn ends_connection(self) -> bool {
         matches!(self.kind, Kind::Close | Kind::Error | Kind::Cancel)
     }
 
-    /// Reports whether a whole message is a GIOP 1.2 request without an answer.
+    /// Reports whether a complete message is a GIOP 1.2 request without an answer.
     pub(crate) fn is_oneway(self, message: &[u8]) -> bool {
-        // The response flags follow the request id.
+        // The response flags, of which two bits request a reply, follow the request id.
         let wanted = message.get(HEADER + 4).is_none_or(|flags| flags & 3 != 0);
         self.kind == Kind::Request && self.minor == 2 && !wanted
     }
 
-    /// Returns the request id of a whole message; `None` if it has none or is truncated. Linear in
+    /// Returns the request id of a complete message; `None` if it has none or is truncated. Linear in
     /// the octets of the service contexts before it in GIOP 1.0 and 1.1.
     #[inline]
     pub(crate) fn request_id(self, message: &[u8]) -> Option<u32> {

@@ -1,8 +1,8 @@
 //! DIOP: GIOP over UDP, compatible with TAO.
 //!
-//! A message is a whole datagram without any framing. Oneways work to TAO's servers and from TAO's
-//! clients; between OxORB's ends two-way calls have answers, too, which TAO's clients do not read.
-//! Endpoints are `diop://HOST:PORT`, URLs `corbaloc:diop:HOST:PORT/KEY`.
+//! A message occupies one datagram, without further framing. Oneways work to TAO's servers and from
+//! TAO's clients. Between two ORBs of this kind, two-way calls work, too; TAO's clients do not read
+//! replies. Endpoints are `diop://HOST:PORT`, URLs `corbaloc:diop:HOST:PORT/KEY`.
 //!
 //! Datagrams may be lost, duplicated and reordered. [`Session`], which has no socket, handles the
 //! consequences for calls, and is tested under all such conditions:

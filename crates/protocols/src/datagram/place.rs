@@ -56,7 +56,7 @@ impl Place {
         place
     }
 
-    /// Returns it as an endpoint; version, protocol and access rules are those of `like`.
+    /// Returns the place as an endpoint; version, protocol and access rules are those of `like`.
     pub(crate) fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mut endpoint = self.tcp.endpoint(like);
         if self.most != USUAL_MOST {
@@ -92,7 +92,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
                     .ok_or_else(|| value.error("an endpoint hears 1 to 4096 sources"))?;
             }
             PUBLISHED if !value.text().is_empty() => {
-                // Parsed as by TCP.
+                // The option has the same syntax as TCP's, so TCP parses it.
                 let option = format!("/{PUBLISHED}={}", value.text());
                 let read = Tcp.endpoints(Notation::Url, Part::new(&option));
                 let read = read.map_err(|error| value.error(error.problem))?;

@@ -10,8 +10,8 @@ use oxorb_transport::{Address, tcp};
 use crate::datagram::place::USUAL_MOST;
 use crate::datagram::transport::{address, to_tcp};
 
-/// Profiles of GIOP over UDP in TAO's form: those of IIOP with another tag. A component of OxORB
-/// states the size of the datagrams that a server accepts, if it differs from TAO's.
+/// Profiles of GIOP over UDP in TAO's form: IIOP profiles with another tag. If the largest datagram
+/// that a server accepts differs from TAO's, a component of OxORB contains its size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diop;
 
@@ -48,10 +48,10 @@ impl ProfileKind for Diop {
         let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut written = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
-        // GIOP 1.0 profiles cannot hold components.
+        // Profiles of version 1.0 have no components.
         if profile.version >= Version::V1_1 {
             written.components.clone_from(&profile.components);
-            // Replaces the components that the addresses were read from.
+            // The components from which the addresses were parsed are replaced by new ones.
             let made = [tag::OXORB_DATAGRAM, tag::TAO_ENDPOINTS];
             written.components.retain(|it| !made.contains(&it.tag));
             let lanes = profile.lanes.iter();
@@ -76,7 +76,7 @@ impl ProfileKind for Diop {
         let (host, port) = tcp::host_and_port(&located.address).ok_or("it is malformed")?;
         Ok(Located {
             address: address(host, port, USUAL_MOST),
-            // TAO's default; that of IIOP is 1.0.
+            // A URL without a version means GIOP 1.2, as in TAO. With IIOP it would mean 1.0.
             version: match named.contains('@') {
                 true => located.version,
                 false => Version::V1_2,
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!((&read.addresses, &read.key), (&profile.addresses, &profile.key));
             assert_eq!(Diop.read(&Diop.write(&read)).unwrap(), read);
 
-            // Hosts come from untrusted peers.
+            // Hosts in profiles come from untrusted peers, so they may contain the separators of an address.
             for host in ["h/max=9", "h:1/max=9", "/max=", "h/max=x"] {
                 let odd = Profile::new(address(host, 5, most), Version::V1_2, b"key");
                 let read = Diop.read(&Diop.write(&odd)).unwrap();

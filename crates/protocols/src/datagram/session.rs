@@ -18,7 +18,7 @@ pub enum Role {
     Server,
 }
 
-/// Size in octets of a challenge, and of its answer: `OXDG`, the kind in one octet, three of zero,
+/// Size in octets of a challenge, and of its answer: `OXDG`, the kind in one octet, three zero octets,
 /// and a number known only to a receiver at the challenged address.
 pub const CHALLENGE: usize = 16;
 
@@ -41,7 +41,7 @@ pub struct Session {
     verified: AtomicBool,
     /// Number of the challenge.
     nonce: u64,
-    /// Replies that wait for the verification of the source, one after the other.
+    /// Replies that are held until the source is verified, concatenated.
     held: Mutex<Vec<u8>>,
     dropped: AtomicU64,
 }
@@ -53,9 +53,9 @@ pub enum Arrival {
     Message,
     /// The datagram is dropped.
     Dropped(Reason),
-    /// Challenge, and the answer to send back.
+    /// The datagram is a challenge, and this answer to it is to be sent.
     Respond([u8; CHALLENGE]),
-    /// Verified source: the held messages, possibly none, are to be sent.
+    /// The datagram verifies the source. These held messages, possibly none, are to be sent.
     Release(Vec<u8>),
 }
 
@@ -133,7 +133,7 @@ impl Session {
         let counts = match (self.role, header.kind) {
             (Role::Server, Kind::Request | Kind::LocateRequest)
             | (Role::Client, Kind::Reply | Kind::LocateReply) => true,
-            // Cancelling a request again changes nothing.
+            // A cancel may arrive twice, because cancelling a request again changes nothing.
             (Role::Server, Kind::Cancel) => false,
             _ => return self.drop(Reason::Unexpected),
         };

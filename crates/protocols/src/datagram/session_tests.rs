@@ -103,7 +103,7 @@ fn an_unverified_source_gets_no_more_than_it_sent() {
     let server = server();
     server.arrived(&request(1, 100));
     assert_eq!(departs(&server, &reply(1, 60)), Departure::Send);
-    // 40 octets are left: too few for this reply, and enough for a challenge.
+    // The credit of the source is 40 octets, which is too little for this reply and enough for a challenge.
     let Departure::Hold(Some(challenge)) = departs(&server, &reply(1, 41)) else {
         panic!("kept");
     };
@@ -170,7 +170,8 @@ impl Random {
     }
 }
 
-/// Faults of datagrams: each happens once in this many; 0: never.
+/// Faults of the network. The value of each is the average number of datagrams per fault; 0 means
+/// never.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     lost: u64,
@@ -183,7 +184,7 @@ struct Weather {
 
 const FAIR: Weather = Weather { lost: 0, doubled: 0, cut: 0, damaged: 0, late: 1 };
 
-/// Datagrams in transit, by arrival time. `true`: to the server.
+/// Datagrams in transit, by arrival time. The flag is `true` for datagrams to the server.
 struct Network {
     random: Random,
     weather: Weather,
@@ -208,7 +209,7 @@ impl Network {
                 datagram.truncate(random.next(datagram.len() as u64) as usize);
             }
             if !datagram.is_empty() && random.one_in(weather.damaged) {
-                // UDP's checksums catch most damage; the rest must do no harm.
+                // UDP's checksums detect most damage. Damage that they do not detect must do no harm.
                 datagram[random.next(12) as usize % 12] ^= 1 << random.next(8);
             }
             self.sent += 1;
@@ -244,7 +245,7 @@ fn calls(
     let mut verified = false;
     let mut id = 0;
     loop {
-        // A few at a time.
+        // Up to three requests are sent before the next datagram arrives.
         for _ in 0..network.random.next(4) {
             if id < CALLS {
                 let request = request(id, 80);
@@ -334,7 +335,7 @@ fn in_any_weather_no_call_is_run_or_answered_twice() {
     }
 }
 
-/// A damaged request id would be another one; UDP's checksum prevents that.
+/// Only headers are damaged, because damage of a request id would make a different request.
 #[test]
 fn damage_is_no_way_to_get_more_octets_than_were_sent() {
     let weather = Weather { damaged: 3, doubled: 3, late: 50, ..FAIR };

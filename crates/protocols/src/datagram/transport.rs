@@ -37,7 +37,7 @@ fn of_tcp(address: &Address, most: usize) -> Address {
 /// Returns the TCP address of a datagram address, and the size of the largest datagram.
 pub(crate) fn to_tcp(address: &Address) -> Option<(Address, usize)> {
     let place = address.of(SCHEME)?;
-    // Searched at the end, as a host may contain any character.
+    // The last `/max=` is the separator, because a host may contain any character.
     let (place, most) = match place.rsplit_once("/max=") {
         Some((place, most)) if most.bytes().all(|octet| octet.is_ascii_digit()) => {
             (place, most.parse().ok()?)
@@ -132,7 +132,7 @@ fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
     let at: SocketAddr = match tcp::host_and_port(&address) {
         Some((host, port)) => match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as resolvers return it.
+            // The resolver may have returned an IPv6 address with a zone, which parses only together with its port.
             Err(_) => address.place().parse().map_err(|_| foreign(to))?,
         },
         None => return Err(foreign(to)),

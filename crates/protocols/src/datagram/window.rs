@@ -21,8 +21,8 @@ pub enum Seen {
 /// Received numbers of one source, [`WINDOW`] back from the highest: one bit each. Numbers increase
 /// and wrap around (as in RFC 1982); request ids increase by one or two.
 ///
-/// For one thread at a time, which may change; others see whole words. No lock, no allocation; each
-/// skipped number costs clearing a bit.
+/// Only one thread may record numbers at a time, but not always the same one. Recording a number takes
+/// no lock and allocates nothing; each skipped number costs clearing a bit.
 #[derive(Debug, Default)]
 pub struct Window {
     /// Highest number, with a flag above it that is set once there is one.

@@ -27,8 +27,8 @@ pub struct ShmAcceptor {
     socket: Listening,
     /// Largest ring and block area accepted in a client's segment.
     max: Sizes,
-    /// Clients that have not greeted yet, in order of arrival. The accepting thread holds the lock:
-    /// one thread at a time.
+    /// Clients that have not greeted yet, in order of arrival. The accepting thread holds the lock, so
+    /// that only one thread accepts at a time.
     waiting: Mutex<VecDeque<(OwnedFd, Instant)>>,
 }
 
@@ -99,7 +99,6 @@ enum Client {
 
 impl Acceptor for ShmAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        // No code panics while it is held, so its state is always consistent.
         let mut waiting = self.waiting.lock();
         loop {
             for _ in 0..waiting.len() {

@@ -53,7 +53,8 @@ struct Slot {
     held: AtomicBool,
 }
 
-/// Number of checks whether another thread still searches for a block: some microseconds.
+/// Number of times to check whether another thread still searches for a block. Together, the checks
+/// take some microseconds.
 const LOOKS: u32 = 256;
 
 /// Blocks of the direction that this end writes.
@@ -149,7 +150,7 @@ impl Blocks {
         }
         let slot = free?;
         let mut first = area;
-        // Each iteration passes one block in use.
+        // Each iteration skips a block in use, so there are at most as many iterations as slots.
         loop {
             let end = first.checked_add(octets)?;
             if end - area > segment.blocks() {
@@ -165,8 +166,8 @@ impl Blocks {
         }
     }
 
-    /// Runs `run` if no block is in use except unsent rooms, while none can be taken. Reports
-    /// whether it ran.
+    /// Runs `run` if no block is in use except unsent rooms. No block can be taken while it runs.
+    /// Reports whether it ran.
     pub(crate) fn while_free(&self, segment: &Segment, run: impl FnOnce()) -> bool {
         if self.busy.swap(true, Ordering::Acquire) {
             return false;
@@ -224,8 +225,8 @@ impl Blocks {
         let before = slot.ticket.load(Relaxed);
         let ticket = (before | (SLOTS as u32 - 1)).wrapping_add(1) | block.slot as u32;
         slot.ticket.store(ticket, Relaxed);
-        // A thread that sees the state also sees this ticket, and not the previous one, which was
-        // returned.
+        // With `Release`, a thread that reads this state also reads this ticket. With the previous ticket, which the
+        // reader has returned, the block would look free.
         slot.state.store(SENT, Ordering::Release);
         self.awaited.store(1, Relaxed);
         ticket

@@ -19,7 +19,7 @@ const BLOCKS: u32 = MIN_RING;
 /// directed by a script of three octets for each step. Payloads of the stream lie in blocks, too.
 ///
 /// # Panics
-/// An end reads more than allowed, or more than the ring holds.
+/// If an end reads more than allowed, or more than the ring holds.
 pub fn hostile(script: &[u8]) {
     let max = Sizes { ring: MAX_RING, blocks: MAX_BLOCKS };
     let _ = greeting::read(script, max);
@@ -92,7 +92,7 @@ pub fn hostile(script: &[u8]) {
 
 /// Writes into a word of the header, or an octet of the data.
 fn scribble(segment: &Segment, what: u8, value: u16) {
-    // Any word in use, preferring those with a cache line of their own.
+    // Selects any word in use, but more often one of those that have a cache line of their own.
     let index = match what & 64 {
         0 => usize::from(what / 8) % 12 * 32,
         _ => (usize::from(what) * 7 + usize::from(value) / 5) % WORDS,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn scripts_of_all_kinds_run() {
-        // Knuth's generator; under Miri only a few scripts.
+        // The scripts come from Knuth's linear congruential generator. Miri is slow, so it runs only a few of them.
         let (mut state, scripts) = (1_u64, if cfg!(miri) { 3 } else { rounds(500, 2000) });
         for _ in 0..scripts {
             let mut next = || {

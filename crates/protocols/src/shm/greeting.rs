@@ -86,7 +86,7 @@ fn write(sizes: Sizes) -> [u8; OCTETS] {
 /// then.
 pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    // One octet more than a greeting: the client must send nothing after it.
+    // There is room for one octet more than a greeting has, which the client must not send.
     let mut octets = [0; OCTETS + 1];
     let (count, [descriptor, rooms]) = unix::peek_descriptors(socket, &mut octets)?;
     let sizes = read(&octets[..count.min(OCTETS)], max).map_err(|why| refused(&why))?;
@@ -103,7 +103,7 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     if unix::octets_waiting(socket)? != OCTETS as u64 {
         return Err(refused("the client sent more than a greeting"));
     }
-    // Takes the descriptors that were inspected.
+    // Takes the greeting off the socket, with the descriptors that were inspected.
     unix::receive_descriptors(socket, &mut octets)?;
     Ok(received)
 }

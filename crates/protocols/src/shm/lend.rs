@@ -65,7 +65,7 @@ impl Lender for ShmLink {
             return Ok(None);
         };
         if self.is_deaf() {
-            // The following read reports the reason.
+            // The read that follows returns the end of the stream or the error.
             return Ok(None);
         }
         let max = u32::try_from(max).unwrap_or(u32::MAX);
@@ -77,12 +77,13 @@ impl Lender for ShmLink {
             Ok(Some(splice)) => splice,
             Ok(None) => return Ok(None),
             Err(error) => {
-                // Notifies threads that wait at the descriptor of the remaining octets.
+                // Octets remain unread, so threads that wait at the descriptor are notified.
                 let failed = Err(error);
                 self.has_read(&failed);
                 return match failed {
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-                    // A read takes the octets that arrived, and reports the end.
+                    // The payload will never be complete, so a read must take the octets that have arrived, and then
+                    // report the end.
                     _ if self.stays_as_it_is() => Ok(None),
                     failed => failed.map(|_| None),
                 };
@@ -159,8 +160,8 @@ mod tests {
         assert_eq!(leased.unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
-    /// The server's thread, instead of being woken repeatedly, is directed to read at its first
-    /// attempt, and finds the end there.
+    /// The first attempt to borrow the payload makes the server's thread read instead, and so find the
+    /// end. Otherwise, the thread would be woken again and again.
     #[test]
     fn who_dies_inside_a_payload_is_noticed_at_once_by_who_would_borrow_it() {
         for (watched, word) in [(true, false), (false, false), (true, true), (false, true)] {
@@ -168,7 +169,7 @@ mod tests {
             waits(&server);
             match word {
                 true => client.close(),
-                // As the system leaves it after a process was killed.
+                // This is the state in which the system leaves the connection of a killed process.
                 false => socket::shutdown(&client.socket, Shutdown::Both).unwrap(),
             }
             let leased = server.lease(OCTETS as usize, false).unwrap();

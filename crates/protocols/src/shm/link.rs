@@ -30,9 +30,9 @@ pub const MAX_SPIN: Duration = Duration::from_millis(5);
 /// not wake it.
 pub(crate) const SLICE: Duration = Duration::from_millis(5);
 
-/// Number of octets over the socket, also out of band, without octets in the ring, from which on
-/// the peer counts as hostile. Single ones are normal: they arrived while the octets that they
-/// announced were read.
+/// Number of octets over the socket, also out of band, that the peer may send without writing octets into the ring. If
+/// it sends more, it counts as hostile. Single ones are normal: they arrive while this end already reads the octets
+/// that they announce.
 const MAX_VAIN: u32 = 1000;
 
 /// Number of checks of the memory between two readings of the clock, while a thread spins.
@@ -167,7 +167,7 @@ impl ShmLink {
     /// Returns the flags of the directions that the peer has ended.
     #[inline]
     pub(crate) fn ended_by_peer(&self) -> u32 {
-        // The peer is the reader of the outgoing direction.
+        // The peer reads the outgoing direction, so the word of that direction's reader contains its flags.
         let word = self.outgoing.at.ended_by_reader();
         self.segment.word(word).load(Ordering::Acquire)
     }
@@ -207,7 +207,7 @@ impl ShmLink {
         if self.deaf.load(Ordering::Acquire) {
             return Ok(Some(Found::End));
         }
-        // Read before the octets, so that those written before the end are seen.
+        // The end is checked before the octets, so that octets which were written before the end are found.
         let over = self.is_over();
         Ok(match self.incoming.waiting(&self.segment)? {
             0 => over.then_some(Found::End),
@@ -222,7 +222,7 @@ impl ShmLink {
             return Ok(0);
         }
         match self.take(buffer, max)? {
-            // The peer took octets back.
+            // `wait` found octets that are gone now, so the peer has changed the memory against the rules.
             0 => Err(broken()),
             octets => Ok(octets),
         }
@@ -274,7 +274,7 @@ impl ShmLink {
     fn hush(&self) {
         self.watch.rung.store(false, Ordering::Relaxed);
         match socket::hush(&self.socket) {
-            // Caused by this end's own `close_read`; says nothing about the peer.
+            // This end's own `close_read` causes this result, which therefore says nothing about the peer.
             Ok(0) if self.deaf.load(Ordering::Acquire) => {}
             Ok(0) => self.gone.store(true, Ordering::Release),
             Ok(_) => {
@@ -326,7 +326,8 @@ impl ShmLink {
         let word = self.incoming.at.reader();
         self.watch.armed.store(true, Ordering::Release);
         if self.segment.post(word, WATCHED) == ASLEEP {
-            // A thread that has fallen asleep meanwhile checks again.
+            // A thread has fallen asleep meanwhile, and the peer would no longer wake it. It is woken, so that it
+            // checks again.
             self.segment.wake(word);
         }
         if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
@@ -339,8 +340,8 @@ impl ShmLink {
         let word = self.incoming.at.ended_by_reader();
         self.segment.word(word).fetch_or(what, Ordering::AcqRel);
         let (incoming, outgoing) = (self.incoming.at, self.outgoing.at);
-        // Unless all is closed, the peer still reads the outgoing direction: its words keep their
-        // states.
+        // If only reading has ended, the peer still reads the outgoing direction, so the words of that direction keep
+        // their states.
         let all = [incoming.reader(), incoming.writer(), outgoing.reader(), outgoing.writer()];
         let ended = if what == CLOSED { &all[..] } else { &all[..2] };
         for &word in ended {
@@ -428,7 +429,7 @@ impl Link for ShmLink {
         }
         self.deaf.store(true, Ordering::Release);
         self.end(CLOSED);
-        // Fails only if the connection is closed already.
+        // The call fails only if the connection is closed already.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -456,15 +457,16 @@ impl Link for ShmLink {
     }
 
     fn took_nothing(&self) -> bool {
-        // A peer that has closed in order may still process octets that it has copied.
+        // A peer that has closed the connection itself may still process octets that it has copied, so the peer must
+        // have died.
         self.ended_by_peer() & CLOSED == 0
             && self.is_deserted()
             && self.outgoing.is_unheard(&self.segment)
     }
 
     fn left_last(&self) -> bool {
-        // Only for a killed peer: one that closes in order may still process octets that it has
-        // copied. A dead peer's head covers all that it took.
+        // The peer must have died, because one that has closed the connection itself may still process octets that it
+        // has copied. The number of octets read that a dead peer has published includes all that it took.
         self.ended_by_peer() & (CLOSED | DEAF) == 0
             && self.is_deserted()
             && self.outgoing.left_last(&self.segment)
@@ -517,7 +519,8 @@ impl ShmLink {
     /// Reports whether the peer has closed its socket. Returns false for a connection that this end
     /// has closed: the peer may be alive and read the ring.
     fn is_deserted(&self) -> bool {
-        // Checked last: this end sets its flags before it shuts the socket down.
+        // The flags of this end are checked after the socket: this end sets them before it shuts the socket down, so a
+        // hang-up that it has caused itself does not count.
         poll::is_hung_up(&self.socket)
             && !self.closed.load(Ordering::Acquire)
             && !self.deaf.load(Ordering::Acquire)
@@ -562,7 +565,7 @@ impl ShmLink {
         if !poll::is_hung_up(&self.socket) && !self.is_over() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // The octets it wrote before are visible by now.
+        // The peer is gone. All octets that it wrote are visible by now.
         self.take(buffer, max)
     }
 }

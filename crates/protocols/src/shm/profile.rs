@@ -87,7 +87,7 @@ fn places(profile: &Profile) -> impl Iterator<Item = (String, SocketIdentity)> {
     ours.filter_map(|component| match component.decode() {
         Ok(Component::OxorbShmSocket { place, identity }) => {
             let read = Place::at(&Address::new(SCHEME, &place)).ok()?;
-            // Only canonical texts, and none with an identity of its own.
+            // Only the canonical text of a place is accepted, which contains no identity.
             let address = (!read.name.is_temporary()).then(|| read.address())?;
             (address.place() == place).then_some((place, identity))
         }

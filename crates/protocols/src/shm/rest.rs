@@ -3,7 +3,8 @@
 //! Each end returns the pages of the ring and the blocks that it writes: only this process can then
 //! have unread octets there. One thread of the process handles all its connections with this
 //! setting ([`Pages::GivenBack`](oxorb_transport::Pages)), and ends with the last of them. A write
-//! only sets a flag and reads another; [`barrier`] makes the thread pay for the order of the two.
+//! only sets one flag and reads another, without a fence in between: the thread executes a
+//! [`barrier`] for it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
@@ -99,8 +100,8 @@ impl Rest {
     fn wait(&self) {
         self.writing.store(false, Ordering::Release);
         let turn = self.turn.lock();
-        // No pages are returned while the mutex is held, and the next holder issues a barrier
-        // first.
+        // No pages are returned while this mutex is held. The next thread that locks it to return pages executes a
+        // barrier first, and so observes the flag.
         self.writing.store(true, Ordering::Relaxed);
         drop(turn);
     }
@@ -109,7 +110,8 @@ impl Rest {
     fn give_back(&self) -> bool {
         let _turn = self.turn.lock();
         self.giving_back.store(true, Ordering::Relaxed);
-        // A write that began before is visible; one that begins now sees the flag.
+        // After the barrier, a write that began before it is visible here, and a write that begins later observes
+        // `giving_back`.
         let given = barrier::all_threads().is_ok()
             && !self.writing.load(Ordering::Acquire)
             && self.at.all_read(&self.segment).is_some()
@@ -125,7 +127,7 @@ impl Rest {
         let mut given = segment.give_back(at.in_ring(segment), segment.ring()).is_ok();
         given &= blocks == 0
             || self.blocks.while_free(segment, || {
-                // Fails only if it did for the ring.
+                // This fails only if it has failed for the ring, too, which `given` records.
                 let _ = segment.give_back(area, blocks);
             });
         given
@@ -205,7 +207,8 @@ impl Known {
             Some(written) if written == self.written => {
                 if !self.is_empty && self.since.elapsed() >= self.after {
                     self.is_empty = rest.give_back();
-                    // An open lease keeps the pages: retried only after another idle time.
+                    // If the pages could not be returned, as during an open lease, the next attempt follows after
+                    // another idle time.
                     self.since = Instant::now();
                 }
             }

@@ -124,7 +124,7 @@ impl Direction {
         let octet = octet as usize;
         match octet < blocks {
             true => rings + self as usize * blocks + octet,
-            // Rooms follow the data of the segment.
+            // Rooms follow the blocks of both directions, and `octet` includes those of one direction.
             false => rings + blocks + octet,
         }
     }
@@ -313,7 +313,7 @@ impl Reader {
             }
         }
         if self.splices.left() > 0 {
-            // Before checking whether another thread waits for the descriptor, as after `pass`.
+            // As in `pass`, a fence precedes the check whether another thread waits at the descriptor.
             fence(Ordering::SeqCst);
         }
         Ok(max - left)
@@ -325,7 +325,7 @@ impl Reader {
         let Some(position) = self.splices.next(segment, self.at) else {
             return Ok((waiting, waiting));
         };
-        // A splice that is written and not yet published follows all waiting octets.
+        // A splice that is written and not yet published may lie beyond the waiting octets, hence the minimum.
         let distance = position.wrapping_sub(self.head.load(Relaxed));
         match distance <= segment.ring() {
             true => Ok((waiting, distance.min(waiting))),
@@ -357,7 +357,7 @@ impl Reader {
             }
             match self.open(segment, waiting)? {
                 Some(splice) => {
-                    // Prefetched while the message is parsed.
+                    // The processor fetches the payload while the caller parses the message.
                     segment.prefetch(self.at.in_blocks(segment, splice.first));
                     self.splices.enter(segment, splice);
                 }
@@ -486,7 +486,7 @@ impl Writer {
         let tail = self.tail.load(Relaxed);
         let number = self.splices.load(Relaxed);
         let first = self.at.splice(number);
-        // A ticket implies a free descriptor: there are as many of both, and the reader processes
+        // The descriptor is free, because there are as many descriptors as blocks in use, and the reader processes
         // splices in order.
         for (word, value) in [tail, block.first, block.octets, ticket].into_iter().enumerate() {
             segment.word(first + word).store(value, Relaxed);
@@ -601,8 +601,8 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(1);
 
-    /// Two threads; runs under Miri, too. Octets arrive once and in order, around the end of the
-    /// ring.
+    /// Octets from another thread arrive once and in order, also across the end of the ring. The test
+    /// runs under Miri, too.
     #[test]
     fn octets_arrive_in_order() {
         let (segment, writer, reader) = ends();
@@ -712,7 +712,8 @@ mod tests {
     }
 }
 
-/// Every interleaving of two threads, with every value that the memory model lets a load see.
+/// Models in which loom tries every interleaving of two threads, with every value that the memory model lets a load
+/// see.
 #[cfg(all(test, loom))]
 mod model {
     use loom::sync::atomic::AtomicBool;
@@ -788,7 +789,7 @@ mod model {
         });
     }
 
-    /// A thread waits at a descriptor: it is armed before the wait, and rung.
+    /// If a thread arms a descriptor before it waits there, the writer wakes it.
     #[test]
     fn a_descriptor_that_is_armed_is_rung() {
         explore(|| {

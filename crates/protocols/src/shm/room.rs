@@ -1,8 +1,8 @@
 //! Rooms: payloads that the application writes where the peer reads them.
 //!
 //! They lie in separate memory, which the system lets only this process write: the peer cannot
-//! change it while the application uses it. A filled room that is one whole slice of a message is
-//! sent as a block.
+//! change it while the application uses it. If a slice of a message is exactly a filled room, the
+//! room is sent as a block.
 
 use std::io;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Place for Placed {
 
     fn give_back(mut self: Box<Self>) {
         if let Some((lending, part)) = self.of.take() {
-            // Dropped before the block is free for others.
+            // The part is dropped first, because another thread may take the block as soon as it is free.
             drop(part);
             let block = self.block;
             lending.blocks.leave(block);

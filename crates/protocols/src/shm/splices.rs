@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_payload_is_read_where_it_belongs_in_pieces_of_any_size() {
-        // Past the sixteenth splice; under Miri with one size.
+        // There are more splices than slots, so slots are reused. Miri is slow, so it runs only one size.
         let sizes: &[usize] = if cfg!(miri) { &[3] } else { &[1, 2, 3, 5, 8, 100] };
         for &max in sizes {
             let ends = ends();
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Checks a reader that waits for a whole payload and then reads it in pieces.
+    /// Checks a reader that first waits for a complete payload to lend, and then reads it in pieces.
     #[test]
     fn a_payload_that_never_becomes_whole_is_read_as_far_as_it_came() {
         let ends = ends();
@@ -356,7 +356,7 @@ mod tests {
                 assert!(ends.splice(&[number; 100]));
                 ends.publish();
                 assert_eq!(ends.reader.lease(&ends.segment, 100).unwrap(), None);
-                // A reader that lends stops before the next lendable octets.
+                // The reader of a link that lends payloads stops before the next lendable octets.
                 let mut buffer = Vec::new();
                 let read = ends.reader.take_before(&ends.segment, &mut buffer, 99);
                 assert_eq!((read.unwrap(), buffer), (1, vec![number]));
@@ -419,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Two threads; runs under Miri, too.
+    /// Payloads from another thread arrive undamaged. The test runs under Miri, too.
     #[test]
     fn payloads_arrive_whole_while_blocks_are_used_again() {
         let ends = ends();
@@ -469,7 +469,8 @@ mod tests {
     }
 }
 
-/// Every interleaving of two threads, with every value that the memory model lets a load see.
+/// Models in which loom tries every interleaving of two threads, with every value that the memory model lets a load
+/// see.
 #[cfg(all(test, loom))]
 mod model {
     use loom::sync::Arc;

@@ -39,7 +39,8 @@ impl Transport for Shm {
         Ok(Box::new(ShmAcceptor::listen(at)?))
     }
 
-    /// Returns the only address, with the identity of the socket: rules concern networks.
+    /// Returns the only address, with the identity of the socket. The rules do not apply, because they concern
+    /// networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
         let place = Place::of(at);
         Ok(vec![Known::own(&place.name).address_at(SCHEME, place.address().place())])

@@ -1,8 +1,8 @@
 //! Descriptor of a connection whose octets bypass the kernel.
 //!
-//! Once requested, it is readable while octets wait and no thread reads them. The peer makes it so
-//! by an octet over the socket, if requested; for octets that arrived without, this end raises it
-//! itself. A connection with only a reading thread has no cost from it.
+//! Once requested, it is readable while octets wait and no thread reads them. If this end has asked for it, the peer
+//! makes the descriptor readable by sending an octet over the socket; for octets that arrived without that, this end
+//! raises the descriptor itself. A connection without a request for its descriptor pays nothing for it.
 //!
 //! The first request may come from another thread than the reading one, and both then set how this
 //! end waits. So the first check after it trusts none of the state recorded here: see
@@ -19,14 +19,14 @@ use oxorb_sys::sync::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     either: OnceLock<Either>,
-    /// Whether the peer was asked for an octet; it may have sent one since.
+    /// Whether this end has asked the peer to send an octet, which may have arrived since.
     pub(crate) armed: AtomicBool,
     /// Whether the peer has sent an octet that was not consumed, or is about to.
     pub(crate) rung: AtomicBool,
     raised: AtomicBool,
     /// Whether the descriptor was requested and the reading thread has not noticed it.
     joining: AtomicBool,
-    /// Held while the descriptor is created and the peer is asked for an octet.
+    /// Held while the descriptor is created and the peer is asked to send an octet.
     making: Mutex<()>,
 }
 
@@ -48,8 +48,7 @@ impl Watch {
             let _making = self.making.lock();
             if self.either.get().is_none() {
                 let made = Either::new(socket).ok()?;
-                // Set before the descriptor, so that a thread that sees the descriptor sees the
-                // flag.
+                // The flag is set before the descriptor, so that a thread that finds the descriptor finds the flag set.
                 self.joining.store(true, Ordering::Release);
                 let _ = self.either.set(made);
                 arm();

@@ -170,7 +170,7 @@ impl ShmLink {
     #[cold]
     fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
         if self.ended_by_peer() & CLOSED != 0 {
-            // The peer is alive and may be taking the octets: the following read finds the end.
+            // The peer has closed the connection itself, and may still take the octets. The next read returns the end.
             return Ok(());
         }
         if poll::is_hung_up(&self.socket) {
@@ -202,7 +202,7 @@ impl ShmLink {
         message.publish().map_err(failed(message.written))
     }
 
-    /// Returns the room whose whole contents these octets are, if any.
+    /// Returns the room whose contents are exactly these octets, if any.
     fn room_of(&self, octets: &[u8]) -> Option<Block> {
         self.rooms.as_ref()?.of(octets)
     }
@@ -223,7 +223,7 @@ impl ShmLink {
         let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
         let enough = || self.outgoing.room(&self.segment, wanted);
         let spin = self.spin();
-        // Time of the whole write: a peer that reads slowly cannot extend it.
+        // The clock measures the complete write, so a peer that reads slowly cannot extend the time-out.
         let until = clock.passed() + spin;
         while !spin.is_zero() && clock.left(until).is_some() {
             for _ in 0..LOOKS {

@@ -105,8 +105,8 @@ impl TlsAcceptor {
         self.turn(work, true)
     }
 
-    /// Accepts a waiting client, if any, and begins its handshake. Returns the client refused for
-    /// it: one evicted for its slot, or itself without a configuration.
+    /// Accepts a waiting client, if any, and begins its handshake. Returns the client that was refused, if any: one
+    /// that was evicted to free a slot, or the new one if there is no configuration.
     fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<Refused>> {
         let tcp = match self.tcp.accept_link() {
             Ok(tcp) => tcp,
@@ -131,19 +131,20 @@ impl TlsAcceptor {
     }
 
     /// Continues the handshakes in progress for a while after the endpoint is closed. In TLS 1.3 a
-    /// client finishes before its server, and may have sent a request: as a link it is notified in
-    /// order that nobody has read it, while a broken connection would leave that uncertain.
+    /// client finishes before its server, and may have sent a request. If its link is returned, the
+    /// client can be notified that the request was not read; a broken connection would leave that
+    /// uncertain.
     fn finish(&self, work: &mut Work) -> io::Result<Box<dyn Link>> {
         let ends = *work.ends.get_or_insert_with(|| Instant::now() + LAST);
-        // A rejected client has read the reason, or will not; a client that has sent nothing has
-        // sent no request.
+        // Rejected clients get no more time to read the reason. A client that has sent nothing is dropped, too, because
+        // it has sent no request.
         work.parting.clear();
         work.under_way.retain(|it| it.half.has_begun());
         for one in &mut work.under_way {
             one.until = one.until.min(ends);
         }
         while !work.under_way.is_empty() {
-            // A client that fails now gets no reason.
+            // If a handshake fails now, its client is not told the reason.
             if let Ok(Some(link)) = self.turn(work, false) {
                 return Ok(link);
             }
@@ -175,7 +176,7 @@ impl TlsAcceptor {
         let (clients, parting) = ready.split_at(work.under_way.len());
         let mut ready = parting.iter();
         work.parting.retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
-        // In reverse order, as some are removed.
+        // The order is reversed, so that removing a handshake does not change the indices of those still to come.
         for at in (0..clients.len()).rev().filter(|at| clients[*at]) {
             match work.under_way[at].half.step() {
                 Ok(Step::Done) => {
@@ -206,7 +207,7 @@ impl Work {
         for one in &self.under_way {
             *counts.entry(of(one)).or_default() += 1;
         }
-        // Among equals the one that came first.
+        // `max_by_key` returns the last of equal elements, which is the oldest handshake in reverse order.
         let at =
             (0..self.under_way.len()).rev().max_by_key(|at| counts[&of(&self.under_way[*at])])?;
         let evicted = self.under_way.remove(at);
@@ -260,8 +261,8 @@ impl Acceptor for TlsAcceptor {
             match self.next(&mut work) {
                 Ok(Some(link)) => return Ok(link),
                 Ok(None) => {}
-                // Closed meanwhile, possibly without a further call: handshakes in progress are
-                // finished first.
+                // The endpoint was closed meanwhile. The next iteration finishes the handshakes in progress, because
+                // the caller may not call again.
                 Err(_) if self.closed.load(Ordering::Acquire) => {}
                 Err(error) => return Err(error),
             }

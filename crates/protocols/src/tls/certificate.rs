@@ -28,16 +28,16 @@ pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
     let mut rest = der;
     let mut certificate = expect(&mut rest, SEQUENCE)?;
     let mut body = expect(&mut certificate, SEQUENCE)?;
-    // Version, which old certificates omit.
+    // Skip the version, which old certificates omit.
     if body.first() == Some(&0xa0) {
         value(&mut body)?;
     }
-    // Serial number, algorithm, issuer, validity.
+    // Skip the serial number, the algorithm, the issuer and the validity.
     for _ in 0..4 {
         value(&mut body)?;
     }
     let subject = expect(&mut body, SEQUENCE)?;
-    // Public key.
+    // Skip the public key.
     value(&mut body)?;
     let mut names = Vec::new();
     let name = distinguished(subject, &mut names)?;
@@ -105,7 +105,7 @@ fn alternatives(extensions: &[u8], names: &mut Vec<String>) -> Option<()> {
         while !list.is_empty() {
             let (tag, octets) = value(&mut list)?;
             match tag {
-                // Mail address, host, URI.
+                // The name is a mail address, a host name or a URI.
                 0x81 | 0x82 | 0x86 => add(text(22, octets), names),
                 0x87 => {
                     let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from);
@@ -134,7 +134,7 @@ fn add(name: String, names: &mut Vec<String>) {
 /// Parses the tag and value of the next element.
 fn value<'d>(rest: &mut &'d [u8]) -> Option<(u8, &'d [u8])> {
     let (&[tag, length], mut behind) = rest.split_first_chunk::<2>()?;
-    // Certificates have no tags of several octets.
+    // The low bits mark a tag of several octets, which certificates do not have.
     if tag & 0x1f == 0x1f {
         return None;
     }
@@ -160,12 +160,12 @@ fn expect<'d>(rest: &mut &'d [u8], wanted: u8) -> Option<&'d [u8]> {
 
 fn text(tag: u8, octets: &[u8]) -> String {
     match tag {
-        // BMPString.
+        // This is the tag of a BMPString, which contains UTF-16.
         30 => {
             let units = octets.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
             char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect()
         }
-        // T61String, in the usual interpretation.
+        // This is the tag of a T61String, which is usually interpreted as Latin-1.
         20 => octets.iter().map(|octet| char::from(*octet)).collect(),
         _ => String::from_utf8_lossy(octets).into_owned(),
     }

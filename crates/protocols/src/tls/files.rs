@@ -92,7 +92,8 @@ impl Files {
         let stamps = stamps(&security);
         state.looked = Some(now);
         if stamps != state.stamps {
-            // Recorded even if they cannot be loaded: a half-written file changes once more.
+            // The attributes are recorded even if loading fails: if a file was only half written, it will change once
+            // more.
             state.stamps = stamps;
             match load(&security) {
                 Ok(loaded) => state.loaded = Some(loaded),
@@ -297,7 +298,7 @@ fn read(setting: &'static str, path: &Path) -> Result<Vec<u8>, SecurityError> {
         _ => fs::read(path),
     };
     let octets = octets.map_err(|error| fault(setting, Some(path), error.to_string()))?;
-    // An editor may have added a byte order mark.
+    // An editor may have added a byte order mark, which the parser would not accept.
     Ok(octets.strip_prefix("\u{feff}".as_bytes()).map(<[u8]>::to_vec).unwrap_or(octets))
 }
 

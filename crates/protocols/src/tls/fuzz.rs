@@ -42,8 +42,8 @@ pub fn certificate(octets: &[u8]) {
     }
 }
 
-/// Passes octets to a server of this process, in pieces of as many octets as the first one says, or
-/// parses them as a certificate if it is 0.
+/// Passes octets to a server of this process, in pieces whose size is the value of the first octet. If
+/// that is 0, parses the others as a certificate.
 #[cfg(feature = "certificates")]
 pub fn handshakes(octets: &[u8]) {
     static CONFIG: std::sync::LazyLock<Arc<ServerConfig>> = std::sync::LazyLock::new(config);

@@ -92,7 +92,7 @@ impl Half {
                 Err(error) => return Err(format!("the {peer} is gone: {error}")),
             }
             if let Err(why) = self.records.give(&mut self.tls) {
-                // The alert with the reason, if there is space for it.
+                // TLS has queued an alert with the reason, which is sent if the socket has space for it.
                 let _ = self.send();
                 return Err(why);
             }
@@ -147,7 +147,7 @@ pub(crate) struct Records {
     wanted: usize,
     /// Total size of all records, in octets.
     pub(crate) received: usize,
-    /// Word for the other end.
+    /// Word for the other end in messages: `server` or `client`.
     peer: &'static str,
 }
 
@@ -182,7 +182,7 @@ impl Records {
         let mut rest = &self.octets[..];
         while !rest.is_empty() {
             match tls.read_tls(&mut rest) {
-                // Closed in order.
+                // The peer has sent close_notify, after which TLS accepts no more octets.
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => return Err(error.to_string()),

@@ -32,7 +32,7 @@ const LARGE: usize = HEADER + FRAGMENT + 256;
 /// Maximum number of octets encrypted before they are written: two of the largest records.
 const BATCH: usize = 2 * FRAGMENT;
 
-/// Slices of a batch.
+/// Maximum number of slices of a batch.
 const BATCH_SLICES: usize = 16;
 
 /// TCP connection that carries TLS.
@@ -162,7 +162,7 @@ impl TlsLink {
                 Taken::End => return Ok(0),
                 Taken::Nothing => {}
             }
-            // Reads the clock only if one system call was not enough.
+            // The clock is read only if one system call was not enough.
             if came_before {
                 since = since.or_else(|| Some(Instant::now()));
             }
@@ -176,7 +176,8 @@ impl TlsLink {
                 false => self.tcp.read_now(octets, *piece)?,
             };
             if came == 0 {
-                // With or without close_notify: messages have their own ends.
+                // The stream has ended, with or without close_notify. A missing close_notify is no error, because each
+                // message contains its own length.
                 reading.ended = true;
                 return Ok(0);
             }
@@ -205,7 +206,7 @@ impl TlsLink {
         let (mut taken, mut used) = (0, 0);
         let end = loop {
             match tls.reader().fill_buf() {
-                // Closed in order.
+                // The peer has sent close_notify.
                 Ok([]) => break true,
                 Ok(octets) => {
                     let count = octets.len().min(max - taken);
@@ -228,7 +229,7 @@ impl TlsLink {
                     used += count;
                     reading.heard = true;
                 }
-                // Octets before the fault are returned.
+                // The octets before the fault are returned first. The next read reports the fault.
                 Err(_) if taken > 0 => break false,
                 Err(error) => {
                     drop(tls);
@@ -263,8 +264,8 @@ impl TlsLink {
     fn fault(&self, error: &Error, heard: bool) -> io::Error {
         let why = words::why(error, self.side.peer());
         match error {
-            // The server did not finish the handshake: it has read nothing that this end sent
-            // since.
+            // The server refused this client's part of the handshake, so it has processed nothing that this end has
+            // sent since.
             Error::AlertReceived(alert)
                 if self.side == Side::Client && !heard && words::is_refusal(*alert) =>
             {
@@ -280,14 +281,14 @@ impl TlsLink {
     fn look(&self) -> io::Result<Seen> {
         let mut reading = match self.reading.try_lock() {
             Some(reading) => reading,
-            // Another thread reads, and finds them.
+            // Another thread is reading, and will find the octets if there are any.
             None => return Ok(Seen::Nothing),
         };
         loop {
             if self.deaf.load(Ordering::Relaxed) {
                 return Ok(Seen::End);
             }
-            // An empty read determines what is available.
+            // `fill_buf` shows what is available without consuming it. An empty slice means the end of the stream.
             let mut tls = self.tls();
             match tls.reader().fill_buf() {
                 Ok([]) => return Ok(Seen::End),
@@ -304,7 +305,7 @@ impl TlsLink {
                         used += count;
                         reading.heard = true;
                     }
-                    // The reader gets the error.
+                    // The next read will return this error.
                     Err(_) => return Ok(Seen::Octets),
                 }
             }
@@ -344,7 +345,7 @@ impl TlsLink {
             Some(writing) => writing,
             None => return,
         };
-        // A partly sent record cannot be followed by another.
+        // After a record that was sent only in part, no other record may be sent.
         if writing.broken {
             return;
         }
@@ -383,7 +384,7 @@ fn plain_octets(records: &[u8], sent: usize, batch: usize) -> usize {
         all += 1;
         whole += usize::from(at <= sent);
     }
-    // TLS's own records precede the batch.
+    // Records that TLS itself had queued precede those of the batch.
     let before = all - batch.div_ceil(FRAGMENT).min(all);
     batch.min(whole.saturating_sub(before) * FRAGMENT)
 }
@@ -415,7 +416,8 @@ impl Link for TlsLink {
             if let Err(failed) = sent {
                 writing.broken = true;
                 written += plain_octets(&writing.octets, failed.written, batch);
-                // The peer cannot decrypt a partly sent record, but it counts as more than nothing.
+                // The peer cannot decrypt a record that was sent only in part. It counts as one octet nevertheless,
+                // because 0 would allow the caller to use the link again.
                 let some = usize::from(failed.written > 0);
                 return Err(WriteError { written: written.max(some), error: failed.error });
             }
@@ -568,7 +570,7 @@ mod tests {
 
     #[test]
     fn whole_records_are_counted_as_what_they_hold() {
-        // A record of TLS's own, and a batch of two records.
+        // The first record is one that TLS itself had queued. The other two are a batch.
         let records = [record(26), record(16_401), record(1_017)].concat();
         let batch = FRAGMENT + 1_000;
         let alert = HEADER + 26;

@@ -72,7 +72,7 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
-        // Valid since yesterday, for clocks that are slow.
+        // Certificates are valid since yesterday, because the clock of a peer may be slow.
         let at = |(year, month, day)| date_time_ymd(year, month, day);
         params.not_before = at(day(today - 1));
         params.not_after = at(day(today + 1 + i64::from(wanted.days)));
@@ -91,8 +91,8 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
         made("ca.pem", authority.pem(), false),
         made("ca.key", authority.key().serialize_pem(), true),
     ];
-    // A server is also a client of other services, and a client that is called back is also a
-    // server.
+    // All certificates are for both roles: a server is also a client of other services, and a client that is called
+    // back is also a server.
     let both = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let mut sign = |file: &str, name: &str, hosts: Vec<String>, number: u64| {
         let hosts = CertificateParams::new(hosts);
@@ -114,7 +114,7 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
 
 /// Returns the date of a day number since 1970.
 fn day(number: i64) -> (i32, u8, u8) {
-    // Days of the proleptic Gregorian calendar, years beginning in March (Hinnant, chrono-compatible date algorithms).
+    // Years of this computation begin in March (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
     let shifted = number + 719_468;
     let era = shifted.div_euclid(146_097);
     let of_era = shifted.rem_euclid(146_097);

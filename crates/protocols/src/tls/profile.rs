@@ -109,7 +109,7 @@ impl ProfileKind for Ssliop {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let endpoints: Vec<_> = profile.addresses.iter().map(endpoint).collect();
         let host = endpoints.first().map_or("", |at| &at.host);
-        // GIOP 1.0 profiles cannot hold the port.
+        // Profiles of version 1.0 have no components, and so cannot contain the TLS port.
         let version = profile.version.max(Version::V1_1);
         let mut iiop = IiopProfile::new(version, host, 0, &profile.key);
         iiop.components.clone_from(&profile.components);
@@ -183,8 +183,8 @@ fn told(iiop: &IiopProfile) -> Within {
     match lanes.is_empty() {
         false => lanes.iter().for_each(|(host, port, lane)| add(host, *port, *lane)),
         true => {
-            // Addresses with hosts of their own come before the bare port, whose host may be
-            // another's.
+            // Addresses with their own hosts come first. The other component contains only a port, and the host of the
+            // profile may belong to another address.
             for at in csi.iter().flat_map(|it| &it.addresses) {
                 add(&at.host, at.port, -1);
             }
@@ -276,7 +276,8 @@ mod tests {
 
     #[test]
     fn omniorbs_reference_is_read() {
-        // Port 0, the TLS port in the component alone (omniORB 4.2.5, giop:ssl without giop:tcp).
+        // The port of the profile is 0, and only the component contains the TLS port (omniORB 4.2.5, giop:ssl without
+        // giop:tcp).
         let mut iiop = IiopProfile::new(Version::V1_2, "10.0.0.7", 0, b"key");
         iiop.components = vec![TaggedComponent::ssl_sec_trans(0x66, 0x66, 40123)];
         let found = kind().found_within(&iiop.to_profile());

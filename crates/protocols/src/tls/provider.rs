@@ -22,7 +22,7 @@ pub const PROVIDER: &str = match cfg!(feature = "aws-lc-rs") {
 static CHOSEN: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(chosen::default_provider()));
 
-/// Returns the cryptography provider, one value for the whole process.
+/// Returns the cryptography provider, which is the same value for the entire process.
 pub fn provider() -> &'static Arc<CryptoProvider> {
     &CHOSEN
 }

@@ -189,7 +189,7 @@ impl Tls {
             ClientConnection::new(config, name).map_err(|error| refused(error.to_string()))?;
         let at: SocketAddr = match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as resolvers return it.
+            // The resolver may have returned an IPv6 address with a zone, which parses only together with its port.
             Err(_) => plain.place().parse().map_err(|_| foreign(to))?,
         };
         let connecting = socket::Connecting::start_marked(at, dscp)?;

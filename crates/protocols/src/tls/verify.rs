@@ -33,7 +33,7 @@ impl ServerCertVerifier for Verifier {
         if let Some(chain) = &self.chain {
             match chain.verify_server_cert(certificate, between, name, ocsp, now) {
                 Ok(_) => {}
-                // The name is verified last, so all else is valid.
+                // The name is verified last, so everything else is valid, and this setting accepts any name.
                 Err(Error::InvalidCertificate(
                     CertificateError::NotValidForName
                     | CertificateError::NotValidForNameContext { .. },

@@ -16,7 +16,7 @@ use crate::unix::{Name, Place, SCHEME, UnixLink};
 /// Listening UNIX socket for any protocol. Its file is removed when it is closed or dropped.
 #[derive(Debug)]
 pub struct Listening {
-    /// Dropped before the socket: otherwise another process would take over the file.
+    /// Dropped before the socket: if the socket were closed first, another process could take over the file.
     file: Option<SocketFile>,
     socket: OwnedFd,
     endpoint: Endpoint,
@@ -71,8 +71,9 @@ impl Listening {
     /// Those of [`Acceptor::accept`].
     pub fn accept(&self) -> io::Result<OwnedFd> {
         loop {
-            // Also after closing: clients that connected before are notified instead of losing a
-            // request. After them the system returns an error and does not wait.
+            // This is called even after closing, because clients that connected before are still returned, so that they
+            // can be notified that their requests did not run. After the last of them, the kernel returns an error and
+            // does not wait.
             match socket::accept(&self.socket) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) if self.is_closed() => return Err(io::ErrorKind::NotConnected.into()),
@@ -175,7 +176,7 @@ mod tests {
     use crate::unix::place;
 
     /// Descriptors are refused at both ends: they would never be received, and closing those of a
-    /// peer may take as long as the peer likes. Linux 6.16.
+    /// peer may take as long as the peer likes. Refusing them requires Linux 6.16.
     #[test]
     fn neither_end_can_send_descriptors() {
         let endpoint = place::url(oxorb_transport::Part::new("@")).unwrap();

@@ -43,7 +43,8 @@ impl Rights {
     /// Starts listening; to be called after the file mode was set.
     pub(crate) fn listen(self, socket: &OwnedFd) -> io::Result<()> {
         if !self.descriptors {
-            // Without support by the system, descriptors are closed unread.
+            // An error is ignored: if the system cannot refuse descriptors, it closes them when the octets that they
+            // accompany are read.
             let _ = unix::refuse_descriptors(socket);
         }
         unix::listen(socket, BACKLOG)
@@ -123,8 +124,7 @@ impl SocketFile {
     /// still listens: until then no process takes the file over.
     pub(crate) fn remove(&self) {
         if identity(&self.path).is_ok_and(|it| it == self.identity) {
-            // Permissions may have been removed; then the file stays, and the next server takes it
-            // over.
+            // If this process no longer has the permission, the file stays, and the next server takes it over.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -196,16 +196,16 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((there.dev(), there.ino()))
 }
 
-/// Lock on a directory, so that of two processes that find the same stale file only one removes it,
-/// and not the other's new one. Ends with its process.
+/// Lock on a directory. It prevents that two processes find the same stale file, and the slower one
+/// then removes the new file of the other. The system releases it when its process ends.
 struct Guard {
     _directory: Option<File>,
 }
 
 impl Guard {
     fn of(directory: &Path) -> io::Result<Self> {
-        // Without permission to read the directory, or on a file system without locks, two
-        // processes may race.
+        // If this process may not read the directory, or the file system has no locks, it continues without a lock, and
+        // two processes may race.
         let Ok(file) = File::open(directory) else {
             return Ok(Self { _directory: None });
         };
@@ -269,7 +269,7 @@ fn sweep(directory: &Path) {
         let ours = named.to_str().is_some_and(is_temporary)
             && entry.metadata().is_ok_and(|it| it.file_type().is_socket() && it.uid() == own);
         if ours {
-            // A socket in use stays.
+            // The error is ignored: if the socket is in use, its file stays.
             let _ = remove_stale(&entry.path());
         }
     }

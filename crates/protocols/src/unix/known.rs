@@ -18,7 +18,7 @@ use crate::unix::{Name, SCHEME};
 pub enum Known {
     /// Any socket with the name.
     ByName,
-    /// Any socket of this process's user, or of root: omniORB's references identify no more.
+    /// Any socket of this process's user, or of root: omniORB's references contain no identity.
     Trusted,
     /// Socket with this identity.
     By(SocketIdentity),

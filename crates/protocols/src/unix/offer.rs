@@ -33,12 +33,12 @@ impl Offered {
 /// Verifies that the client at the other end of a connection listens at the named socket.
 ///
 /// The address must carry the identity of the socket, as references with other addresses do, and be
-/// of this host and of the client's user. A client in a PID namespace invisible from here has no
-/// address: all processes there look alike (process 0). If a process listens there now, it must be
-/// the client's. A socket that this process cannot reach (removed, in another container, without
-/// permission to connect) is accepted as the client's: processes of one user are trusted alike.
-/// Connects to an existing socket and sends nothing: the listening process accepts a connection
-/// that has ended.
+/// of this host and of the client's user. A client in a PID namespace that is invisible from here is
+/// refused, because all processes there look alike (process id 0). If a process listens at the socket
+/// now, it must be the client. A socket that this process cannot reach (removed, in another container,
+/// without permission to connect) is accepted as the client's, because processes of one user are
+/// trusted alike. The verification connects to an existing socket and sends nothing, so the listening
+/// process accepts a connection that has already ended.
 ///
 /// # Errors
 /// Sentence about why the address is not the client's.
@@ -58,7 +58,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     if identity.uid != uid {
         return of_another("socket", identity.uid);
     }
-    // The name has another meaning here.
+    // The name may mean another socket here than at the client, so only the identity refers to the client's socket.
     if known.verify_name(name).is_err() {
         return Ok(Offered::ByIdentity);
     }
@@ -72,8 +72,8 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         return of_another("file", owner);
     }
     let trusted = uid == 0 || uid == unix::own_credentials().uid;
-    // Only the listener tells who owns such a socket, and no other user may make this process
-    // connect to arbitrary sockets.
+    // The owner of an abstract name becomes known only by connecting to it, and a client of another user must not make
+    // this process connect to arbitrary sockets.
     if matches!(name, Name::Abstract(_)) && !trusted {
         return Err(
             "abstract names are taken from root and the user of this process alone".to_owned()
@@ -83,7 +83,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         Ok(None) => Err("the socket is busy: whose it is cannot be seen".to_owned()),
         Ok(Some(socket)) => {
             let listening = unix::peer_credentials(&socket).map_err(|error| error.to_string())?;
-            // Process 0 is any process invisible from here, and so not proved to be the client.
+            // A listener that is invisible from here has process id 0, which differs from that of the client.
             match (listening.uid, listening.pid) == (uid, pid) {
                 true => Ok(Offered::ByName),
                 false => Err(format!(
@@ -92,7 +92,8 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
                 )),
             }
         }
-        // Any client could name a socket that does not exist.
+        // Any client can name a socket that does not exist. The name therefore counts only if its file belongs to the
+        // client's user, or that user is trusted.
         Err(error) if nobody_is_there(&error) => Ok(match owner.is_some() || trusted {
             true => Offered::ByName,
             false => Offered::ByIdentity,
@@ -156,7 +157,7 @@ mod tests {
             assert!(why.contains("listens there"), "{why}");
             let why = refused(&acceptor, other(|uid, _| *uid += 1)).unwrap();
             assert!(why.contains("of user"), "{why}");
-            // Of another PID namespace, as is every other process there.
+            // This client is in another PID namespace, all of whose processes appear as process 0.
             let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
             assert!(why.contains("PID namespace"), "{why}");
             for stranger in [PeerId::Process, PeerId::Unknown, PeerId::Ip([127, 0, 0, 1].into())] {
@@ -181,7 +182,7 @@ mod tests {
         assert!(why.contains("abstract names"), "{why}");
     }
 
-    /// A client that cannot be connected to: the purpose of offers.
+    /// A client to which this process cannot connect may offer its socket: this is the purpose of offers.
     #[test]
     fn a_socket_that_cannot_be_reached_is_the_clients_if_the_user_is() {
         let path =
@@ -195,7 +196,7 @@ mod tests {
             Known::By(identity) => identity,
             known => panic!("{known:?}"),
         };
-        // Another user than this process's names a socket that does not exist.
+        // A client of another user than this process's names a socket that does not exist.
         let theirs = SocketIdentity { uid: elsewhere.uid + 1, ..elsewhere };
         let another_user = other(|uid, _| *uid += 1);
         let offered = verify_offer(&name, Known::By(theirs), another_user);
@@ -206,7 +207,7 @@ mod tests {
         verify_offer(&name, Known::By(elsewhere), other(|_, pid| *pid = 0)).unwrap_err();
         elsewhere.host[0] ^= 1;
         verify_offer(&name, Known::By(elsewhere), own()).unwrap_err();
-        // A link in a world-writable directory could lead to another user's socket.
+        // A symbolic link in a directory that all users may write to could lead to another user's socket.
         std::os::unix::fs::symlink("/nowhere", &path).unwrap();
         let why = verify_offer(&name, known, own()).unwrap_err();
         std::fs::remove_file(&path).unwrap();

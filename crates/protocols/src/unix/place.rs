@@ -213,7 +213,8 @@ pub fn read_urls(
     while let Some(part) = rest {
         let (one, more) = part.split(',');
         rest = more;
-        // A path may contain an @, and an abstract name begins with one.
+        // The `@` of a version must be distinguished from others: a path may contain an `@`, and an abstract name
+        // begins with one.
         let (version, address) = match one.text().starts_with(['/', '@']) {
             true => (None, one),
             false => one.version()?,
@@ -244,7 +245,7 @@ fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
     }
     match Name::read(text.text()) {
         Ok(Name::Path(path)) if !path.starts_with('/') => {
-            // TAO's name of the protocol, which is not that of the addresses.
+            // URLs of UNIX sockets use TAO's name of the protocol, which is not the scheme of addresses.
             let word = if scheme == SCHEME { "uiop" } else { scheme.as_str() };
             Err(text.error(format!(
                 "the path is absolute and therefore written with three slashes, as in {word}:///{path}"

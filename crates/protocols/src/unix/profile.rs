@@ -40,7 +40,7 @@ impl ProfileKind for Uiop {
         let addresses = endpoints.iter().take(MAX_PLACES);
         let addresses: Vec<_> =
             addresses.filter_map(|(path, priority)| Some((address(path)?, *priority))).collect();
-        // TAO writes -1 without a lane.
+        // If an address belongs to no lane, TAO writes -1 as its priority.
         let lanes = addresses.iter().any(|(_, priority)| *priority >= 0);
         let (lanes, more): (Vec<_>, Vec<_>) = match lanes {
             true => (addresses, Vec::new()),
@@ -69,13 +69,13 @@ impl ProfileKind for Uiop {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut components = profile.components.clone();
         let place = |address: &Address| address.name().to_owned();
-        // GIOP 1.0 profiles cannot hold components.
+        // Profiles of version 1.0 have no components.
         if profile.version >= Version::V1_1 {
             let lanes = profile.lanes.iter();
             if !profile.lanes.is_empty() {
                 let named = lanes.clone();
                 let named = named.map(|(address, priority)| (address.name(), *priority));
-                // Replaces the component that the addresses were read from.
+                // The component from which the addresses were parsed is replaced by a new one.
                 components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
                 components.push(TaggedComponent::tao_sockets(named));
             }
@@ -155,7 +155,7 @@ impl ProfileKind for Uiop {
         let (place, rest) = text.split_at(end);
         let address = address(place)
             .ok_or("a UNIX socket has a path, or @ and a name, of 1 to 107 octets")?;
-        // Another address may follow the `|`.
+        // If another address follows the `|`, the rest begins with the comma before it.
         let rest = match rest.strip_prefix("|,") {
             Some(_) => &rest[1..],
             None => rest,

@@ -42,7 +42,8 @@ impl Transport for Unix {
         Ok(Box::new(UnixAcceptor::listen(at)?))
     }
 
-    /// Returns the only address, with the identity of the socket: rules concern networks.
+    /// Returns the only address, with the identity of the socket. The rules do not apply, because they concern
+    /// networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
         let name = Place::of(at).name;
         Ok(vec![Known::own(&name).address(&name)])

@@ -41,9 +41,9 @@ pub struct Plan {
     pub spares: usize,
     /// Scheduling of the threads.
     pub scheduling: Threads,
-    /// Single processor of the threads; `None`: those in `cpus`.
+    /// Only processor of the threads; `None` for those in `cpus`.
     pub cpu: Option<usize>,
-    /// Processors of the threads; empty: those of the thread that starts the module.
+    /// Processors of the threads; empty for those of the thread that starts the module.
     pub cpus: Vec<usize>,
     /// Registry that lists the threads while they run.
     pub listed: Option<Arc<Registry>>,
@@ -65,8 +65,8 @@ pub enum Threads {
     /// Scheduling class and priority of the thread that starts the module.
     #[default]
     Inherit,
-    /// Explicit scheduling class and priority; if the process may not set them, threads keep those
-    /// that they have, and [`Module::is_real_time`] returns false.
+    /// Explicit scheduling class and priority. If the process may not set them, the threads keep
+    /// the class and priority that they have, and [`Module::is_real_time`] returns false.
     ///
     /// [`Module::is_real_time`]: crate::dispatch::Module::is_real_time
     At(Schedule),

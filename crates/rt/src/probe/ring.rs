@@ -1,4 +1,4 @@
-//! Ring of one thread: one writer that never waits, and readers that see only whole records.
+//! Ring of one thread: one writer that never waits, and readers that see only complete records.
 #![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
 
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub struct Record {
 /// Ring of records, written without a lock by the thread that owns it.
 ///
 /// The writer announces a record, writes it, and then publishes it. A reader copies the published
-/// records, then checks which records were announced meanwhile, and drops those that may have been
-/// overwritten.
+/// records, then checks which records have been announced in the meantime, and drops those that may
+/// have been overwritten.
 pub(super) struct Ring {
     records: Box<[Slot]>,
     /// Number of announced records.
@@ -54,7 +54,7 @@ impl Ring {
         }
     }
 
-    /// Adds a record; to be called only by the thread that owns the ring.
+    /// Adds a record. Only the thread that owns the ring may call this.
     #[inline]
     pub(super) fn push(&self, stage: Stage) {
         self.push_at(oxorb_sys::clock::monotonic_nanoseconds(), stage);
@@ -113,7 +113,7 @@ mod model {
                     written.push_at(number, Stage::ALL[number as usize]);
                 }
             });
-            // In its own thread: loom preempts the first thread less.
+            // Read in a separate thread, because loom preempts the first thread less.
             let read = Arc::clone(&ring);
             let reader = thread::spawn(move || {
                 let (records, lost, next) = read.since(0);
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!((records.len(), lost), (1, 0), "each record is taken once");
     }
 
-    /// The writer laps the reader all the time: the records read are still in order, and none is
+    /// The writer keeps overtaking the reader, and still the records are read in order, and none is
     /// counted twice or forgotten.
     #[test]
     fn a_reader_sees_whole_records_or_none() {

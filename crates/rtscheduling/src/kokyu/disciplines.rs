@@ -8,8 +8,8 @@ use oxorb::rt::Priority;
 use super::Band;
 use crate::{BadContext, DsrtQos, Grant};
 
-/// Urgency of a thread under a discipline: larger goes first, compared by the first number and then
-/// by the second.
+/// Urgency of a thread under a discipline. The larger one goes first; the first numbers are
+/// compared, and then the second ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Urgency(pub i64, pub i128);
 
@@ -122,8 +122,8 @@ impl Discipline for Mif {
     }
 }
 
-/// Maximum urgency first (MUF): the thread with the highest criticality, and among equals the one
-/// with the least laxity, the time to its deadline minus its execution time.
+/// Maximum urgency first (MUF): the thread with the highest criticality, and among threads of equal
+/// criticality the one with the least laxity, the time to its deadline minus its execution time.
 #[derive(Debug, Clone, Copy)]
 pub enum Muf {}
 
@@ -174,8 +174,8 @@ impl Discipline for Muf {
 
     const NAME: &'static str = "MUF";
 
-    /// Returns the criticality and the latest start: laxities of waiting threads shrink alike, so
-    /// the latest start orders them at any time.
+    /// Returns the criticality and the latest start. Laxities of waiting threads decrease at the
+    /// same rate, so the latest start orders the threads at any time.
     fn urgency(parameter: &MufParameter) -> Urgency {
         Urgency(parameter.criticality.into(), -parameter.latest_start())
     }
@@ -185,7 +185,7 @@ impl Discipline for Muf {
     fn priority(parameter: &MufParameter, band: Band) -> Priority {
         let criticality = parameter.criticality.clamp(0, CRITICALITIES - 1);
         let laxity = (parameter.laxity() / LEAST).clamp(0, (1 << (LAXITIES - 1)) - 1);
-        // 0 for no laxity, then one more for each doubling.
+        // `slack` is 0 for no laxity, and increases by one with each doubling of the laxity.
         let slack = (i128::BITS - laxity.leading_zeros()) as i32;
         let step = criticality * LAXITIES + (LAXITIES - 1 - slack);
         band.at(step, CRITICALITIES * LAXITIES - 1)

@@ -55,7 +55,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// Returns the number of threads waiting for their turn; 0 with native priorities.
+    /// Returns the number of threads that wait for a processor; 0 with native priorities.
     pub fn waiting(&self) -> usize {
         match &self.enforced {
             Enforced::Priorities(_) => 0,
@@ -63,7 +63,7 @@ impl<D: Discipline> Kokyu<D> {
         }
     }
 
-    /// Waits until it is the thread's turn.
+    /// Waits until the thread may run.
     fn begin(&self, id: &Id, parameter: &D::Parameter) -> Result<Grant, SystemException> {
         match &self.enforced {
             Enforced::Priorities(band) => Ok(Some(D::priority(parameter, *band))),
@@ -123,8 +123,8 @@ impl<D: Discipline> Scheduler for Kokyu<D> {
         _: &Segment<'_, D::Parameter>,
         outer: &Segment<'_, D::Parameter>,
     ) {
-        // The native priority is restored elsewhere. A thread whose wait times out continues with
-        // its turn.
+        // With native priorities the frame restores the priority. With exclusion ignore an error,
+        // because a thread whose wait times out continues to run.
         if let Enforced::Exclusive(_) = self.enforced {
             let _ = self.change(outer.id, outer.parameter);
         }

@@ -22,7 +22,8 @@ struct State {
     /// Running threads: at most as many as processors, plus those that continue after their wait
     /// has timed out.
     running: Vec<Running>,
-    /// Threads away with a call that had several nested admissions, restored on return.
+    /// Threads that are away with a call and had several nested admissions, which are restored on
+    /// return.
     away: Vec<Running>,
     waiting: Vec<Waiter>,
     /// Number of the next arrival.
@@ -73,7 +74,8 @@ impl RunQueue {
             return Ok(());
         }
         let free = state.running.len() < self.bounds.processors;
-        // Threads that wait while a processor is free have been admitted already.
+        // `admit` starts waiting threads as soon as a processor is free, so none waits here in
+        // vain.
         if free && state.waiting.is_empty() {
             state.running.push(Running { thread, times: 1 });
             return Ok(());
@@ -102,15 +104,16 @@ impl RunQueue {
         let mut state = self.state.lock();
         match state.running.iter_mut().find(|it| it.thread == thread) {
             Some(running) => running.times = times,
-            // One running thread too many for a while; otherwise it would be released without an
-            // admission.
+            // The wait has failed and the thread continues, so one thread too many runs for a
+            // while. Without this entry the thread would later release an admission that it does
+            // not have.
             None => state.running.push(Running { thread, times }),
         }
         waited
     }
 
-    /// Releases the calling thread's processor until it returns from a call, whatever it does
-    /// meanwhile.
+    /// Releases the calling thread's processor while the thread is away with a call, whatever else
+    /// the thread does in that time.
     pub(crate) fn go(&self) {
         let thread = turn::own().number();
         let mut state = self.state.lock();
@@ -153,7 +156,8 @@ impl RunQueue {
             }
             return;
         }
-        // The thread had waited in vain on its return.
+        // The wait of the thread on its return from a call has failed, so its outer admissions are
+        // still in `away`.
         if let Some(at) = state.away.iter().rposition(|it| it.thread == thread) {
             state.away[at].times -= 1;
             if state.away[at].times <= 1 {
@@ -198,7 +202,8 @@ impl RunQueue {
                         state.waiting.swap_remove(at);
                         return Err(RUN_QUEUE);
                     }
-                    // The turn came just now.
+                    // The thread was admitted or cancelled just now, so it is no longer in the
+                    // queue.
                     None => turn.told().unwrap_or(Told::Run),
                 }
             }
@@ -209,8 +214,8 @@ impl RunQueue {
         }
     }
 
-    /// Admits the most urgent waiting threads while a processor is free; among equals the one that
-    /// came first.
+    /// Admits the most urgent waiting threads while a processor is free. Of equally urgent threads
+    /// the one that has waited longest is admitted first.
     fn admit(&self, state: &mut State) {
         while state.running.len() < self.bounds.processors {
             let most = state.waiting.iter().enumerate().max_by(|(_, a), (_, b)| {

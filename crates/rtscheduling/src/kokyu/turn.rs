@@ -1,4 +1,4 @@
-//! Waiting primitive of a native thread, kept for the lifetime of the thread.
+//! Waiting primitive of a native thread, which exists as long as the thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ crate::sync::thread_local! {
     static OWN: RefCell<Option<Arc<Turn>>> = const { RefCell::new(None) };
 }
 
-/// Returns the turn of the calling thread. Allocates the first time.
+/// Returns the waiting primitive of the calling thread. Allocates the first time.
 pub(super) fn own() -> Arc<Turn> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     OWN.with(|own| {

@@ -67,10 +67,11 @@ impl Job {
         };
         add(&measured.skipped, skipped);
         self.demoted = behind > 0 && matches!(self.periodic.overrun, Overrun::Demote(_));
-        // Skipped releases have passed, so this is at most one period from now.
+        // Skipped releases have passed already, so the new release is at most one period from now.
         let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
         self.release += period + period.saturating_mul(skipped);
-        // Incremented last: a reader that sees this number of calls sees their other counts, too.
+        // Increment this count last, so that a reader that sees it also sees the other counts of
+        // the call.
         add(&measured.runs, 1);
         behind
     }
@@ -101,7 +102,8 @@ impl Executive {
             let _stopped = Stopped(&own);
             own.lock().thread = Some(thread::current().id());
             if let Some(orb) = orb.upgrade() {
-                // The ORB logs a missing native priority; the thread then keeps its own.
+                // Ignore errors: the ORB logs a missing native priority, and the thread keeps its
+                // own priority.
                 let _ = orb.set_thread_priority(priority);
             }
             own.run(&|priority: Priority, call: &mut dyn FnMut()| {
@@ -134,7 +136,8 @@ impl Executive {
         }
         let ended = state.running != Some(number);
         drop(state);
-        // Dropping the call's captures may take locks.
+        // Drop the upcall after the lock is released, because dropping its captured values may take
+        // locks.
         drop(removed);
         ended
     }
@@ -146,7 +149,8 @@ impl Executive {
 
     pub(super) fn wait_stopped(&self, until: Instant) {
         let mut state = self.lock();
-        // A hook of the ORB may run in an upcall, which would wait for itself.
+        // If a hook of the ORB runs in an upcall, this thread is the executive and must not wait
+        // for itself.
         while !state.stopped && state.thread != Some(thread::current().id()) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -194,8 +198,8 @@ impl Executive {
         }
     }
 
-    /// Puts an upcall back after its call, unless it was removed meanwhile or its object does not
-    /// exist any more.
+    /// Stores an upcall again after its call, unless it was removed meanwhile or its object no
+    /// longer exists.
     fn after(
         &self,
         number: u64,
@@ -230,7 +234,7 @@ impl Executive {
             return state;
         }
         let (tell, measured) = (Arc::clone(tell), Arc::clone(&job.measured));
-        // The name is shared with the upcall; the callback must run without the lock.
+        // Clone the name, because the callback runs without the lock that protects the upcall.
         let name = job.periodic.name.clone();
         drop(state);
         let missed = Missed {

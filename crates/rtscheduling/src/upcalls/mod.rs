@@ -1,10 +1,10 @@
 //! Real-time upcalls: periodic work of servants that no client requests.
 //!
 //! An upcall is registered with a reference to an object of this process, a period, a deadline, an
-//! offset and an overrun policy. One thread for each priority makes the calls, in the order of
-//! their releases, each to its end: so upcalls of one priority do not preempt each other, and need
-//! no locks against each other. The calls go through the object adapter as any other call does: at
-//! the priority of the object's lane, only while the object is active, and through interceptors.
+//! offset and an overrun policy. One thread for each priority makes the calls one after the other,
+//! in the order of their releases, so upcalls of one priority do not preempt each other and need no
+//! locks among themselves. The calls go through the object adapter as any other call does: at the
+//! priority of the object's lane, only while the object is active, and through interceptors.
 //!
 //! Each upcall is an operation of the [schedule](RealTimeUpcalls::repository), for analysis with
 //! all other operations.
@@ -85,8 +85,8 @@ const MOST: usize = 256;
 /// Longest wait for running upcalls when the ORB ends.
 const END: Duration = Duration::from_secs(5);
 
-/// Real-time upcalls of an ORB. Cheap to clone. Ends with its ORB: no further upcall begins then,
-/// and running ones are waited for, for at most five seconds.
+/// Real-time upcalls of an ORB. Cheap to clone. They end with their ORB: no further upcall begins
+/// then, and running ones are waited for, for at most five seconds.
 #[derive(Clone)]
 pub struct RealTimeUpcalls {
     inner: Arc<Inner>,
@@ -219,8 +219,8 @@ impl Inner {
     }
 
     /// Returns the CORBA priority of a native one. If the ORB's threads have no native priorities,
-    /// maps those of the real-time classes of Linux, 1 to 99, in proportion: then it only orders
-    /// travelling priorities.
+    /// maps those of the real-time classes of Linux, 1 to 99, in proportion; the result then only
+    /// orders the priorities that requests carry.
     fn priority(&self, native: i32) -> Option<Priority> {
         let realtime = &self.orb.options().realtime;
         if realtime.class == SchedulingClass::Other {
@@ -345,5 +345,5 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Weights of upcalls in the analysis.
+/// Properties of upcalls that the analysis uses.
 pub use level::{Criticality, Importance};

@@ -21,7 +21,7 @@ pub struct Periodic {
     pub name: String,
     /// Time between releases, from 1 microsecond to a day.
     pub period: Duration,
-    /// Time from a release to the end of the call, at least 1 microsecond; `None`: the period.
+    /// Time from a release to the end of the call, at least 1 microsecond; `None` for the period.
     pub deadline: Option<Duration>,
     /// Time from the registration to the first release.
     pub offset: Duration,
@@ -29,7 +29,7 @@ pub struct Periodic {
     pub worst_case: Duration,
     /// Cost of being late, for the analysis.
     pub criticality: Criticality,
-    /// Order among equals, for the analysis.
+    /// Order among upcalls that are otherwise equal, for the analysis.
     pub importance: Importance,
     /// Policy for calls that have not ended when the next one is released.
     pub overrun: Overrun,

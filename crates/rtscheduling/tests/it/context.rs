@@ -105,7 +105,7 @@ fn what_cannot_be_used_is_named() {
 
 #[test]
 fn an_id_that_is_too_long_is_refused() {
-    // The length of the id is the first number after the type.
+    // Replace the length of the id, which is in the four octets before it.
     let mut long = written(&DsrtQos::new(Id::from_octets(&[7; 64]).unwrap()));
     assert!(DsrtQos::parse(&long).is_ok());
     let start = long.windows(64).position(|it| it == [7; 64]).unwrap();

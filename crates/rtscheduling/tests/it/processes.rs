@@ -28,7 +28,7 @@ impl Child {
         command.env(ROLE, role).env(NEXT, next.unwrap_or_default());
         let mut process = Process::spawn(command);
         let line = process.wait_for_line("IOR:", LONG);
-        // The test's name is on the same line.
+        // The test harness writes the name of the test on the same line, before the reference.
         let ior = line[line.find("IOR:").unwrap()..].trim().to_owned();
         Child { process, ior }
     }
@@ -54,7 +54,7 @@ fn serving() {
         "run" => {
             *here.lock().unwrap() = current.id();
             let segment = current.begin_scheduling_segment(&role, 7, None).unwrap();
-            // It may be cancelled from here on.
+            // This line tells the test that it may cancel the thread from here on.
             println!("{role} runs {}", current.id().unwrap());
             let ended = match &next {
                 Some(next) => run(next),
@@ -109,9 +109,9 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
                 let id = Id::from_octets(&octets).unwrap();
                 let thread = scheduling.lookup(&id).unwrap();
                 assert_eq!(thread.cancel(), Ok(true), "the next process has answered");
-                // It may have returned already, and ended.
+                // The thread may have returned and ended already.
                 assert_ne!(thread.state(), DtState::Active);
-                // Cancelled again: no further notifications are sent.
+                // A second cancellation sends no further notifications.
                 let again = thread.cancel().or_else(|error| match error.kind {
                     SystemExceptionKind::ObjectNotExist => Ok(true),
                     _ => Err(error),
@@ -121,7 +121,7 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
             "middle" => tell_at(&objects[0]),
             _ => tell_at(&objects[1]),
         }
-        // The wait was interrupted; the cancellation was not just noticed on return.
+        // `last` would sleep for twice `LONG`, so the cancellation has interrupted its wait.
         assert!(last.says("last ended").contains("THREAD_CANCELLED"));
         assert!(middle.says("middle ended").contains("THREAD_CANCELLED"));
         let (called, ended) = head.join().unwrap();

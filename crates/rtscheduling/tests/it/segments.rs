@@ -144,7 +144,8 @@ fn a_thread_goes_through_nested_calls_and_comes_back() {
         segment.end().unwrap();
         assert_eq!(see.recv().unwrap(), (id, Some(5)));
         assert_eq!(see.recv().unwrap(), (id, Some(6)));
-        // A server leaves the request while its reply is being sent.
+        // The server leaves a request while its reply is being sent, so the notes on leaving come
+        // in no fixed order.
         let before_leaving = |notes: &Notes| {
             let mut all = notes.take();
             all.retain(|note| !note.starts_with("leave_request"));
@@ -198,7 +199,7 @@ fn a_oneway_begins_a_new_thread_with_the_implicit_parameter() {
         let (_, other, parameter) = see.recv().unwrap();
         assert!(other.is_some() && other != id);
         assert_eq!(parameter, Some(2));
-        // Its own thread id, which it was never given.
+        // An asynchronous call begins a thread of its own, with an id that nobody declared.
         let asynchronous =
             object.reference().invoke_async::<(), SystemException>(&RUN, |_| Ok(()), |_| Ok(()));
         let (_, another, parameter) = see.recv().unwrap();
@@ -299,7 +300,7 @@ fn a_thread_arrives_however_requests_are_carried_and_served() {
     }
 }
 
-/// Answers from another thread.
+/// Servant that answers from another thread.
 struct AnswersLater;
 
 impl Servant for AnswersLater {
@@ -334,7 +335,7 @@ fn a_servant_that_answers_later_lets_its_thread_go() {
     assert_eq!((count("send_reply"), count("receive_reply None")), (0, 3));
 }
 
-/// Adds an invalid context 30.
+/// Interceptor that adds an invalid context 30.
 struct Bad(Mutex<Vec<u8>>);
 
 impl ClientInterceptor for Bad {
@@ -430,7 +431,8 @@ fn a_scheduler_without_a_place_refuses_a_request_and_the_thread_lives_on() {
     go.send(()).unwrap();
     assert!(thread.wait_ended(LONG));
     go.send(()).unwrap();
-    // The first request leaves while its reply is being sent.
+    // The first request releases its processor while its reply is being sent, so repeat the call
+    // until it is admitted.
     wait_until(|| run(&object) == Ok(()));
     segment.end().unwrap();
     home.shutdown(true).unwrap();
@@ -581,7 +583,7 @@ fn a_thread_that_waits_for_its_turn_can_be_cancelled() {
     let options = SpawnOptions::default();
     let waits = current.spawn("waits", parameter, None, options, act.clone()).unwrap();
     wait_until(|| scheduling.scheduler().waiting() == 1);
-    // The queue is full: a further thread does not run.
+    // The queue is full, so a further thread does not run.
     let refused = current.spawn("refused", parameter, None, options, act).unwrap();
     assert!(refused.wait_ended(LONG));
     waits.cancel().unwrap();
@@ -687,7 +689,8 @@ proptest! {
                 }
                 Step::End(within) => {
                     if let Some(at) = open.len().checked_sub(within + 1) {
-                        // Nested segments end with it, and their guards do nothing afterwards.
+                        // Nested segments end with their outer segment, and their guards do nothing
+                        // afterwards.
                         let (segment, _) = open.remove(at);
                         let inner = open.split_off(at);
                         segment.end().unwrap();

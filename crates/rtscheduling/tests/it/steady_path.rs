@@ -19,7 +19,7 @@ use crate::common::*;
 const WARM_UP: usize = 200;
 const CALLS: usize = 200;
 
-/// Counts of the serving thread at the last call: allocations, and locks of the ORB.
+/// Counts of the serving thread at the last call: allocations, and locks of the ORB that it took.
 type Used = (u64, u64);
 
 fn used() -> Used {

@@ -164,7 +164,8 @@ fn an_upcall_that_overruns_is_demoted_until_it_is_in_time() {
         }
         Ok(())
     };
-    // On any machine, however loaded, a call with a period of a second is in time.
+    // Some call ends before the next release even on a busy machine, and the next one then runs at
+    // the upcall's own priority.
     let named = Periodic {
         period: Duration::from_millis(5),
         ..every("slow", Overrun::Demote(priority(3)))
@@ -198,7 +199,7 @@ fn calls_that_are_behind_catch_up_as_far_as_they_may() {
     wait_until(|| registration.counts().runs >= 5);
     let counts = registration.counts();
     assert!(counts.skipped >= 7, "{counts:?}");
-    // The calls that caught up were late themselves.
+    // The calls that caught up missed their deadlines as well.
     assert!(counts.misses >= 3, "{counts:?}");
     drop(registration);
     orb.shutdown(true).unwrap();
@@ -291,7 +292,7 @@ fn upcalls_are_operations_of_the_scheduling_service() {
     let operations = upcalls.repository().unwrap();
     drop(registered);
 
-    // In a remote service, as `oxorb sched` and TAO's clients see them.
+    // Load the operations into a remote service, where `oxorb sched` and TAO's clients see them.
     let new = || Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band));
     let served = oxorb_scheduler::serve(&orb, &Scheduling::new(new())).unwrap();
     let remote = Remote::new(served.scheduler().clone());
@@ -300,7 +301,7 @@ fn upcalls_are_operations_of_the_scheduling_service() {
     let assigned = |name| remote.priority(name).unwrap().unwrap().os_priority;
     assert!(assigned("fast") > assigned("slow"));
 
-    // And in this process, together with others.
+    // Merge the operations into a service of this process, together with other operations.
     let mut service = new();
     let mut others = Repository::new();
     let other = others.create("other").unwrap();

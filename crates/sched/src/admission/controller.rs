@@ -1,10 +1,10 @@
-//! Admission control of a running server: its members, who may join, and the processor time left
-//! for latecomers.
+//! Admission control of a running server: its members, the conditions for joining, and the
+//! processor time left for latecomers.
 //!
-//! Each member with a guarantee has a proved bound: the analysis covered all members admitted
-//! before, the new member meets its deadline, and no earlier one misses its own. A latecomer is
-//! refused, or shares the remaining time equally with the other latecomers (paper 0, 2.2: a video
-//! server prefers the former, a stock quote service the latter).
+//! Each member with a guarantee has a proved bound: when it was admitted, the analysis of all
+//! members showed that it meets its deadline and that no earlier member misses its own. A latecomer
+//! is refused, or shares the remaining time equally with the other latecomers (paper 0, 2.2: a
+//! video server prefers the former, a stock quote service the latter).
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -20,8 +20,9 @@ pub enum LateComers {
     /// Refusal: earlier members keep their full guarantees (a video server).
     #[default]
     Refuse,
-    /// Equal shares of the remaining time (a stock quote service). A later guarantee takes its part
-    /// of that time, if necessary all of it: see [`Controller::guarantee_at_most`].
+    /// Equal shares of the remaining time (a stock quote service). A guarantee that is admitted
+    /// later takes its part of that time, if necessary all of it: see
+    /// [`Controller::guarantee_at_most`].
     Share,
 }
 
@@ -64,7 +65,7 @@ pub enum Answer {
     BestEffort {
         /// Share of the remaining time.
         share: Share,
-        /// Reason why no deadline can be guaranteed; `None`: none was wanted.
+        /// Reason why no deadline can be guaranteed; `None` if no guarantee was requested.
         late: Option<Late>,
     },
     /// The request is not admitted.
@@ -85,9 +86,9 @@ pub struct Share {
 pub struct Late {
     /// Name of the member that would miss a deadline: the applicant, or an earlier one.
     pub who: String,
-    /// Time by which it would be late, in ns; `None`: unbounded.
+    /// Time by which its deadline would be missed, in ns; `None` if the response is unbounded.
     pub short: Option<Nanos>,
-    /// Sentence that explains the wait.
+    /// Sentence that explains why the deadline would be missed.
     pub because: String,
 }
 
@@ -136,7 +137,8 @@ pub enum Has {
 ///
 /// Guarantees hold for requests that run at priorities in the order of [`RequestOrder`], each on a
 /// thread that is free when the request arrives (a lane for each priority); each member is analysed
-/// as if its equals ran before it. Members with a share must run at lower priorities.
+/// as if all equally urgent members ran before it. Members with a share must run at lower
+/// priorities.
 ///
 /// ```
 /// use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
@@ -169,7 +171,7 @@ pub struct Controller {
     /// Period of shares.
     period: Nanos,
     /// Threads that precede all members, then members with a guarantee, the most urgent first.
-    /// Equals have the same level.
+    /// Equally urgent members have the same level.
     set: TaskSet,
     /// Number of threads that precede all members.
     ahead: usize,
@@ -182,7 +184,7 @@ pub struct Controller {
 /// Maximum number of members.
 const MOST: usize = 16_384;
 
-/// Order of the task under analysis: behind its equals.
+/// Order of the task under analysis, which places it behind all equally urgent tasks.
 const LAST: u32 = u32::MAX;
 
 impl Controller {
@@ -201,7 +203,7 @@ impl Controller {
         }
     }
 
-    /// Sets the order of urgency; to be called before any member is admitted.
+    /// Sets the order of urgency. Call this before any member is admitted.
     #[must_use]
     pub fn urgency(self, urgency: RequestOrder) -> Controller {
         debug_assert!(self.members.is_empty());
@@ -223,7 +225,7 @@ impl Controller {
     }
 
     /// Adds a thread that precedes all members without being a member, such as one that watches
-    /// budgets: all members wait for it, and it reduces the time to share. To be called before any
+    /// budgets: all members wait for it, and it reduces the time to share. Call this before any
     /// member is admitted.
     #[must_use]
     pub fn behind(mut self, thread: Task) -> Controller {
@@ -300,7 +302,8 @@ impl Controller {
         self.members.remove(at);
         let level = self.set.tasks.remove(self.ahead + at).level;
         self.number();
-        // Members that are no more urgent now wait for less.
+        // Members that are no more urgent than the removed one now have fewer tasks to wait for, so
+        // recompute their responses.
         for place in self.ahead..self.set.tasks.len() {
             if self.set.tasks[place].level >= level
                 && let Some(response) = self.judge(place).response
@@ -357,8 +360,8 @@ impl Controller {
         }
     }
 
-    /// Checks a whole list before the first member is admitted: a mistake is reported even if an
-    /// earlier request would be late.
+    /// Checks all requests of a list before the first member is admitted, so that a mistake is
+    /// reported even if an earlier request would miss its deadline.
     fn check_all(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
         let mut names = HashSet::with_capacity(all.len());
         for wanted in all {
@@ -373,7 +376,8 @@ impl Controller {
         }
     }
 
-    /// Adds a member with a guarantee if all members then keep theirs. Returns its response.
+    /// Adds a member with a guarantee if all members then meet their deadlines. Returns its
+    /// response.
     fn guarantee(&mut self, wanted: Wanted) -> Result<Nanos, Late> {
         let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
         task.deadline = wanted.deadline;
@@ -398,11 +402,12 @@ impl Controller {
         }
     }
 
-    /// Analyses the task at `at` and all that are no more urgent, and keeps their responses if all
-    /// are in time.
+    /// Analyses the member at `at` and all members that are no more urgent. Stores their responses
+    /// if all of them meet their deadlines.
     fn settle(&mut self, at: usize, name: &str) -> Result<Nanos, Late> {
         let load = self.utilization();
-        // The analysis itself checks the limit of the whole processor, and exactly.
+        // If guarantees may take the whole processor, the exact analysis below checks that limit;
+        // `load` is rounded up.
         if self.guaranteed < WHOLE && load > self.guaranteed {
             return Err(Late {
                 who: name.to_owned(),
@@ -416,7 +421,8 @@ impl Controller {
         let own = self.ahead + at;
         let level = self.set.tasks[own].level;
         let mut responses = Vec::new();
-        // The new member first: it is refused most often.
+        // Analyse the new member first, because a request is most often refused for its own
+        // deadline.
         let others = (self.ahead..self.set.tasks.len()).filter(|place| *place != own);
         for place in std::iter::once(own).chain(others) {
             if self.set.tasks[place].level < level {
@@ -441,7 +447,7 @@ impl Controller {
         Ok(self.members[at].1)
     }
 
-    /// Returns the verdict on one task, behind its equals.
+    /// Returns the verdict on one task, analysed as if all equally urgent tasks ran before it.
     fn judge(&mut self, place: usize) -> Verdict {
         let order = std::mem::replace(&mut self.set.tasks[place].order, LAST);
         let verdict = analyse_one(&self.set, place);
@@ -449,8 +455,8 @@ impl Controller {
         verdict
     }
 
-    /// Renumbers the tasks after one was added or removed: each gets its index, equals the level of
-    /// the first.
+    /// Renumbers the tasks after one was added or removed: the order of a task is its index, and
+    /// equally urgent tasks have the level of the first of them.
     fn number(&mut self) {
         let (urgency, ahead) = (self.urgency, self.ahead);
         let equal = |one: &Wanted, other: &Wanted| match urgency {
@@ -477,8 +483,8 @@ impl Controller {
         }
     }
 
-    /// Admits one after the other until one is late, requests for a share last: shares are parts of
-    /// the remaining time.
+    /// Admits the requests one after the other until one is refused. Requests for a share come
+    /// last, because shares divide the time that guarantees leave.
     fn admit_each(
         &mut self,
         all: &[Wanted],
@@ -494,7 +500,8 @@ impl Controller {
         Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
-    /// Updates answers: later members made responses longer and shares smaller.
+    /// Updates answers that were given before later members were admitted, which made responses
+    /// longer and shares smaller.
     fn as_of_now(&self, mut answers: Vec<Answer>, all: &[Wanted]) -> Vec<Answer> {
         let current = self.share_of_each(self.sharers.len());
         let response_of = |name: &str| {
@@ -513,7 +520,8 @@ impl Controller {
         answers
     }
 
-    /// Adds a member with a share, if time is left. `late`: why it has no guarantee that it wanted.
+    /// Adds a member with a share if time is left. `late` is the reason why the member did not get
+    /// the guarantee that it requested.
     fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Result<Answer, Late> {
         let share = self.share_of_each(self.sharers.len() + 1);
         if share.time == 0 {
@@ -527,7 +535,8 @@ impl Controller {
 
     /// Returns the share of each of `sharers` members.
     fn share_of_each(&self, sharers: usize) -> Share {
-        // The part of the guarantees is rounded up, so that the sum never exceeds the processor.
+        // Round the utilisation of the guarantees up, so that guarantees and shares together never
+        // exceed the processor.
         let taken = Utilization::of(&self.set.tasks).0.saturating_add(1).min(WHOLE.0);
         let taken = if self.set.tasks.is_empty() { 0 } else { taken };
         let left = u128::from(WHOLE.0 - taken) * u128::from(self.period) / u128::from(WHOLE.0);

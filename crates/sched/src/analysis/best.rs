@@ -11,12 +11,12 @@ use crate::strategy::Dispatching;
 use crate::task::{Task, TaskSet, WHOLE};
 use crate::time::{LONGEST, Nanos};
 
-/// Number of rounds after which the time alone serves as the bound.
+/// Maximum number of rounds; after that, the time alone is the bound.
 const MOST_ROUNDS: u32 = 10_000;
 
 /// Returns the shortest time that a job of a task takes alone: a lower bound on its response, always.
 pub fn alone(task: &Task) -> Nanos {
-    // A job of several requests completes all of them at its end.
+    // `bcet` is the time of one request, and a job ends with the last of its requests.
     task.bcet.saturating_mul(task.parts.max(1)).min(task.wcet)
 }
 
@@ -67,13 +67,13 @@ pub fn response(set: &TaskSet, at: usize) -> Nanos {
     let Some(rest) = u128::from(WHOLE.0).checked_sub(load).filter(|&rest| rest > 0) else {
         return alone;
     };
-    // The greatest fixed point, from above: no fixed point is longer than the time alone divided by
-    // the share of the processor that more urgent tasks leave.
+    // Search for the greatest fixed point from above. No fixed point is longer than the time alone divided by the
+    // share of the processor that more urgent tasks leave.
     let most = (u128::from(alone) * u128::from(WHOLE.0)).div_ceil(rest);
     let mut response = u64::try_from(most).unwrap_or(LONGEST).min(LONGEST);
     for _ in 0..MOST_ROUNDS {
         let more = above.iter().map(|task| {
-            // A release delayed by jitter may come after the end.
+            // Jitter may delay a release until after the end of the response, so it shortens the window.
             let window = response.saturating_sub(task.late());
             let releases = window.div_ceil(task.period).saturating_sub(1);
             u128::from(releases) * u128::from(task.bcet)

@@ -32,8 +32,8 @@ pub fn distinct_chains(tasks: &[Task]) -> usize {
     let mut periods: Vec<u64> = tasks.iter().map(|task| task.period).collect();
     periods.sort_unstable();
     periods.dedup();
-    // Greedy cover of all periods by chains, shortest period first: it finds no fewer chains than
-    // the minimum, and so stays on the safe side.
+    // Cover all periods with chains greedily, the shortest period first. The result is never less
+    // than the minimum number of chains, so the bound is safe.
     let mut ends: Vec<u64> = Vec::new();
     for period in periods {
         match ends.iter_mut().find(|end| period % **end == 0) {
@@ -57,7 +57,8 @@ pub struct Bounds {
     pub phasing_penalty: f64,
     /// Product of the hyperbolic bound; at most 2 is sufficient.
     pub hyperbolic: f64,
-    /// Whether the bounds apply: deadlines at periods, no jitter, no blocking, no bursts.
+    /// Whether the bounds apply: every deadline is at least the period, without jitter, blocking
+    /// and bursts.
     pub apply: bool,
 }
 
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_hyperbolic_bound_accepts_more() {
-        // 0.6 + 0.24: above 2(sqrt 2 - 1) = 0.828, but 1.6 * 1.24 < 2.
+        // The utilisation of 0.6 + 0.24 exceeds 2(sqrt 2 - 1) = 0.828, but 1.6 * 1.24 < 2.
         let tasks = [Task::periodic("a", 6, 10), Task::periodic("b", 6, 25)];
         let bounds = Bounds::of(&tasks);
         assert!(bounds.utilization.fraction() > bounds.liu_layland);

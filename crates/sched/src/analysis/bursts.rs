@@ -11,7 +11,7 @@ use super::verdicts;
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 
-/// Maximum number of streams of a set; beyond it nothing is proved.
+/// Maximum number of streams of a set; if there are more, no deadline is proved.
 const MOST_STREAMS: u64 = 20_000;
 
 /// Set of tasks whose bursts are split into streams.
@@ -23,7 +23,8 @@ pub(super) struct Streams<'s> {
 }
 
 impl<'s> Streams<'s> {
-    /// Splits bursts; `None` if there are none or all priorities are static.
+    /// Splits bursts into streams. Returns `None` if there are no bursts or all priorities are
+    /// static.
     pub(super) fn of(set: &'s TaskSet) -> Option<Streams<'s>> {
         let bursts = set.tasks.iter().any(|task| task.burst.is_some());
         let dynamic = |task: &crate::task::Task| task.dispatching != Dispatching::Static;
@@ -59,7 +60,8 @@ impl<'s> Streams<'s> {
                 if task.dispatching == Dispatching::Static {
                     return super::judge(self.whole, place, &load, &mut super::Levels::new());
                 }
-                // The streams of one task are alike, so that the first is as late as any.
+                // All streams of a task are identical, so the verdict on the first one applies to
+                // the task.
                 let mut verdict = match self.of.iter().position(|&of| of == place) {
                     Some(stream) => apart[stream].clone(),
                     None => {
@@ -79,8 +81,8 @@ impl<'s> Streams<'s> {
                         None => verdict.waits.push(wait),
                     }
                 }
-                // The analysis ignores the distance within a burst, so that a miss is possible but
-                // not proved.
+                // The analysis ignores the distance between the jobs of a burst, so a miss is
+                // possible but not proved.
                 if verdict.outcome == super::Outcome::Misses
                     && self.whole.tasks.iter().any(|task| task.per_period() > 1)
                     && verdict.response.is_some()

@@ -48,7 +48,7 @@ struct Around {
 struct Member {
     wcet: Nanos,
     period: Nanos,
-    /// Time by which two of its jobs may be closer than a period.
+    /// Time by which two of its jobs may be closer to each other than a period.
     late: Nanos,
     role: Role,
     /// Jobs of an earlier instance that the blocking job may release.
@@ -147,7 +147,7 @@ impl Chains {
         let [first] = chain.firsts[..] else {
             return None;
         };
-        // A member counts one job per period.
+        // A `Member` counts one job in each period, so bursts are not supported.
         if set.tasks.iter().any(|task| task.per_period() > 1) {
             return None;
         }
@@ -194,7 +194,7 @@ impl Chains {
         let tasks = || set.tasks.iter().zip(&inside);
         let members: Vec<&Task> = tasks().filter(|(_, is)| **is).map(|(it, _)| it).collect();
         let last_band = members.iter().map(|task| task.band).max().unwrap_or(0);
-        // The blocking job began at least one nanosecond before.
+        // The blocking job began at least one nanosecond before, so it has at most the rest to run.
         let longest = tasks()
             .filter(|(task, is)| !**is && task.band <= last_band)
             .map(|(task, _)| task.part().saturating_sub(1))
@@ -207,10 +207,11 @@ impl Chains {
         if overloads(members) {
             return None;
         }
-        // While no job waits, jobs of a receiver arrive no faster than those of its senders.
+        // A busy period begins when no job waits, so from then on jobs of a receiver arrive no
+        // faster than those of its senders.
         let mut late: Vec<Nanos> = set.tasks.iter().map(Task::late).collect();
-        // The blocking job began earlier and may end within the window; it then releases a receiver
-        // of an earlier instance.
+        // A blocking job may have begun before the busy period. If it ends within the busy period,
+        // it may release a receiver of an earlier instance.
         let blocks = longest > 0 || resources > 0;
         let mut carried = vec![false; set.tasks.len()];
         let mut members = Vec::new();
@@ -258,8 +259,8 @@ fn overtakes(set: &TaskSet, chain: &Chain) -> bool {
 fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     let ordered = |task: &&Task| task.dispatching != Dispatching::Static;
     let dynamic: HashSet<u32> = set.tasks.iter().filter(ordered).map(|it| it.level).collect();
-    // Last index in the static order that may precede a task: levels may have an order of their
-    // own.
+    // Returns the greatest key in the static order of all tasks that may precede `task`. In a level
+    // with a dynamic order, any task of the level may.
     let key = |task: &Task| match dynamic.contains(&task.level) {
         true => (task.level, u32::MAX),
         false => (task.level, task.order),
@@ -267,8 +268,8 @@ fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     let steps = chain.before.iter().chain([&chain.at]);
     let mut last = steps.map(|&step| key(&set.tasks[step])).max();
     let mut inside = vec![false; set.tasks.len()];
-    // Streams of one operation that share a thread run in order of arrival, and so does everything
-    // that precedes them.
+    // Streams of one operation share a thread and run in the order of arrival. A less urgent stream
+    // may therefore precede a step, and so may everything that precedes that stream.
     let mut threads = HashSet::new();
     loop {
         let mut changed = false;
@@ -312,7 +313,8 @@ fn chain(
     if firsts.iter().any(|&step| set.tasks[step].period != period) {
         return Some(Err(NoChain::Periods(firsts)));
     }
-    // The chain waits for nothing but its own steps.
+    // All steps except the first must be released by their senders alone, with the same period and
+    // without jitter or offset of their own.
     let flows = |step: usize| {
         let task = &set.tasks[step];
         task.period == period && task.jitter == 0 && task.offset.is_none()
@@ -336,7 +338,7 @@ fn reached(edges: &[Vec<usize>], from: usize) -> HashSet<usize> {
     seen
 }
 
-/// Returns all indices, senders before receivers. Cycles are left out.
+/// Returns all indices, senders before receivers, without the tasks of cycles.
 fn order(causes: &[Vec<usize>], effects: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = causes.iter().map(Vec::len).collect();
     let places = 0..causes.len();

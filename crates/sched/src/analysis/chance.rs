@@ -32,7 +32,7 @@ const MOST_MOMENTS: usize = 8;
 /// Maximum number of jobs added up for one moment.
 const MOST_JOBS: u64 = 20_000;
 
-/// Relative error of a probability by floating-point rounding, generously.
+/// Generous bound on the relative error of a probability by floating-point rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// Execution times with their probabilities.
@@ -178,7 +178,7 @@ struct Rival {
 impl Rival {
     /// Returns the maximum number of pending jobs from the release of a job to `moment` after it.
     fn jobs(&self, task: &Task, own: &Task, moment: Nanos) -> u64 {
-        // The time to the deadline includes jitter.
+        // Deadlines count from nominal releases, so the time to the deadline already includes the jitter.
         let nominal = Task { jitter: 0, ..task.clone() };
         let pending = nominal.released_within(moment.saturating_add(task.deadline));
         match self.by_deadline {
@@ -202,7 +202,7 @@ fn rivals(set: &TaskSet, at: usize) -> Vec<Rival> {
     tasks.filter_map(rival).collect()
 }
 
-/// Returns the longest request of a less urgent task that cannot be interrupted.
+/// Returns the longest request of a less urgent task that cannot be interrupted by the task at `at`.
 fn in_progress(set: &TaskSet, at: usize) -> Nanos {
     let own = &set.tasks[at];
     if set.model == DispatchModel::Urgency {

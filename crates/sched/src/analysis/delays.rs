@@ -12,17 +12,17 @@ use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// Limit on rounds.
+/// Maximum number of rounds.
 const MOST_ROUNDS: u32 = 64;
 
-/// Largest delay of events, in periods; a longer one counts as unbounded.
+/// Largest delay of events, in periods; a longer delay is treated as unbounded.
 const MOST_PERIODS: u64 = 1_000;
 
-/// Set with known delays.
+/// Set of tasks with the delays that were computed.
 pub(super) struct Settled<'s> {
-    /// Set with the delays of all that events release.
+    /// Set with the delays of all tasks that events release.
     pub(super) set: Cow<'s, TaskSet>,
-    /// Tasks that no unbounded delay affects.
+    /// Flags of the tasks that no unbounded delay affects.
     pub(super) known: Vec<bool>,
     /// Chains; `None` if no events are sent.
     chains: Option<Chains>,

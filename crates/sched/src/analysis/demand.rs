@@ -2,8 +2,8 @@
 //! Burns).
 //!
 //! Exact for fully preemptive EDF. Fully preemptive MLF meets all deadlines whenever EDF does,
-//! provided that laxity is evaluated continuously; if it is evaluated once a step, some time must
-//! be left over: [`lost_by_steps`].
+//! provided that laxity is evaluated continuously; if it is evaluated once a step, each deadline
+//! needs some spare time ([`lost_by_steps`]).
 
 use super::fixed::task_jobs;
 use super::wait::{Steps, settle};
@@ -36,8 +36,8 @@ pub fn test(tasks: &[&Task]) -> DemandOutcome {
     test_with(tasks, 0)
 }
 
-/// Returns the time that must be left over before each deadline if laxity is evaluated once every
-/// `step` while a job runs.
+/// Returns the spare time needed before each deadline if laxity is evaluated once every `step`
+/// while a job runs.
 ///
 /// Let d be a missed deadline, and call work urgent if it must be done by d for its job to be in
 /// time: all of a job due by d, and of a later job the part that does not fit between d and its own
@@ -53,13 +53,14 @@ pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
         let jobs = u128::from(task_jobs(task, task.wcet));
         let one = u128::from(task.wcet.min(step.saturating_sub(1)));
         sum += jobs * one;
-        // The job that is late loses nothing to itself.
+        // A late job takes no time from itself, so one job is not counted. Leave out the smallest
+        // share, which is safe whichever job is late.
         least = least.min(one);
     }
     u64::try_from(sum - least.min(sum)).unwrap_or(Nanos::MAX)
 }
 
-/// Runs [`test`] with `left_over` time left before each deadline.
+/// Runs [`test`] with `left_over` as spare time before each deadline.
 pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> DemandOutcome {
     if overloads(tasks.to_vec()) {
         return DemandOutcome::Overload;
@@ -79,7 +80,7 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> DemandOutcome {
     let Some(busy) = busy else {
         return DemandOutcome::Unknown;
     };
-    // Deadlines before their release, by jitter, are due at once.
+    // If jitter exceeds the deadline, a job may be due as soon as it is released.
     let shortest = tasks.iter().map(|task| due(task)).min().unwrap_or(0);
     let Some(mut time) = last_deadline_before(tasks, busy.saturating_add(1)) else {
         return DemandOutcome::Meets;
@@ -94,7 +95,8 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> DemandOutcome {
         }
         let needed = needed as Nanos;
         if needed <= shortest {
-            // Only the first deadline is left.
+            // The demand up to every later deadline fits, so only the earliest deadline is left to
+            // be tested.
             return match demand(tasks, shortest) {
                 left if left > u128::from(shortest) => DemandOutcome::Short {
                     at: shortest,
@@ -125,7 +127,7 @@ fn demand(tasks: &[&Task], time: Nanos) -> u128 {
     let mut blocking = 0;
     let mut sum = 0u128;
     for task in tasks {
-        // Several jobs may be due at once where jitter exceeds the deadline.
+        // If jitter exceeds the deadline, several jobs may be due at the same time.
         if time >= due(task) {
             let after = time.saturating_add(task.late()).saturating_sub(task.deadline);
             sum += u128::from(after / task.period + 1) * u128::from(task.wcet);
@@ -140,7 +142,8 @@ fn last_deadline_before(tasks: &[&Task], time: Nanos) -> Option<Nanos> {
         let before = Some(time - 1).filter(|&before| before >= due(task))?;
         let after = before.saturating_add(task.late()).saturating_sub(task.deadline);
         let last = (after / task.period * task.period).saturating_add(task.deadline);
-        // Jobs that wait for events have no deadline before that of the first job.
+        // The deadline of a job that events release counts from its arrival, so it is never before
+        // that of the first job.
         Some(last.saturating_sub(task.late()).max(due(task)))
     };
     match time {

@@ -14,14 +14,15 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization, WHOLE, overloads};
 use crate::time::Nanos;
 
-/// Limit on steps of trying arrivals in one analysis, over all tasks; beyond it the busy period
-/// alone is the bound.
+/// Limit on the steps of one analysis over all tasks and arrivals; beyond it, only the length of
+/// the busy period is used as the bound.
 const MOST_WORK: u128 = 5_000_000;
 
-/// Returns the relative key of a task's jobs: the smaller one goes first.
+/// Returns the key of a task's jobs relative to their arrival; the job with the smaller key goes
+/// first.
 fn key(task: &Task) -> i128 {
     match task.dispatching {
-        // Below 0 if the job cannot be in time even alone: its later jobs go even earlier.
+        // The key is negative if the job cannot meet its deadline even alone.
         Dispatching::Laxity => i128::from(task.deadline) - i128::from(task.part()),
         _ => i128::from(task.deadline),
     }
@@ -119,7 +120,7 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
     let too_many = candidates.sum::<u128>() > MOST_WORK / (many * many);
     let no_keys = own.dispatching == Dispatching::Laxity && set.model == DispatchModel::Urgency;
     if too_many || no_keys {
-        // In any order, the job is done by the end of the busy period.
+        // Whatever the order of the queue, the job is done by the end of the busy period.
         let members = level.above.iter().chain(&level.peers);
         let jobs = members.map(|&place| {
             let jobs = task_jobs(&tasks[place], busy);

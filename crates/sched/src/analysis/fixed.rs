@@ -60,7 +60,8 @@ pub(super) fn around(set: &TaskSet, at: usize) -> Around<'_> {
                 found.interrupting.push(place);
             }
         } else if !set.interrupts(own, other) && other.part().saturating_sub(1) > longest {
-            // The blocking request began at least one nanosecond before.
+            // The blocking request began at least one nanosecond before, so it has at most the rest
+            // to run.
             longest = other.part() - 1;
             found.blocker = Some(place);
         }
@@ -97,14 +98,16 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     };
     let mut worst = Bound::Unknown;
     let mut latest = 0;
-    // More urgent tasks may run before the last part of a job begins.
+    // Until the last part of a job begins, more urgent tasks may run, so count the earlier parts as
+    // work before the start.
     let earlier_parts = own.wcet - own.part();
     let mut start = blocking.saturating_add(earlier_parts);
     for job in 0..MOST_JOBS {
         let before = u128::from(job) * u128::from(own.wcet) + u128::from(earlier_parts);
         let began = settle(&steps, start, |time| {
             let above = around.above.iter().map(|&place| &tasks[place]);
-            // A more urgent job that arrives at this very moment still goes first.
+            // Count more urgent jobs that arrive at this very moment, because they go first as
+            // well.
             let jobs = above.map(|task| u128::from(arrived(task, time)) * u128::from(task.wcet));
             u128::from(blocking) + before + jobs.sum::<u128>()
         });
@@ -124,7 +127,9 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             return Bound::Unknown;
         };
         let released = own.earliest(job);
-        // Events release no job before the busy period, whatever its number.
+        // A job released by events arrives no earlier than the busy period begins, and its response
+        // counts from that arrival. Only jitter can place its nominal release before the busy
+        // period.
         let response = match u128::from(own.late()).checked_sub(released) {
             Some(early) => u128::from(done) + early.min(own.jitter.into()),
             None => (u128::from(done) + u128::from(own.late())).saturating_sub(released),

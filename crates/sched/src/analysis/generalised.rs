@@ -2,10 +2,10 @@
 //!
 //! The time from the arrival of an operation to its deadline must suffice for all deadlines of its
 //! own priority, for all arrivals of higher priority, and for the longest operation of its own
-//! priority that may have begun just before. The test charges a whole period of interference, and
-//! so refuses sets that meet their deadlines; and it counts only one operation with a later
-//! deadline, and so accepts some sets that miss theirs, where a queue is ordered by laxity or
-//! statically. [`analyse`](super::analyse) does neither.
+//! priority that may have begun just before. The test charges a whole period of interference, so it
+//! refuses some sets that meet their deadlines. It counts only one operation with a later deadline,
+//! so it accepts some sets that miss theirs if a queue is ordered by laxity or statically.
+//! [`analyse`](super::analyse) has neither defect.
 
 use crate::strategy::DispatchModel;
 use crate::task::{Task, TaskSet};
@@ -32,7 +32,7 @@ pub fn deadlines(current: Nanos, same: Nanos) -> u64 {
 }
 
 /// Returns the time that an operation of higher priority takes within `window`: each execution
-/// whose period ends in it, and the part of the last one that fits.
+/// whose period ends in the window, and the part of the last execution that fits.
 ///
 /// Paper 3 gives this with ceilings first, which makes the last part negative, and with floors in
 /// its invariant, which is correct.
@@ -54,7 +54,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Reports whether the demand fits.
+    /// Reports whether the demand is at most the available time.
     pub fn fits(&self) -> bool {
         self.needed <= u128::from(self.window)
     }
@@ -64,14 +64,14 @@ impl Demand {
 pub fn demand(set: &TaskSet, current: usize) -> Demand {
     let task = &set.tasks[current];
     let window = task.deadline;
-    // All jobs of a burst at once.
+    // All jobs of a burst may arrive at once.
     let work = |task: &Task| task.wcet.saturating_mul(task.per_period());
     let mut demand =
         Demand { needed: u128::from(work(task)) + u128::from(task.blocking), window, delay: 0 };
     for (place, other) in set.tasks.iter().enumerate() {
         if place == current {
-            // The task's own deadlines within its window beyond the current one: none unless the
-            // window exceeds a period.
+            // Count further deadlines of the task itself within its window. There are none unless
+            // the window is at least two periods.
             let further = (window / task.period).saturating_sub(1);
             demand.needed += u128::from(further) * u128::from(work(task));
         } else if rank(set, other) < rank(set, task) {
@@ -103,7 +103,7 @@ fn rank(set: &TaskSet, task: &Task) -> u32 {
 }
 
 /// Returns the minimum guaranteed priority (paper 3, B.2): the least urgent dispatching priority
-/// that passes the test with all above it.
+/// that passes the test together with all more urgent ones.
 pub fn guaranteed(set: &TaskSet) -> Option<u32> {
     let mut bands: Vec<u32> = set.tasks.iter().map(|task| task.band).collect();
     bands.sort_unstable();
@@ -139,8 +139,8 @@ mod tests {
             _ => deadlines(current, task.period),
         });
         assert_eq!(counts.collect::<Vec<_>>(), [5, 1, 1, 1, 0]);
-        // 5 + 1 above, 1 + 1 of equal priority, and 1 for the one with period 10 that may have
-        // begun.
+        // The demand is 5 + 1 of higher priority, 1 + 1 of equal priority, and 1 for the operation
+        // with period 10, which may have begun already.
         let demand = demand(&set, 3);
         assert_eq!((demand.needed, demand.delay, demand.window), (9, 1, 9));
         assert!(demand.fits());
@@ -150,7 +150,7 @@ mod tests {
     fn floors_and_not_ceilings() {
         // In 9 units, an operation of period 2 and time 1 takes 4 whole executions and one more.
         assert_eq!(higher_demand(9, 2, 1), 5);
-        // Only the part of the last execution that fits: 9 = 1 * 7 + 2.
+        // Only the part of the last execution that fits is counted: 9 = 1 * 7 + 2.
         assert_eq!(higher_demand(9, 7, 4), 6);
         assert_eq!(higher_demand(9, 15, 3), 3);
     }

@@ -114,7 +114,7 @@ pub enum GlobalUnfit {
     /// The named task has a property that these tests do not support, described by the second text.
     #[error("no analysis of processors with a shared queue: {0} has {1}")]
     Task(String, &'static str),
-    /// Queues by laxity, or several queues that are not all static.
+    /// A queue is ordered by laxity, or there are several queues that are not all static.
     #[error(
         "no analysis of processors with a shared queue: \
          it needs static priorities (RMS, DM) or one queue by deadline (EDF)"
@@ -128,10 +128,10 @@ impl fmt::Debug for GlobalUnfit {
     }
 }
 
-/// Limit on rounds in which slack may still grow.
+/// Maximum number of rounds in which slack may still grow.
 const MOST_ROUNDS: u32 = 100;
 
-/// Limit on steps towards one response time.
+/// Maximum number of steps towards one response time.
 const MOST_STEPS: u32 = 10_000;
 
 /// Analyses tasks on processors that share one queue.
@@ -212,8 +212,8 @@ fn policy(set: &TaskSet) -> Result<Policy, GlobalUnfit> {
     }
 }
 
-/// Reports whether the density bound proves EDF on `processors` processors. Rounded to the safe
-/// side.
+/// Reports whether the density bound proves EDF on `processors` processors. Rounding errors never make it
+/// prove too much.
 pub fn density(tasks: &[Task], processors: usize) -> bool {
     const WHOLE: u128 = 1 << 60;
     if processors == 0 {
@@ -266,7 +266,8 @@ fn settle(task: &Task, processors: usize, work: impl Fn(Nanos) -> Vec<u128>) -> 
         if !fits(most) {
             return None;
         }
-        // Work that exceeds some time exceeds any shorter one, too.
+        // If the work does not fit in some time, it does not fit in any shorter time, so bisection is
+        // valid.
         let (mut bad, mut good) = (now, most);
         while good - bad > 1 {
             let middle = bad + (good - bad) / 2;
@@ -299,7 +300,8 @@ fn by_priority(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
                 bounds[place] = Some(response);
                 above.push((task, response));
             }
-            // Its carry-in to the windows of less urgent tasks is unbounded.
+            // This task may be late, so its carry-in to the windows of less urgent tasks has no bound,
+            // and neither have they.
             None => return bounds,
         }
     }
@@ -334,7 +336,8 @@ fn by_deadline(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
             break;
         }
     }
-    // Each bound assumes that the others meet their deadlines: all are proved together, or none.
+    // Each bound assumes that all other tasks meet their deadlines, so either all tasks are proved or
+    // none.
     if bounds.iter().any(Option::is_none) {
         bounds.fill(None);
     }

@@ -5,13 +5,13 @@
 //! latter's response in turn. All responses are computed repeatedly until a fixed point is reached.
 //! A link is a resource whose jobs are messages, which nothing interrupts.
 //!
-//! Everything is analysed twice. Tindell and Clark let any steps of a resource be released
-//! together. The steps of one flow are not: each has an offset from the release of the flow, its
-//! earliest start, and jitter, the possible delay of that start (dynamic offsets; Palencia and
-//! González Harbour, "Schedulability Analysis for Tasks with Static and Dynamic Offsets", RTSS
-//! 1998, with the upper bound of interference). In each round a step gets the shorter of both
-//! responses, so that the second analysis never exceeds the first; the second is reported, unless
-//! its rounds do not converge.
+//! Everything is analysed twice. The first analysis is that of Tindell and Clark, which allows any
+//! steps of a resource to be released together. The steps of one flow never are: each has an offset
+//! from the release of the flow, its earliest start, and jitter, the possible delay of that start
+//! (dynamic offsets; Palencia and González Harbour, "Schedulability Analysis for Tasks with Static
+//! and Dynamic Offsets", RTSS 1998, with the upper bound of interference). In each round of the
+//! second analysis a step gets the shorter of both responses, so that the second analysis never
+//! exceeds the first; the second is reported, unless its rounds do not converge.
 //!
 //! A flow need not be released by a clock: a period is the least time between two releases. If
 //! steps of a flow on one resource all begin within a period of each other, a late release only
@@ -101,11 +101,11 @@ pub struct Holistic {
     pub rounds: u32,
 }
 
-/// Limit on rounds.
+/// Maximum number of rounds.
 const MOST_ROUNDS: u32 = 200;
 
-/// Largest jitter of a step, in periods; a longer one counts as unbounded: rounds become slow, and
-/// deadlines are missed anyway.
+/// Largest jitter of a step, in periods. Longer jitter is treated as unbounded, because rounds
+/// become slow and deadlines are missed anyway.
 const MOST_PERIODS: u64 = 1_000;
 
 /// Reason why a system is invalid.
@@ -158,7 +158,8 @@ pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic,
         flows.iter().map(last).collect()
     };
     let (holistic, offsets) = (response(&apart), response(&phased));
-    // Offsets only ever help, unless their rounds do not converge.
+    // Offsets never make a bound longer, but their rounds may not converge. If that loses a result,
+    // report the analysis without offsets.
     let lost = apart.known.iter().zip(&phased.known).any(|(apart, phased)| *apart && !phased);
     let mut found = system.report(if lost { apart } else { phased });
     for (flow, (holistic, offsets)) in found.flows.iter_mut().zip(holistic.into_iter().zip(offsets))
@@ -201,11 +202,11 @@ impl System<'_> {
         phases
     }
 
-    /// Analyses resources until no jitter changes any more.
+    /// Analyses resources until no jitter changes, or the maximum number of rounds is reached.
     fn settle(&self, mut phases: Option<Vec<Vec<Option<Phase>>>>) -> Settled {
         let mut resources = self.said.to_vec();
         for rounds in 1.. {
-            // The response of a step counts from its earliest start.
+            // The analysis counts the response of a step from its earliest start.
             let verdicts: Vec<Vec<Verdict>> = resources
                 .iter()
                 .enumerate()
@@ -221,7 +222,8 @@ impl System<'_> {
                 if let Some(jitter) = jitter.filter(|&jitter| jitter <= most) {
                     let task = &mut resources[pair[1].resource].set.tasks[pair[1].task];
                     changed |= task.jitter < jitter;
-                    // Responses never fall from round to round.
+                    // Responses never decrease from round to round, so jitter must not decrease
+                    // either.
                     task.jitter = task.jitter.max(jitter);
                 }
             }
@@ -432,7 +434,7 @@ mod tests {
             deadline: 25,
         };
         let found = analyse_flows(&resources, std::slice::from_ref(&flow)).unwrap();
-        // send: 4 + 3; the message: behind 4 of bulk, 2; receive: 6.
+        // `send` takes 4 + 3. The message takes 2 and is blocked by 4 of `bulk`. `receive` takes 6.
         assert_eq!(found.flows[0].by, [Some(7), Some(13), Some(19)]);
         assert!(found.flows[0].meets);
         // The other task of node two sees `receive` with a jitter of 13.
@@ -453,7 +455,7 @@ mod tests {
             name: name.into(),
             set: TaskSet::fixed_priority(tasks),
         };
-        // The first node is overloaded; the third takes no part.
+        // The first node is overloaded; the third node has no step of the flow.
         let resources = [
             node("full", vec![Task::periodic("a", 8, 10), Task::periodic("b", 8, 20)]),
             node("next", vec![Task::periodic("c", 1, 20), Task::periodic("rest", 1, 50)]),
@@ -480,8 +482,8 @@ mod tests {
         let flow = |name: &str, steps| Flow { name: name.into(), steps, deadline: 100 };
         let task = |name: &str, wcet| Task::periodic(name, wcet, 20);
         for (wcet, meets) in [(4, true), (10, false)] {
-            // Each flow has the higher priority on its last node, and delays there the one that
-            // begins.
+            // Each flow ends on the node where the other one begins, and has the higher priority
+            // there.
             let resources = [
                 node("one", vec![task("b2", wcet), task("a1", wcet)]),
                 node("two", vec![task("a2", wcet), task("b1", wcet)]),

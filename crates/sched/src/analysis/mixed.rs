@@ -1,11 +1,11 @@
-//! Mixed criticality: operations of high criticality keep their deadlines even if some overrun
-//! their worst case, and those of low criticality are dropped then.
+//! Mixed criticality: if operations overrun their worst case, those of high criticality still meet
+//! their deadlines, and those of low criticality are dropped.
 //!
 //! Static priorities with adaptive mixed criticality, analysed by response times (AMC-rtb: Baruah,
 //! Burns and Davis, "Response-Time Analysis for Mixed Criticality Systems", RTSS 2011). As long as
-//! no job exceeds [`wcet`](Task::wcet) all deadlines hold. The first job that does makes the system
-//! drop the tasks without [`overrun`](Task::overrun); those with one keep their deadlines with
-//! these times.
+//! no job exceeds [`wcet`](Task::wcet), all deadlines are met. The first job that does so makes the
+//! system drop all tasks without an [`overrun`](Task::overrun); tasks with one still meet their
+//! deadlines with that execution time.
 
 use std::fmt;
 
@@ -58,8 +58,8 @@ pub fn is_mixed(set: &TaskSet) -> bool {
 
 /// Analyses a set under adaptive mixed criticality.
 ///
-/// Sufficient and not exact: a task without a bound here may still be in time. Takes O(n^2) for n
-/// tasks, in each step.
+/// The test is sufficient and not exact: a task without a bound here may still meet its deadline.
+/// Takes O(n^2) for n tasks, in each step.
 ///
 /// ```
 /// use oxorb_sched::analysis::mixed::analyse;
@@ -122,7 +122,8 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> MixedVerdi
     let work = |task: &Task, time: Nanos, wcet: Nanos| {
         u128::from(task.released_within(time)) * u128::from(wcet)
     };
-    // Deadline and response count from the nominal release.
+    // Deadlines and responses count from the nominal release, so the jitter is subtracted here and
+    // added to the response below.
     let limit = own.deadline.saturating_sub(own.jitter);
     let respond = |wcet: Nanos, of: &dyn Fn(&Task, Nanos) -> u128| -> Option<Nanos> {
         let load =
@@ -132,7 +133,7 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> MixedVerdi
         }
         let found = settle(steps, own.blocking.saturating_add(wcet), |time| {
             match time > limit {
-                // Values beyond the deadline do not matter.
+                // The deadline is missed already, so end the search here.
                 true => u128::from(time),
                 false => demand(time, wcet, of),
             }
@@ -144,7 +145,7 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> MixedVerdi
     };
     verdict.low = Some(low + own.jitter);
     if let Some(overrun) = own.overrun {
-        // Dropped tasks were released before the end of the low mode.
+        // Tasks that are dropped release no further jobs once the low mode has ended.
         let high = respond(overrun, &|task, time| match task.overrun {
             Some(overrun) => work(task, time, overrun),
             None => work(task, low.min(time), task.wcet),

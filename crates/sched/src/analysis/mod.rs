@@ -46,7 +46,7 @@ pub fn analyse(set: &TaskSet) -> Report {
     analyse_with(set, None)
 }
 
-/// Analyses like [`analyse`], using these phases of tasks where they shorten a response.
+/// Analyses like [`analyse`] and uses the given phases of tasks if they shorten a response.
 fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Report {
     let charged = set.overheads.charge(set);
     let delayed = delays::settle(&charged);
@@ -59,7 +59,8 @@ fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Rep
     let chains = delayed.ends(&verdicts);
     let unchained = delayed.unchained();
     for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
-        // The verdict counts too few jobs of others: it is neither a proof nor a bound.
+        // If a delay is unknown, the verdict counts too few jobs of other tasks, so it is neither a
+        // proof nor a bound.
         if !known && (verdict.outcome == Outcome::Meets || verdict.response.is_some()) {
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
         }
@@ -98,7 +99,7 @@ fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
     (verdicts, load)
 }
 
-/// Cache of the common analysis of each level.
+/// Analyses of dynamic levels, cached because all tasks of a level share one.
 type Levels = BTreeMap<u32, dynamic::Level>;
 
 fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) -> Verdict {
@@ -110,7 +111,7 @@ fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) ->
             dynamic::response(set, at, level)
         }
     };
-    // A bound that is not exact proves that deadlines are met, never that one is missed.
+    // A bound that is not exact can prove that a deadline is met, but never that it is missed.
     let exact = match method {
         _ if set.tasks.iter().any(|task| !task.after.is_empty()) => false,
         Method::ResponseTime => task.jitter == 0,
@@ -153,8 +154,8 @@ fn shorten(
     phases: &[Option<offsets::Phase>],
     load: &[Utilization],
 ) {
-    // With more jitter, a busy period has many jobs, and the plain analysis suffices to find missed
-    // deadlines.
+    // With more jitter a busy period has so many jobs that this analysis takes too long, and the
+    // plain analysis suffices to find missed deadlines.
     let own = &set.tasks[verdict.task];
     if own.jitter > own.period.saturating_mul(MOST_PERIODS_LATE) {
         return;
@@ -163,7 +164,7 @@ fn shorten(
     let Some(Bound::At { response, blocking, blocker, waits }) = found else {
         return;
     };
-    // A response that was not computed is within the deadline.
+    // If the deadline is met and no response was computed, the deadline itself bounds the response.
     let plain = match (verdict.outcome, verdict.response) {
         (Outcome::Meets, None) => Some(set.tasks[verdict.task].deadline),
         (_, response) => response,
@@ -184,7 +185,8 @@ fn shorten(
     }
 }
 
-/// Reports whether only tasks of its own level compete with a task.
+/// Reports whether all tasks of the set have the level of this task, without jitter and without
+/// blocking.
 fn alone(set: &TaskSet, task: &Task) -> bool {
     let same = |other: &Task| other.level == task.level && other.jitter == 0 && other.blocking == 0;
     set.tasks.iter().all(same)
@@ -215,7 +217,8 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
         verdict.method = Method::Demand(outcome);
         if outcome == demand::DemandOutcome::Meets {
             verdict.outcome = Outcome::Meets;
-            // The bound found lies beyond a deadline that is met, and is useless.
+            // The bound from the busy period exceeds the deadline. The demand test proves that the
+            // deadline is met, so that bound is useless.
             verdict.response = None;
             verdict.waits.clear();
         }

@@ -3,8 +3,8 @@
 //!
 //! Tasks of one [`Group`] have one period and offsets from one common event: a common start of the
 //! whole set, or the release of a flow, with jitter for variations (dynamic offsets). Each member
-//! of the own group is tried at the critical instant, released with its full jitter; of other
-//! groups the worst case is used at every moment. Safe, and exact if there is one group.
+//! of the own group is tried at the critical instant, released with its full jitter; of every other
+//! group the worst member is used at every moment. Safe, and exact if there is one group.
 //!
 //! For an interval that begins when nothing of a level waits, and for each member, a release
 //! belongs to the interval if its nominal time is before the interval's end, and not further before
@@ -56,8 +56,8 @@ fn is_alone(task: &Task) -> bool {
     task.burst.is_none() && task.delay == 0 && task.after.is_empty()
 }
 
-/// Returns the response time of the task at `at` with its declared offsets; `None` if none helps.
-/// Only for full preemption; other models are analysed as if offsets were unknown.
+/// Returns the response time of the task at `at` with its declared offsets; `None` if offsets do
+/// not shorten it. Other models than full preemption are analysed as if offsets were unknown.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option<Bound> {
     let own = &set.tasks[at];
     let mut others = set.tasks.iter().enumerate().filter(|(place, _)| *place != at);
@@ -71,7 +71,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option
 }
 
 /// Returns the response time of the task at `at`, whose priority is static, with these phases;
-/// `None` if none helps.
+/// `None` if phases do not shorten it.
 pub(super) fn bound(
     set: &TaskSet,
     at: usize,
@@ -179,7 +179,8 @@ impl View<'_> {
             })?),
             false => None,
         };
-        // More urgent tasks may run before the last part of a job begins.
+        // Until the last part of a job begins, more urgent tasks may run, so count the earlier
+        // parts as work before the start.
         let earlier_parts = own.wcet - own.part();
         let mut start = self.around.blocking.saturating_add(earlier_parts);
         let mut worst: Option<Latest> = None;

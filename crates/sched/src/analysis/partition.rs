@@ -4,15 +4,15 @@ use super::{Report, analyse};
 use crate::task::{TaskSet, Utilization};
 use crate::time::Nanos;
 
-/// Rule that selects one of the processors on which a task fits.
+/// Rule that selects a processor if a task fits on several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fit {
     /// First processor.
     #[default]
     First,
-    /// Processor with the highest load: leaves the others free.
+    /// Processor with the highest load, which leaves the others free.
     Best,
-    /// Processor with the lowest load: spreads tasks.
+    /// Processor with the lowest load, which spreads the tasks.
     Worst,
 }
 
@@ -113,7 +113,8 @@ fn by_deadlines(set: &TaskSet, causes: &[Vec<usize>]) -> Vec<Nanos> {
     if causes.iter().all(Vec::is_empty) {
         return by;
     }
-    // A chain of events has at most as many steps as there are tasks.
+    // A chain of events has at most as many steps as there are tasks, so this number of rounds
+    // suffices.
     for _ in 0..set.tasks.len() {
         let mut changed = false;
         for (place, task) in set.tasks.iter().enumerate() {

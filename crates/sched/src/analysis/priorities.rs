@@ -34,11 +34,12 @@ impl std::fmt::Debug for NoOrder {
     }
 }
 
-/// Finds an order, the most urgent task first, by a test of one task below others. If the test does
-/// not depend on the order of more urgent tasks and never gains from more of them, an order is
-/// found whenever one exists.
+/// Finds an order, the most urgent task first, with a test of one task below others. An order is
+/// found whenever one exists if the result of the test does not depend on the order of the more
+/// urgent tasks and never improves with more of them.
 ///
-/// Calls the test at most n (n + 1) / 2 times. Prefers to keep the last entries of `order`.
+/// Calls the test at most n (n + 1) / 2 times. If several tasks can be the least urgent one, the last
+/// of them in `order` is chosen.
 ///
 /// # Errors
 /// Tasks of which none passes as the least urgent one.

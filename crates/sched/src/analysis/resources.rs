@@ -138,13 +138,14 @@ pub fn blocking(
             let own = urgency(&tasks[place]);
             let lower = sections.iter().filter(|section| {
                 let other = &tasks[section.task];
-                // With laxity, and with deadlines and late releases, any other task of the level
-                // may be the less urgent one.
+                // In a queue ordered by laxity, or by deadline with late releases, any other task
+                // of the level may be the less urgent one.
                 let below = match (other.dispatching, protocol) {
                     (Dispatching::Static, _) | (_, Protocol::Stack) => urgency(other) > own,
                     _ => section.task != place && other.level >= tasks[place].level,
                 };
-                // One thread serves the streams of one operation in turn.
+                // One thread serves all streams of an operation, so they never wait for each
+                // other's critical sections.
                 below && !other.shares_thread(&tasks[place])
             });
             match protocol {

@@ -77,7 +77,7 @@ pub fn shortest_period(set: &TaskSet, at: usize) -> Option<Nanos> {
 ///
 /// Returns `None` if not every deadline is proved now.
 pub fn scale(set: &TaskSet) -> Option<u64> {
-    // Beyond this factor the first task alone would exceed its period.
+    // With a larger factor some task would exceed its deadline even alone.
     let most = set
         .tasks
         .iter()
@@ -94,7 +94,7 @@ pub fn scale(set: &TaskSet) -> Option<u64> {
     })
 }
 
-/// Returns the largest number in a range that passes, provided that all smaller ones do.
+/// Returns the largest number in a range that passes; every smaller number must pass as well.
 fn largest(least: u64, most: u64, mut passes: impl FnMut(u64) -> bool) -> Option<u64> {
     if !passes(least) {
         return None;

@@ -7,7 +7,7 @@
 //!
 //! | server | capacity | seen by others as | the k-th capacity is done, from the first request on, within |
 //! |---|---|---|---|
-//! | polling | lost when nothing waits at the beginning of a period | a periodic task | k T + R |
+//! | polling | lost if no request waits at the beginning of a period | a periodic task | k T + R |
 //! | deferrable | kept until the end of the period | a periodic task with jitter T - Q | (T - Q) + (k - 1) T + R |
 //! | sporadic | comes back T after it could be used | a periodic task | (T - Q) + (k - 1) T + R |
 //! | constant bandwidth | its deadline moves on by T for each Q that is used | a task in a queue by deadline | k T |
@@ -151,7 +151,7 @@ impl Server {
         if response > self.period || self.capacity == 0 || self.capacity > self.period {
             return None;
         }
-        // Scaled to the capacity: as if the requests had a slower processor of their own.
+        // Scale the execution times to the capacity, as if the requests had a slower processor of their own.
         let scaled = requests.iter().map(|task| Task {
             wcet: u64::try_from(
                 (u128::from(task.wcet) * u128::from(self.period)).div_ceil(self.capacity.into()),
@@ -176,7 +176,7 @@ impl Server {
             let done = self.done(response, work(arrival))?;
             longest = longest.max(done.saturating_sub(u128::from(arrival)));
             let next = requests.iter().map(|task| next_arrival(task, arrival)).min()?;
-            // Earlier requests are done by then: the next request starts a new busy period.
+            // All earlier requests are done when the next one arrives, so it starts a new busy period.
             if done <= u128::from(next) {
                 return u64::try_from(longest).ok()?.checked_add(late);
             }
@@ -185,11 +185,11 @@ impl Server {
         None
     }
 
-    /// Returns when `work` is done, counted from the arrival of its first request.
+    /// Returns when `work` is done, counted from the arrival of the first request.
     fn done(&self, response: Nanos, work: u128) -> Option<u128> {
         let (capacity, period) = (u128::from(self.capacity), u128::from(self.period));
         let pieces = work.div_ceil(capacity).max(1);
-        // Unused rest of the last piece.
+        // Part of the last piece of capacity that remains unused.
         let left = pieces.checked_mul(capacity)?.saturating_sub(work);
         let last = u128::from(response).saturating_sub(left);
         match self.kind {

@@ -9,7 +9,7 @@ fn responses(set: &TaskSet) -> Vec<Option<u64>> {
 
 #[test]
 fn three_tasks_of_the_textbook() {
-    // C/T: 1/4, 2/6, 3/13.
+    // The utilisations C/T are 1/4, 2/6 and 3/13.
     let tasks = [(1, 4), (2, 6), (3, 13)];
     let set =
         TaskSet::fixed_priority(tasks.map(|(wcet, period)| Task::periodic("t", wcet, period)));
@@ -19,8 +19,8 @@ fn three_tasks_of_the_textbook() {
 
 #[test]
 fn exact_analysis_accepts_what_the_papers_test_refuses() {
-    // Two jobs that arrive at 5, when b is done, are charged one unit each, though only one is left
-    // before 6.
+    // The paper's test charges the third task for one unit of each of the two jobs that arrive at 5,
+    // although the task is done by then and only one unit is left before its deadline at 6.
     let tasks = [(1, 5), (1, 5), (3, 6)];
     let set =
         TaskSet::fixed_priority(tasks.map(|(wcet, period)| Task::periodic("t", wcet, period)));
@@ -32,7 +32,7 @@ fn exact_analysis_accepts_what_the_papers_test_refuses() {
 
 #[test]
 fn jobs_behind_jobs_of_their_own() {
-    // Lehoczky's example: with deadlines beyond periods the first job is not the worst.
+    // In Lehoczky's example deadlines exceed periods, so the first job is not the worst.
     let mut set =
         TaskSet::fixed_priority([Task::periodic("a", 52, 100), Task::periodic("b", 52, 140)]);
     set.tasks[1].deadline = 200;
@@ -49,7 +49,8 @@ fn jitter_and_blocking_add_up() {
     let mut set = TaskSet::fixed_priority([Task::periodic("a", 2, 10), Task::periodic("b", 4, 20)]);
     set.tasks[0].jitter = 5;
     set.tasks[1].blocking = 3;
-    // a: 2 + 5. b: 4 + 3 + a at 0 and, released late before, at 5.
+    // a takes 2 and is released up to 5 late. b takes 4, is blocked for 3, and waits for two jobs of a:
+    // one that is released late at 0, and the next one at 5.
     assert_eq!(responses(&set), [Some(7), Some(11)]);
 }
 
@@ -62,11 +63,12 @@ fn a_queue_blocks_and_bands_interrupt() {
     for task in &mut set.tasks {
         task.band = 0;
     }
-    // a: 5 of c, then 2. b: 5 of c, a, 3. c: a and b, 6, and a second a cannot interrupt.
+    // a waits for 5 of c and takes 2. b waits for 5 of c and for a. c waits for a and b, and a second
+    // job of a cannot interrupt it.
     assert_eq!(responses(&set), [Some(7), Some(10), Some(11)]);
     set.model = DispatchModel::Band;
     (set.tasks[1].band, set.tasks[2].band) = (1, 1);
-    // Now a interrupts, and b waits for c.
+    // Now a interrupts b and c, and b still waits for c.
     assert_eq!(responses(&set), [Some(2), Some(10), Some(13)]);
 }
 
@@ -79,7 +81,7 @@ fn offsets_keep_apart_what_never_meets() {
     loose.tasks[1].offset = None;
     assert_eq!(responses(&loose), [Some(5), Some(10)]);
     let near = TaskSet::fixed_priority([task("a", 5, 0), task("b", 5, 2)]);
-    // b arrives 2 after a, which has 3 left.
+    // b arrives 2 after a, which then has 3 left to run.
     assert_eq!(responses(&near), [Some(5), Some(8)]);
 }
 
@@ -124,14 +126,15 @@ fn deadlines_use_the_whole_processor_where_rates_do_not() {
     let mut mlf = TaskSet::dynamic(tasks(), Dispatching::Laxity, DispatchModel::Urgency);
     mlf.overheads.step = 1;
     assert!(analyse(&mlf).is_feasible());
-    // With laxity evaluated less often the set needs some slack, and has none.
+    // If laxity is evaluated less often, the set needs some slack, which it does not have.
     mlf.overheads.step = 2;
     assert!(!analyse(&mlf).is_feasible());
 }
 
 #[test]
 fn the_papers_test_is_not_enough_for_queues_by_laxity() {
-    // Two long operations with less laxity go before the short one; the test counts one of them only.
+    // Two long operations with less laxity go before the short one, but the paper's test counts only
+    // one of them.
     let tasks = [
         Task::periodic("short", 1, 10),
         Task::periodic("long_1", 6, 14),
@@ -156,7 +159,8 @@ fn operations_of_which_no_time_is_known_yet() {
 
 #[test]
 fn jitter_of_many_periods_is_no_endless_search() {
-    // Jobs of b delayed by jitter arrive together: a million keys, which are not tried one by one.
+    // Jobs of b that are delayed by jitter arrive together. They have millions of keys, which must not
+    // be tried one by one.
     let mut tasks = [Task::periodic("a", 1, 1_000), Task::periodic("b", 0, 1)];
     tasks[1].jitter = 1 << 59;
     let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Band);
@@ -184,7 +188,7 @@ fn only_chain(set: &TaskSet) -> End {
 #[test]
 fn a_sender_does_not_wait_for_the_receiver_that_waits_for_it() {
     let set = TaskSet::fixed_priority(event_chain());
-    // Nothing else runs: 2 + 0 + 3.
+    // Nothing else runs, so the response is 2 + 0 + 3.
     let end = End { steps: vec![0, 2, 1], firsts: 1, response: Some(5) };
     assert_eq!(only_chain(&set), end);
     assert!(analyse(&set).is_feasible());
@@ -203,12 +207,13 @@ fn a_chain_with_several_first_senders_has_the_bound_of_its_longest_way() {
     tasks[2].after = vec!["far".into()];
     tasks[3].after = vec!["near".into(), "channel".into()];
     let set = TaskSet::fixed_priority(tasks);
-    // near: 2; far waits for near: 5; channel: 6 with them, each analysed by itself; then the
-    // consumer.
+    // The bounds of the senders are computed separately: near takes 2, far waits for near and takes 5,
+    // and channel takes 6. Then the consumer runs.
     let end = only_chain(&set);
     assert_eq!((end.steps, end.firsts), (vec![0, 1, 2, 3], 2));
     let bound = end.response.unwrap();
-    // All released at once take 2 + 3 + 1 + 4; late releases may come close to the next round.
+    // If all are released at once, they take 2 + 3 + 1 + 4. Late releases may come close to those of
+    // the next period.
     assert!((10..=20).contains(&bound), "{bound}");
     // With different periods there is no common release to count from.
     let mut set = set;
@@ -236,10 +241,11 @@ fn a_chain_waits_for_all_above_its_least_urgent_step_and_nothing_below() {
     let mut tasks = event_chain();
     tasks.insert(0, Task::periodic("alarm", 1, 4));
     tasks.push(Task::periodic("display", 4, 40));
-    // alarm at 0 and at 4: 2 + 0 + 3 + 2.
+    // The chain takes 2 + 0 + 3, and alarm takes 1 at 0 and 1 at 4.
     let set = TaskSet::fixed_priority(tasks.clone());
     assert_eq!(only_chain(&set).response, Some(7));
-    // In one queue, display may have begun a nanosecond before: 3 + 2 + 0 + 3, and alarm at 0 and at 4.
+    // In one non-preemptive queue, display may have begun a nanosecond before and takes 3 more. The
+    // chain takes 2 + 0 + 3, and alarm runs at 0 and at 4.
     let model = DispatchModel::NonPreemptive;
     let set = TaskSet::dynamic(tasks, Dispatching::Static, model);
     assert_eq!(only_chain(&set).response, Some(10));
@@ -247,12 +253,12 @@ fn a_chain_waits_for_all_above_its_least_urgent_step_and_nothing_below() {
 
 #[test]
 fn instances_of_a_chain_that_wait_for_each_other_are_all_looked_at() {
-    // The processor is busy for 18 of each 20, with two instances in it.
+    // The processor is busy for 18 of each 20 and then runs two instances of the chain.
     let mut tasks = event_chain();
     tasks.insert(0, Task::periodic("other", 8, 20));
     let set = TaskSet::fixed_priority(tasks);
-    // 8 + 2, and the supplier's second job precedes the channel: 2 + 0 + 3. The second chain ends
-    // at 18, 8 after its release.
+    // After 8 + 2, the supplier's second job precedes the channel of the first instance, which
+    // therefore takes 5 more. The second instance ends at 18, 8 after its release.
     assert_eq!(only_chain(&set).response, Some(15));
 }
 

@@ -29,7 +29,8 @@ pub enum Method {
     /// Response times in a queue ordered by deadline or laxity, found by trying the arrivals at
     /// which the jobs' keys (deadlines or latest starts) meet.
     Keys,
-    /// Busy period: all work of its level and above is done by its end.
+    /// Length of the busy period, by whose end all work of the level and of more urgent levels is
+    /// done.
     BusyPeriod,
     /// Processor demand of the whole level.
     Demand(demand::DemandOutcome),
@@ -50,7 +51,7 @@ pub struct Verdict {
     pub response: Option<Nanos>,
     /// Blocking by a less urgent task.
     pub blocking: Nanos,
-    /// Task that blocks, if a non-preemptive request does.
+    /// Task whose non-preemptive request causes the blocking; `None` if no such request does.
     pub blocker: Option<usize>,
     /// Waits for more urgent tasks, the longest first.
     pub waits: Vec<Wait>,
@@ -193,7 +194,7 @@ pub enum NoChain {
     /// Index of a step that is not released by events alone: it has an offset, jitter, or another
     /// period than its senders.
     Step(usize),
-    /// The task receives its own events through others.
+    /// The task receives its own events through other tasks.
     Circle,
 }
 

@@ -52,9 +52,9 @@ pub(super) enum Bound {
         blocker: Option<usize>,
         waits: Vec<Wait>,
     },
-    /// Unbounded: the work ahead of it never ends.
+    /// The response is unbounded, because the more urgent work never ends.
     Unbounded,
-    /// Unknown: the analysis would take too long.
+    /// The response is unknown, because the analysis would take too long.
     Unknown,
 }
 
@@ -70,8 +70,9 @@ pub(super) fn interference(waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
     waits
 }
 
-/// Returns the least fixed point of a non-decreasing demand from `start` on, which must not exceed
-/// it. Returns `None` if it lies beyond 36 years or the steps are used up.
+/// Returns the least fixed point of a non-decreasing demand. The search begins at `start`, which
+/// must not exceed the fixed point. Returns `None` if the fixed point is beyond 36 years or the
+/// steps are used up.
 pub(super) fn settle(steps: &Steps, start: Nanos, demand: impl Fn(Nanos) -> u128) -> Option<Nanos> {
     let mut time = start;
     while steps.take() {

@@ -6,7 +6,7 @@ use crate::repository::{CallKind, Enabled, Repository};
 
 pub(crate) mod threads;
 
-/// Edge, seen from one end.
+/// Edge of the graph, as seen from one of its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
     /// Index of the other end, in the order of handles.
@@ -94,7 +94,7 @@ impl CallGraph {
         let mut done = vec![false; many];
         let mut on_path = vec![false; many];
         let mut cycles = Vec::new();
-        // Current path: a node, and its next edge.
+        // Nodes of the current path, each with the index of its next edge.
         let mut path: Vec<(usize, usize)> = Vec::new();
         for root in 0..many {
             if done[root] {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn both_directions_of_a_dependency() {
         use CallKind::{OneWay, TwoWay};
-        // a calls b; c pushes to b. Both depend on b's side differently.
+        // a depends on b and calls it. b depends on c, which pushes events to b.
         let graph =
             CallGraph::of(&repository(&["a", "b", "c"], &[("a", "b", TwoWay), ("b", "c", OneWay)]))
                 .unwrap();
@@ -188,7 +188,8 @@ mod tests {
         .unwrap_err();
         let told: Vec<String> = cycles.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["b -> c -> b", "d -> d"]);
-        // The same cycle by events, which go the other way.
+        // An event goes from the supplier to the dependent, so a one-way and a two-way dependency
+        // of a on b form a cycle.
         let ring = repository(&["a", "b"], &[("a", "b", CallKind::OneWay), ("a", "b", TwoWay)]);
         assert_eq!(CallGraph::of(&ring).unwrap_err().len(), 1);
     }

@@ -301,7 +301,7 @@ impl<'a> Walk<'a> {
 
 /// Returns the slowest of several event streams, for which a conjunction waits.
 fn slowest(events: &[Rates]) -> Option<&Rates> {
-    // Rates are compared in events per 2^60 ns.
+    // Compare rates as numbers of events in 2^60 ns (`LONGEST`), to avoid fractions.
     let speed = |rates: &Rates| -> u128 {
         let parts = rates.iter();
         parts
@@ -444,7 +444,7 @@ mod tests {
         set.needs(a, shared, 3, TwoWay);
         set.needs(b, shared, 1, TwoWay);
         assert_eq!(set.dispatches(), [(0, 100, 1, 25), (1, 200, 1, 25)]);
-        // Implied from its callers.
+        // `shared` has no period of its own, so it has that of its fastest caller.
         assert_eq!(set.flow().periods, [Some(100), Some(200), Some(100)]);
     }
 
@@ -458,7 +458,7 @@ mod tests {
         set.needs(a, cached, 2, TwoWay);
         set.needs(a, b, 2, TwoWay);
         set.needs(b, cached, 1, TwoWay);
-        // Four calls: 20, 3, 3, 3.
+        // `cached` runs four times in a dispatch: the first run takes 20 and each further one 3.
         assert_eq!(set.dispatches(), [(0, 100, 1, 39)]);
     }
 
@@ -521,7 +521,7 @@ mod tests {
             set.needs(join, slow, 1, OneWay);
             set.needs(consumer, join, 1, OneWay);
             let mut dispatches = set.dispatches();
-            // The join itself runs nothing.
+            // The conjunction `join` runs nothing itself.
             assert!(dispatches.iter().all(|found| found.0 != 2 || found.3 == 0));
             dispatches.retain(|found| found.0 == 3);
             assert_eq!(dispatches, expected);

@@ -6,8 +6,8 @@ use crate::burst::Burst;
 use crate::level::{Criticality, Importance};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// Handle of an info. Handles count from 1 in the order of creation, so that lookup in a table is
-/// O(1).
+/// Handle of an operation's descriptor. Handles count from 1 in the order of creation, so that
+/// lookup in a table is O(1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub i32);
 
@@ -17,7 +17,7 @@ impl Handle {
         usize::try_from(self.0).ok()?.checked_sub(1)
     }
 
-    /// Returns the handle of the info with this index.
+    /// Returns the handle of the descriptor with this index.
     pub(crate) fn at(index: usize) -> Option<Handle> {
         Some(Handle(i32::try_from(index).ok()?.checked_add(1)?))
     }
@@ -29,21 +29,21 @@ impl fmt::Display for Handle {
     }
 }
 
-/// Kind of an info (`RtecScheduler::Info_Type_t`).
+/// Kind of a descriptor (`RtecScheduler::Info_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InfoType {
     /// Operation that runs.
     #[default]
     Operation,
-    /// Conjunction: waits for one event of each of its suppliers; runs nothing itself.
+    /// Conjunction: waits for one event of each of its suppliers and runs nothing itself.
     Conjunction,
-    /// Disjunction: forwards each event of any of its suppliers; runs nothing itself.
+    /// Disjunction: forwards each event of any of its suppliers and runs nothing itself.
     Disjunction,
     /// Operation with callers on another node, so that its rate may be unknown here.
     RemoteDependant,
 }
 
-/// State of an info or a dependency (`RT_Info_Enabled_Type_t`, `Dependency_Enabled_Type_t`).
+/// State of a descriptor or a dependency (`RT_Info_Enabled_Type_t`, `Dependency_Enabled_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Enabled {
     /// Ignored by schedules.
@@ -73,9 +73,9 @@ pub struct Dependency {
     pub kind: CallKind,
     /// Number of calls in each execution of the caller; at least 1.
     pub calls: u32,
-    /// Dependent info.
+    /// Handle of the dependent operation.
     pub dependent: Handle,
-    /// Info that it depends on.
+    /// Handle of the operation that it depends on.
     pub on: Handle,
     /// State of the dependency.
     pub enabled: Enabled,
@@ -92,10 +92,10 @@ pub struct Characteristics {
     pub worst_case: Nanos,
     /// Typical time of an execution; stored for statistics.
     pub typical: Nanos,
-    /// Time of each further execution in one period, where the result of the first is cached; 0: as
-    /// long as the first.
+    /// Time of each further execution in one period if the result of the first is cached; 0 if it
+    /// takes as long as the first.
     pub cached: Nanos,
-    /// Time between two dispatches; 0: the rate comes from callers and dependencies.
+    /// Time between two dispatches; 0 if the rate comes from callers and dependencies.
     pub period: Nanos,
     /// Order among operations that are equal otherwise.
     pub importance: Importance,
@@ -104,7 +104,7 @@ pub struct Characteristics {
     /// Number of threads that belong to the operation; 0 for a passive operation, which runs in its
     /// callers' threads.
     pub threads: u32,
-    /// Kind of the info.
+    /// Kind of the descriptor.
     pub info_type: InfoType,
     /// Constraints that the wire format does not carry.
     pub constraints: Constraints,
@@ -113,25 +113,25 @@ pub struct Characteristics {
 /// Timing constraints beyond those of the IDL, for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Constraints {
-    /// Longest time from release to completion; `None`: the period.
+    /// Longest time from release to completion; `None` for the period.
     pub deadline: Option<Nanos>,
     /// Longest delay of a release.
     pub jitter: Nanos,
     /// Longest time for which a less urgent operation holds a resource that this operation needs.
     pub blocking: Nanos,
-    /// Time of the first release after the common start of all clocks; `None`: unknown.
+    /// Time of the first release after the common start of all clocks; `None` if unknown.
     pub offset: Option<Nanos>,
     /// Best-case time of one execution, without its calls; 0 if unknown.
     pub best_case: Nanos,
-    /// Burst of requests: several in each window as long as the period; `None`: no bursts.
+    /// Burst of requests: several in each window as long as the period; `None` for no bursts.
     pub burst: Option<Burst>,
     /// Longest time of one execution, without its calls, if it may exceed the worst case;
-    /// operations of high criticality must meet their deadlines even then. `None`: it never exceeds
-    /// the worst case. Only mixed-criticality analysis reads it.
+    /// operations of high criticality must meet their deadlines even then. `None` if it never
+    /// exceeds the worst case. Only mixed-criticality analysis reads it.
     pub overrun: Option<Nanos>,
 }
 
-/// Priorities that the last schedule assigned.
+/// Priorities assigned by the last schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Assigned {
     /// Native priority of the thread.
@@ -153,12 +153,12 @@ pub struct RtInfo {
     pub characteristics: Characteristics,
     /// Dependencies, in the order of adding.
     pub dependencies: Vec<Dependency>,
-    /// Priorities that the last schedule assigned; `None` without a schedule, or if the rate of the
-    /// operation is unknown.
+    /// Priorities assigned by the last schedule; `None` if there is no schedule, or if the rate of
+    /// the operation is unknown.
     pub assigned: Option<Assigned>,
-    /// State of the info.
+    /// State of the descriptor.
     pub enabled: Enabled,
-    /// Token of clients that change infos at run time; stored only.
+    /// Token of clients that change descriptors at run time; the service only stores it.
     pub volatile_token: u64,
 }
 
@@ -175,14 +175,14 @@ impl RtInfo {
         }
     }
 
-    /// Reports whether schedules use the info.
+    /// Reports whether schedules use the operation.
     pub fn is_enabled(&self) -> bool {
         self.enabled != Enabled::Disabled
     }
 }
 
 impl Characteristics {
-    /// Returns a sentence about the first value out of range.
+    /// Returns a sentence about the first value that is out of range.
     pub(crate) fn problem(&self) -> Option<String> {
         let constraints = &self.constraints;
         let times = [

@@ -1,4 +1,4 @@
-//! Critical sections: operations, the resources they hold, and for how long.
+//! Critical sections: which operations hold which resources, and for how long.
 
 use std::fmt;
 use std::str::FromStr;
@@ -73,7 +73,7 @@ pub struct Section {
     pub operation: Handle,
     /// Name of the resource.
     pub resource: String,
-    /// Longest time for which the operation holds the resource in one section, without waits; part
-    /// of its execution time.
+    /// Longest time for which the operation holds the resource in one section, without waits. It is part of
+    /// the operation's execution time.
     pub longest: Nanos,
 }

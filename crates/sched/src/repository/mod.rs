@@ -1,5 +1,5 @@
-//! Repository of infos: the characteristics and dependencies of operations (paper 0, 4.5; paper 3,
-//! 3.4.1).
+//! Repository of descriptors (`RT_Info`): the characteristics and dependencies of operations (paper 0, 4.5; paper
+//! 3, 3.4.1).
 
 mod info;
 mod locks;
@@ -14,7 +14,7 @@ pub use locks::{Protocol, Section, UnknownProtocol};
 use crate::error::Error;
 use crate::time::LONGEST;
 
-/// Infos of one application.
+/// Descriptors of the operations of one application.
 ///
 /// Grows up to the limit given to [`with_limit`](Self::with_limit); takes no lock. Looking up a
 /// handle is an array access, looking up a name one hash lookup.
@@ -57,21 +57,21 @@ impl Default for Repository {
 }
 
 impl Repository {
-    /// Default limit on infos.
+    /// Default limit on the number of operations.
     pub const MOST: usize = 100_000;
 
-    /// Maximum number of dependencies of one info.
+    /// Maximum number of dependencies of one operation.
     pub const MOST_DEPENDENCIES: usize = 10_000;
 
     /// Maximum number of critical sections.
     pub const MOST_SECTIONS: usize = 100_000;
 
-    /// Returns an empty repository for at most [`MOST`](Self::MOST) infos.
+    /// Returns an empty repository for at most [`MOST`](Self::MOST) operations.
     pub fn new() -> Repository {
         Repository::with_limit(Repository::MOST)
     }
 
-    /// Returns an empty repository for at most `most` infos.
+    /// Returns an empty repository for at most `most` operations.
     pub fn with_limit(most: usize) -> Repository {
         Repository {
             infos: Vec::new(),
@@ -82,8 +82,7 @@ impl Repository {
         }
     }
 
-    /// Returns a repository with exactly these infos, in the order of their handles, which count
-    /// from 1.
+    /// Returns a repository with exactly these descriptors, in the order of their handles, which count from 1.
     ///
     /// ```
     /// use oxorb_sched::Repository;
@@ -130,7 +129,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Creates an info with default characteristics.
+    /// Creates an operation with default characteristics.
     ///
     /// # Errors
     /// [`DuplicateName`](Error::DuplicateName), or [`Full`](Error::Full).
@@ -155,7 +154,7 @@ impl Repository {
         found.ok_or_else(|| Error::UnknownName(entry_point.into()))
     }
 
-    /// Returns the info of a handle.
+    /// Returns the descriptor of an operation.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle).
@@ -178,7 +177,7 @@ impl Repository {
         self.set_all(&[(handle, said)])
     }
 
-    /// Sets several infos as [`set`](Self::set) does, all or none.
+    /// Sets several operations as [`set`](Self::set) does, all or none.
     ///
     /// # Errors
     /// As for [`set`](Self::set); nothing is changed then.
@@ -199,7 +198,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Sets several infos as [`set_all`](Self::set_all) does, none of which may be
+    /// Sets several operations as [`set_all`](Self::set_all) does, none of which may be
     /// [`NonVolatile`](Enabled::NonVolatile).
     ///
     /// # Errors
@@ -215,8 +214,8 @@ impl Repository {
         self.set_all(said)
     }
 
-    /// Sets these infos, and disables and resets all others that are [`Enabled`](Enabled::Enabled).
-    /// All or nothing.
+    /// Sets these operations, and disables and resets all others that are [`Enabled`](Enabled::Enabled). Changes
+    /// all of them or, after an error, none.
     ///
     /// # Errors
     /// As for [`set`](Self::set); nothing is changed then.
@@ -300,7 +299,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Sets the states of infos, all or none.
+    /// Sets the states of operations, all or none.
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle); nothing is changed then.
@@ -366,7 +365,7 @@ impl Repository {
         found.ok_or(Error::UnknownDependency { dependent, on })
     }
 
-    /// Stores the priorities of a schedule for these infos, and clears those of all others.
+    /// Stores the priorities of a schedule for these operations, and clears those of all others.
     pub(crate) fn assign(
         &mut self,
         assigned: impl IntoIterator<Item = (Handle, Assigned)>,
@@ -384,7 +383,7 @@ impl Repository {
         }
     }
 
-    /// Returns all infos, in the order of their handles.
+    /// Returns all descriptors, in the order of their handles.
     pub fn infos(&self) -> &[RtInfo] {
         &self.infos
     }
@@ -466,7 +465,8 @@ mod tests {
         assert_eq!(states(&repository), [NonVolatile, Enabled::Enabled, Enabled::Enabled]);
         repository.replace(&[(set, said(7))]).unwrap();
         assert_eq!(periods(&repository), [5, 0, 7]);
-        // As in TAO's reconfiguring scheduler, all others are disabled, and setting one enables it.
+        // As in TAO's reconfiguring scheduler, `replace` disables all other operations, and setting an operation
+        // enables it.
         assert_eq!(states(&repository), [NonVolatile, Disabled, Enabled::Enabled]);
         let again = [(reset, said(9)), (kept, said(9))];
         let refused = Err(Error::NonVolatile("a".into()));
@@ -494,7 +494,7 @@ mod tests {
             enabled: Enabled::Disabled,
         };
         let none = Err(Error::UnknownDependency { dependent: a, on: b });
-        // One of the two does not exist: neither changes.
+        // The second dependency does not exist, so the first one does not change either.
         assert_eq!(repository.enable_dependencies(&[asleep(2), asleep(1)]), none);
         let enabled = |repository: &Repository| repository.dependencies().next().unwrap().enabled;
         assert_eq!(enabled(&repository), Enabled::Enabled);

@@ -116,8 +116,8 @@ impl std::fmt::Display for CriticalSet {
 }
 
 impl CriticalSet {
-    /// Determines the critical set. If none is marked, all are: an empty critical set would make
-    /// any schedule safe.
+    /// Determines the critical set. If no operation is marked as critical, all are: with an empty
+    /// critical set any schedule would be safe.
     fn settle(ranked: &mut [Ranked]) -> CriticalSet {
         let marked = ranked.iter().filter(|one| one.critical).count();
         if marked == ranked.len() {
@@ -254,7 +254,7 @@ impl Schedule {
     }
 }
 
-/// Returns the dispatching priority of each ranked operation.
+/// Returns the dispatching priority of each operation in the order of rank.
 fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Error> {
     let places = ranked.iter().enumerate();
     let bands: Vec<usize> =
@@ -266,7 +266,7 @@ fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Er
             bands[at + 1]
         )));
     }
-    // Numbered without gaps, whatever numbers the mapping uses.
+    // Renumber the priorities without gaps, because a mapping may skip numbers.
     let mut next = 0;
     let mut dense = Vec::with_capacity(bands.len());
     for (at, band) in bands.iter().enumerate() {
@@ -373,18 +373,19 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
                 handle: Some(info.handle),
                 wcet: dispatch.worst_case.saturating_mul(dispatch.count),
                 parts: dispatch.count,
-                // Its calls may be skipped.
+                // The best case excludes two-way callees, because an execution may skip its calls.
                 bcet: said.constraints.best_case,
                 overrun: overrun(said, dispatch),
                 period: dispatch.period,
                 burst: said.constraints.burst,
-                // One deadline for all its requests, which cannot be told apart on arrival.
+                // Requests of an operation cannot be told apart on arrival, so those of all its
+                // streams have one deadline.
                 deadline: said.constraints.deadline.unwrap_or(one.period),
                 jitter: said.constraints.jitter,
                 after,
                 delay: 0,
                 blocking: said.constraints.blocking,
-                // Events have no fixed arrival times.
+                // Events have no fixed arrival times, so an offset does not apply to them.
                 offset: said.constraints.offset.filter(|_| !dispatch.by_events),
                 criticality: said.criticality,
                 importance: said.importance,
@@ -396,7 +397,7 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
             });
         }
     }
-    // In the order of declaration, in which users look for them.
+    // Sort the tasks in the order of declaration, in which users look for them.
     tasks.sort_by_key(|task| (task.handle, task.period));
     for (order, place) in by_order(&tasks).into_iter().enumerate() {
         tasks[place].order = order as u32;
@@ -455,7 +456,8 @@ fn levels(ranked: &[Ranked], bands: &[usize], priorities: &OsPriorities) -> Vec<
             });
         }
         let level = &mut levels[band];
-        // A queue for operations of several levels has the most demanding of their orders.
+        // If a queue serves operations of several levels, it uses the most demanding of their
+        // orders: laxity, then deadline, then static.
         level.dispatching = level.dispatching.max(one.dispatching);
         level.periods.extend(one.streams.iter().map(|stream| stream.period));
     }

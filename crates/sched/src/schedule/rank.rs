@@ -1,4 +1,4 @@
-//! All operations by urgency at the critical instant (paper 3, 3.3 steps 3 and 5).
+//! Ranking of all operations by urgency at the critical instant (paper 3, 3.3 steps 3 and 5).
 
 use std::cmp::Reverse;
 

@@ -8,7 +8,7 @@ use crate::strategy::{Dispatching, by_laxity};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
 
-/// Limit on evictions, for each job.
+/// Maximum number of evictions, as a multiple of the number of jobs.
 const MOST_EVICTIONS: usize = 1_000;
 
 /// Constructs the timeline of `frame` nanoseconds from the critical instant.
@@ -97,9 +97,8 @@ impl Construction<'_> {
         evicts.then_some(other)
     }
 
-    /// Returns the dynamic subpriority of a job at a time; smaller is more urgent. A job whose
-    /// deadline has passed goes behind all others, as does a job without laxity: TAO treats both
-    /// alike.
+    /// Returns the dynamic subpriority of a job at a time; smaller is more urgent. A job goes behind all others if its
+    /// deadline has passed or if it has no laxity left, because TAO treats both cases in the same way.
     fn dynamic(&self, job: usize, at: Nanos) -> u64 {
         let task = self.task(job);
         let left = self.jobs[job].deadline as i64 - at as i64;
@@ -118,7 +117,7 @@ impl Construction<'_> {
             job.began.get_or_insert(slice.from);
             job.done = job.done.max(Some(slice.to));
         }
-        // A job of no length is done at once.
+        // A job without execution time has no slice, so it is done at its release.
         for job in &mut jobs {
             if job.began.is_none() {
                 (job.began, job.done) = (Some(job.release), Some(job.release));
@@ -141,7 +140,7 @@ mod tests {
     #[test]
     fn static_priorities_fill_gaps() {
         let set = TaskSet::fixed_priority([Task::periodic("a", 2, 5), Task::periodic("b", 4, 10)]);
-        // a again at 5: b has run from 2 to 5 and continues at 7.
+        // a is released again at 5, so b runs from 2 to 5 and from 7 to 8.
         assert_eq!(done(&set, 10), [(0, 2), (1, 8), (0, 7)]);
         let timeline = construct(&set, 10).unwrap();
         let spans: Vec<_> =
@@ -151,15 +150,14 @@ mod tests {
 
     #[test]
     fn an_earlier_deadline_evicts_a_job_that_would_begin_in_its_span() {
-        // long is inserted first, as its deadline is the nearest at the critical instant; its
-        // second job is not evicted, and other's fits behind.
+        // a is inserted first, because its deadline is the nearest one at the critical instant.
         let mut set = TaskSet::dynamic(
             [Task::periodic("a", 2, 6), Task::periodic("b", 4, 9)],
             Dispatching::Deadline,
             DispatchModel::Urgency,
         );
         set.tasks[0].deadline = 6;
-        // a at 6 has its deadline at 12, b's first job at 9: b's keeps its slice, from 2 to 6.
+        // b needs 4 from 2 on, so it ends at 6, when the second job of a begins. That job is not evicted.
         assert_eq!(done(&set, 9), [(0, 2), (1, 6), (0, 8)]);
         // With a longer b, which needs 5 from 2 on, a's second job begins at 6 within that span and is evicted, as its
         // deadline is later; it then runs behind.

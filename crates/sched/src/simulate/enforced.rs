@@ -64,7 +64,8 @@ pub fn enforce(
         last: None,
         next: 0,
     };
-    // Queues have a fixed capacity; each gets the number of requests that could wait in it.
+    // The capacity of a queue is fixed, so each queue gets room for all requests that could wait in
+    // it.
     let mut room = vec![0usize; clock.threads.len()];
     for job in &jobs {
         let requests = set.tasks[job.task].parts.max(1);

@@ -47,8 +47,8 @@ pub struct Release {
     pub task: usize,
 }
 
-/// Returns the periodic releases of a set before `frame`, from the tasks' offsets on, or all from 0
-/// if there are none; for tasks released by events, their earliest possible releases.
+/// Returns the periodic releases of a set before `frame`, the first at the offset of each task or
+/// at 0 without an offset; for tasks released by events, their earliest possible releases.
 ///
 /// # Errors
 /// Too many jobs, too much work for the clock, a period of 0, or overheads under which nothing
@@ -83,7 +83,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, SimulationE
     for (task, said) in set.tasks.iter().enumerate() {
         let mut at = offsets[task];
         while at < frame {
-            // All jobs of a burst as early as possible.
+            // Release all jobs of a burst as early as its distance allows.
             let burst = (0..said.per_period()).map(|one| {
                 let later = said.burst.map_or(0, |burst| burst.distance) * one;
                 Release { at: at + later, task }
@@ -215,7 +215,8 @@ struct Run<'a> {
     parts: Vec<u64>,
     /// Remaining time of each job with all overheads, as far as the dispatcher knows.
     budget: Vec<Nanos>,
-    /// Flags of the jobs within a part, which continue unless there is full preemption.
+    /// Whether a part of each job has begun. Other jobs may interrupt that part only with
+    /// full preemption, or from a more urgent band.
     within: Vec<bool>,
     gates: Gates,
     jobs: Vec<Job>,
@@ -248,8 +249,8 @@ impl Run<'_> {
         Urgency::new(task.level, dynamic, self.order[self.jobs[job].task])
     }
 
-    /// Returns the time that laxity assumes a job to need: in a queue its request, with full
-    /// preemption the rest of the job.
+    /// Returns the execution time from which the laxity of a job is computed: the rest of the job
+    /// with full preemption, otherwise one request.
     fn needs(&self, job: usize) -> Nanos {
         match self.set.model {
             DispatchModel::Urgency => self.budget[job],
@@ -264,7 +265,8 @@ impl Run<'_> {
         }
         let model = self.set.model;
         let best = |&job: &usize| {
-            // A job that has begun continues: within its band, or always.
+            // Without full preemption a part that has begun goes first: before all jobs of its
+            // band, or before all other jobs.
             let band = match model {
                 DispatchModel::Urgency => (0, false),
                 DispatchModel::Band => (self.task(job).band, !self.within[job]),
@@ -393,7 +395,8 @@ mod tests {
         set.model = DispatchModel::Band;
         set.tasks[2].band = 1;
         assert_eq!(spans(&set, 12, &all), a_b_c);
-        // b comes while c runs: in one band it waits, though it is more urgent.
+        // b is released while c runs. It waits although it is more urgent, because both are in one
+        // band.
         set.tasks[1].offset = Some(5);
         assert_eq!(
             spans(&set, 12, &all),
@@ -403,7 +406,8 @@ mod tests {
 
     #[test]
     fn late_jobs_are_kept_demoted_or_dropped() {
-        // Both arrive at 0; long cannot be in time, which its laxity shows immediately.
+        // Both jobs arrive at 0. The laxity of `long` is negative, so it is known from the start
+        // that it will be late.
         let mut set = TaskSet::dynamic(
             [Task::periodic("long", 12, 10), Task::periodic("short", 3, 10)],
             Dispatching::Laxity,
@@ -416,7 +420,8 @@ mod tests {
         assert_eq!(with(LatePolicy::Keep), [(0, 0, 12), (1, 12, 15)]);
         assert_eq!(with(LatePolicy::Demote), [(1, 0, 3), (0, 3, 15)]);
         assert_eq!(with(LatePolicy::Drop), [(1, 0, 3)]);
-        // A deadline does not show it in time.
+        // A queue ordered by deadline does not detect that `long` will be late. When `long` ends,
+        // `short` is late and is dropped.
         for task in &mut set.tasks {
             task.dispatching = Dispatching::Deadline;
         }
@@ -433,12 +438,12 @@ mod tests {
         );
         set.overheads.step = 1;
         let spans = spans(&set, 10, &Options::default());
-        // a runs until b has less laxity, and so on.
+        // a runs until b has less laxity, then b runs until a has less laxity, and so on.
         assert!(spans.len() > 2, "{spans:?}");
         assert_eq!(spans.iter().map(|span| span.2 - span.1).sum::<u64>(), 8);
     }
 
-    /// A consumer does not run before its cause.
+    /// A job of a consumer does not begin before the job of its supplier has ended.
     #[test]
     fn events_come_when_their_senders_are_done() {
         let mut set = TaskSet::fixed_priority([
@@ -450,10 +455,10 @@ mod tests {
         let told = spans(&set, 40, &Options::default());
         assert_eq!(told, [(1, 0, 6), (2, 6, 7), (0, 7, 13), (2, 20, 21), (0, 21, 27)]);
         let timeline = run(&set, &releases(&set, 40).unwrap(), &Options::default());
-        // Its deadline and latency count from the event.
+        // The deadline and the latency of the consumer count from the event.
         assert_eq!((timeline.jobs[0].release, timeline.jobs[0].deadline), (7, 27));
         assert_eq!(timeline.jobs[0].latency(), Some(6));
-        // A supplier that is late by its offset keeps its consumer waiting, job by job.
+        // An offset of the supplier delays each job of the consumer.
         set.tasks[2].offset = Some(5);
         let told = spans(&set, 40, &Options::default());
         assert_eq!(told.iter().filter(|span| span.0 == 0).count(), 2);
@@ -473,7 +478,8 @@ mod tests {
         set.tasks[1].parts = 3;
         let told = spans(&set, 20, &Options::default());
         assert_eq!(told, [(1, 0, 2), (0, 2, 3), (1, 3, 7)]);
-        // Each request is charged for its dispatch, and each change of the job for a switch.
+        // Each request is charged for its dispatch, and each change of the running job for a
+        // switch.
         set.overheads.dispatch = 10;
         set.overheads.switch = 1;
         let told = spans(&set, 20, &Options::default());

@@ -1,9 +1,9 @@
 //! Simulations of a set from the critical instant on, their statistics and pictures.
 //!
 //! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper
-//! 3: no clock advances, jobs are put into gaps and evict one another. [`run`] is an event-driven
-//! simulation. `docs/experiments/schedulers.md` explains where they differ. [`enforce`] runs the
-//! table of a schedule in the queues of the ORB.
+//! 3: there is no clock, and jobs are put into gaps and evict one another. [`run`] is an
+//! event-driven simulation. `docs/experiments/schedulers.md` explains where they differ.
+//! [`enforce`] runs the table of a schedule in the queues of the ORB.
 
 mod bars;
 mod construction;
@@ -46,7 +46,7 @@ pub struct Job {
     pub task: usize,
     /// Number of the job, counted from 0 for each task.
     pub number: u64,
-    /// Time of its release, by time or by the end of its senders.
+    /// Time of its release, at its period or at the end of its senders.
     pub release: Nanos,
     /// Absolute deadline.
     pub deadline: Nanos,
@@ -82,7 +82,7 @@ impl Job {
 /// Timeline of a simulation: jobs, and when they ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
-    /// All jobs of the frame, by their release by time, then by task.
+    /// All jobs of the frame, ordered by their nominal release, then by task.
     pub jobs: Vec<Job>,
     /// Slices in order of time.
     pub slices: Vec<Slice>,

@@ -74,7 +74,7 @@ pub fn statistics(set: &TaskSet, timeline: &Timeline) -> Vec<TaskStatistics> {
     found
 }
 
-/// Statistics of all tasks together, with both readings of "the overall percentage of missed
+/// Statistics of all tasks together, with both interpretations of "the overall percentage of missed
 /// deadlines" of paper 3 (4.3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overall {
@@ -109,7 +109,7 @@ pub fn overall(
             .filter(|(task, _)| critical(*task))
             .map(|(_, one)| one.missed)
             .sum(),
-        // `fold` and not `sum`, which is -0 for no items.
+        // Use `fold`, because `sum` returns -0.0 if there are no items.
         mean_fraction: fractions.fold(0.0, |sum, one| sum + one) / statistics.len().max(1) as f64,
         interruptions: (timeline.slices.len() as u64).saturating_sub(begun.count() as u64),
     }

@@ -1,9 +1,9 @@
 //! Strategies: the order of urgency of operations, and its enforcement (paper 3, 3.4.3 to 3.4.5).
 //!
 //! A strategy has two independent halves: an [`InputMapping`] maps characteristics of operations to
-//! urgencies, an [`OutputMapping`] maps urgencies to dispatching priorities. The known ones are
-//! data, [`Strategy`] and [`DispatchModel`]; an application adds its own by implementing the
-//! traits.
+//! urgencies, an [`OutputMapping`] maps urgencies to dispatching priorities. [`Strategy`] and
+//! [`DispatchModel`] provide the known mappings as data; an application adds its own by
+//! implementing the traits.
 
 mod output;
 mod urgency;
@@ -111,7 +111,7 @@ pub enum StaticPriority {
 /// Criterion within a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within {
-    /// Equal criteria for all levels.
+    /// The same criterion for all levels.
     All(Dispatching),
     /// Static subpriority among critical operations, laxity among the others.
     LaxityUnlessCritical,
@@ -126,8 +126,8 @@ pub struct Strategy {
     pub static_priority: StaticPriority,
     /// Criterion within a level.
     pub within: Within,
-    /// Whether the critical set is the operations of high and very high criticality, or all
-    /// operations.
+    /// Whether only operations of high and very high criticality belong to the critical set;
+    /// otherwise all operations do.
     pub critical_set_only: bool,
 }
 
@@ -196,7 +196,7 @@ impl InputMapping for Strategy {
             StaticPriority::Criticality => below_most,
             StaticPriority::Period => operation.period,
             StaticPriority::Deadline => operation.deadline,
-            // Periods are below 2^61.
+            // Periods are below 2^61, so the criticality fits into the bits above.
             StaticPriority::CriticalityThenPeriod if criticality.is_critical() => {
                 (below_most << 61) | operation.period
             }

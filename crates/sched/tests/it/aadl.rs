@@ -1,4 +1,4 @@
-//! Supported subset of AADL, and what is refused, by name and position.
+//! Supported subset of AADL, and constructs that are refused with their name and position.
 
 use oxorb_sched::import::aadl::{SchedulingProtocol, read};
 use proptest::prelude::*;
@@ -105,7 +105,7 @@ fn threads_and_processors() {
     assert_eq!(model.threads[0].place.line, 31);
 }
 
-/// Returns the model with one text replaced.
+/// Returns the error for the model with one text replaced.
 fn refused(from: &str, to: &str) -> String {
     assert!(WHOLE.contains(from), "{from}");
     read(&[&WHOLE.replacen(from, to, 1)]).unwrap_err().to_string()
@@ -170,7 +170,7 @@ fn what_is_not_read_is_refused_by_name_and_place() {
     ];
     for (from, to, expected) in cases {
         if expected.is_empty() {
-            // Skipped, if it is not a thread's, or refused: parsing ends either way.
+            // Some of these texts are skipped and others refused; check only that parsing ends.
             let _ = read(&[&WHOLE.replacen(from, to, 1)]);
             continue;
         }
@@ -210,7 +210,7 @@ proptest! {
         }
         text.push_str(&noise);
         let _ = read(&[&text]);
-        // The whole model with a piece missing.
+        // Remove a piece from the complete model.
         if let Some((first, _)) = text.char_indices().nth(5) {
             let _ = read(&[&WHOLE.replacen(&text[..first], "", 1)]);
         }

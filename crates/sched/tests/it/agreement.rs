@@ -27,7 +27,8 @@ struct Said {
     criticality: usize,
     importance: usize,
     threads: u32,
-    /// Earlier operations that call this one or send events to it: which, how often, and how.
+    /// Earlier operations that call this one or send events to it: index, number of calls, and
+    /// kind.
     callers: Vec<(usize, u32, CallKind)>,
     /// Phase in milliseconds.
     phase: u64,
@@ -70,7 +71,8 @@ fn repository(all: &[Said], load: u64) -> Result<Repository, Error> {
     for (at, said) in all.iter().enumerate() {
         let handle = repository.create(&format!("o{at}"))?;
         let period = PERIODS[said.period] * MILLISECOND;
-        // An operation triggered only by events or calls has the rate of its callers.
+        // An operation without a rate of its own has no threads: it runs at the rate of its
+        // callers.
         let own = said.callers.is_empty() || said.share % 3 == 0;
         let characteristics = Characteristics {
             worst_case: (period / 1_000 * load * said.share / shares / u64::from(said.threads))
@@ -141,8 +143,8 @@ fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Opti
     None
 }
 
-/// A job that blocks a chain ends and releases receivers of the previous instance: they are more
-/// urgent than the chain's last step, though they follow it.
+/// When a job that blocks a chain ends, it releases receivers of the previous instance. They follow
+/// the chain's last step but are more urgent than that step, so the bound must count them.
 #[test]
 fn receivers_that_a_blocking_job_releases_count() {
     let task = |name: &str, wcet, period| Task::periodic(name, wcet, period);
@@ -153,7 +155,7 @@ fn receivers_that_a_blocking_job_releases_count() {
         task("supplier", 2, 40),
         task("channel", 2, 40),
     ];
-    // 34 in pieces that block no longer than "relay".
+    // Split work of 34 into seven tasks, none of which blocks longer than `relay`.
     tasks.extend((0..7).map(|number| task(&format!("display {number}"), 5 - number / 6, 80)));
     tasks.push(task("relay", 5, 40));
     let after = [(0, 4), (1, 12), (2, 12), (4, 3), (12, 4)];
@@ -192,9 +194,9 @@ fn instances_of_a_chain_that_take_turns_count() {
     assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
 }
 
-/// Two jobs of one task, the second released by events soon after the first, take turns by laxity
-/// even on a processor of their own: all work meets its deadlines, and each step may take from the
-/// first what it needs.
+/// By laxity, two jobs of one task preempt each other repeatedly even on a processor of their own
+/// if events release the second soon after the first. All work meets its deadlines, but each step
+/// may take time that the first job needs.
 #[test]
 fn jobs_of_one_task_that_take_turns_count() {
     let mut task = Task::periodic("task", 22, 24);

@@ -1,5 +1,5 @@
-//! Admission control of a running server, compared with a whole analysis and with a simulated
-//! processor.
+//! Admission control of a running server, compared with an analysis of all members and with a
+//! simulated processor.
 
 use oxorb_sched::admission::{
     Answer, Controller, Has, LateComers, RequestOrder, Unacceptable, Wanted,
@@ -46,8 +46,8 @@ fn wanted(number: usize, step: &Step) -> Option<Wanted> {
     })
 }
 
-/// Returns orders of all members in which each of several equals is last once: a guarantee must
-/// hold in all of them.
+/// Reports whether `one` goes first if `other` is the last of all equally urgent members. A
+/// guarantee must hold whichever member is last.
 fn goes_first(urgency: RequestOrder, one: &Wanted, other: &Wanted) -> bool {
     match urgency {
         RequestOrder::Deadline => one.deadline <= other.deadline,
@@ -55,11 +55,12 @@ fn goes_first(urgency: RequestOrder, one: &Wanted, other: &Wanted) -> bool {
     }
 }
 
-/// Returns the longest response of `own` if all arrive together and repeatedly, and all in `first`
-/// go first, on a processor simulated tick by tick. `None`: not done within the frame.
+/// Returns the longest response of `own` on a processor simulated tick by tick if all members
+/// arrive together and repeatedly, and all in `first` go first; `None` if the processor is never
+/// idle at the end of a frame.
 fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
     const END: u64 = 100_000;
-    // Pending work of those before, and the arrivals of its own jobs.
+    // Pending work of the members in `first`, and the arrivals of pending jobs of `own`.
     let (mut before, mut waiting) = (0, std::collections::VecDeque::new());
     let (mut longest, mut left) = (0, 0);
     for now in 0..END {
@@ -80,7 +81,7 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
                 waiting.pop_front();
             }
         }
-        // The processor is idle: the next jobs wait only for those that arrive together with them.
+        // The processor is idle at the end of a frame, so from here on the schedule repeats.
         if before == 0 && waiting.is_empty() && now > 0 && (now + 1) % 120 == 0 {
             return Some(longest);
         }
@@ -88,8 +89,8 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
     None
 }
 
-/// Reports whether all keep their deadlines, from the beginning, behind a thread that goes `ahead`
-/// of them.
+/// Reports whether all members meet their deadlines on a simulated processor, behind a thread that
+/// goes `ahead` of them.
 fn all_in_time(urgency: RequestOrder, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
     all.iter().enumerate().all(|(at, own)| {
         let others = all.iter().enumerate().filter(|(place, _)| *place != at);
@@ -107,8 +108,8 @@ fn all_in_time(urgency: RequestOrder, ahead: Option<&Wanted>, all: &[Wanted]) ->
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Members with a guarantee are in time, and so are all others; a refused one would be late, or
-    /// make another one late.
+    /// Members with a guarantee meet their deadlines, and so do all others. A refused member would
+    /// miss its deadline, or make another member miss one.
     #[test]
     fn guarantees_are_given_exactly_where_all_stay_in_time(
         steps in prop::collection::vec(step(), 1..14),
@@ -154,7 +155,7 @@ proptest! {
                 Answer::BestEffort { .. } => prop_assert!(false),
             }
         }
-        // The reported members equal the result of an analysis from the beginning.
+        // The reported members equal the result of an analysis of all members from scratch.
         let members = controller.members();
         prop_assert_eq!(members.len(), there.len());
         for member in members {
@@ -194,7 +195,8 @@ proptest! {
         };
         prop_assert_eq!(admitted(&answers), admitted(&one_by_one));
         match admitted(&answers) {
-            // Equals stay in order of arrival.
+            // Equally urgent members stay in the order of arrival, so compare both lists sorted by
+            // name.
             true => {
                 let sorted = |controller: &Controller| {
                     let mut members = controller.members();
@@ -283,8 +285,8 @@ proptest! {
             let period = u128::from(share.period);
             let left = 1_000_000_000_u128.saturating_sub(load) * period;
             prop_assert!(all <= left);
-            // All the remaining time is shared, down to a nanosecond each: none if a later
-            // guarantee took the rest.
+            // All the remaining time is shared, except for less than a nanosecond for each member.
+            // Nothing is shared if a later guarantee took the rest.
             prop_assert!(left - all < period + sharers * 1_000_000_000);
         }
     }

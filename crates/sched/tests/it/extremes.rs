@@ -13,7 +13,7 @@ use oxorb_sched::{
 };
 use proptest::prelude::*;
 
-/// Returns times at the ends of the range and in the middle.
+/// Returns times at both ends of the range and in the middle.
 fn time() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0),
@@ -46,7 +46,8 @@ fn task() -> impl Strategy<Value = Task> {
     })
 }
 
-/// Returns a set as schedules make them: a level has one order, and bands follow levels.
+/// Returns a set as schedules make them: all tasks of a level have one order, and bands follow
+/// levels.
 fn set() -> impl Strategy<Value = TaskSet> {
     let tasks = prop::collection::vec(task(), 1..6);
     let model = prop::sample::select(DispatchModel::ALL.to_vec());
@@ -123,7 +124,8 @@ fn repository(said: &[Said], acyclic: bool) -> Repository {
     for (at, one) in said.iter().enumerate() {
         for &(other, calls, kind) in &one.dependencies {
             let other = other % said.len();
-            // Calls go up, events come from below: no cycles.
+            // Two-way calls go to later operations and events come from earlier ones, so there are
+            // no cycles.
             let fits = match kind {
                 CallKind::TwoWay => other > at,
                 CallKind::OneWay => other < at,
@@ -145,7 +147,8 @@ proptest! {
         let report = analyse(&set);
         prop_assert_eq!(report.verdicts.len(), set.tasks.len());
         for verdict in &report.verdicts {
-            // Every verdict can be explained, and a proof has no bound beyond the deadline.
+            // Every verdict can be explained, and the response of a proved task is within its
+            // deadline.
             prop_assert!(!verdict.explain(&set).to_string().is_empty());
             let late = verdict.response.is_some_and(|response| response > set.tasks[verdict.task].deadline);
             prop_assert!(!(late && verdict.outcome == Outcome::Meets), "{}", verdict.explain(&set));
@@ -192,7 +195,7 @@ proptest! {
             .collect();
         places.sort_unstable();
         let many = places.len();
-        // Numbers of calls beyond 2^31 in a period use up the subpriorities.
+        // With more than 2^31 calls in a period, several operations have the greatest subpriority.
         if places.iter().all(|place| place.1 < i32::MAX) {
             places.dedup();
             prop_assert_eq!(places.len(), many);
@@ -202,7 +205,7 @@ proptest! {
             prop_assert_eq!(level.os_priority, row.assigned.os_priority);
             prop_assert!(repository.get(row.handle).unwrap().is_enabled());
         }
-        // No operation has a rate of its own, and none is in the schedule.
+        // Every enabled operation that has a period is in the schedule.
         for (at, one) in all.iter().enumerate() {
             let runs = one.enabled != Enabled::Disabled && one.characteristics.period > 0;
             let found = schedule.assignment(Handle(at as i32 + 1)).is_some();
@@ -227,7 +230,7 @@ proptest! {
             steps: (0..resources.len()).map(step).collect(),
             deadline,
         };
-        // Steps after the first have no offsets.
+        // Steps after the first must not have offsets.
         let offset = resources[1..].iter().any(|resource| resource.set.tasks[0].offset.is_some());
         let flows = [flow];
         prop_assert_eq!(offset, matches!(analyse_flows(&resources, &flows), Err(Wrong::Offset(_))));
@@ -250,7 +253,8 @@ proptest! {
 
     #[test]
     fn timelines_are_made_or_refused(mut set in set(), frame in time()) {
-        // Some hundred jobs up to a million would be simulated, which is too slow for a test.
+        // Skip frames of some hundred to a million jobs. They would be simulated, which is too slow
+        // for a test.
         let many: u64 = set.tasks.iter().map(|task| frame / task.period).sum();
         prop_assume!(!(200..1_000_000).contains(&many));
         set.overheads.step = 1 << 50;

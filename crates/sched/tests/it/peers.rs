@@ -26,7 +26,7 @@ struct Asked {
 }
 
 fn asked() -> impl Strategy<Value = Asked> {
-    // Deadlines in quarters of a period, up to half as much again.
+    // Deadlines are in quarters of the period, from a half to one and a half periods.
     let task = (1..4u64, prop::sample::select(&PERIODS[..]), 2..7u64);
     let tasks = prop::collection::vec(task, 1..6);
     (any::<bool>(), any::<bool>(), tasks).prop_map(|(by_deadline, preemptive, tasks)| {
@@ -42,7 +42,8 @@ fn asked() -> impl Strategy<Value = Asked> {
 impl Asked {
     fn set(&self) -> TaskSet {
         let mut set = match self.by_deadline {
-            // Ties go to the earlier task, so that the last one waits for all its equals.
+            // The earlier task wins a tie, so the last task waits for all tasks with the same
+            // deadline.
             true => {
                 TaskSet::dynamic(self.tasks.clone(), Dispatching::Deadline, DispatchModel::Urgency)
             }
@@ -81,8 +82,8 @@ fn answers(asked: &[Asked]) -> Option<Vec<Option<u64>>> {
     };
     let mut input = python.stdin.take().unwrap();
     let lines: String = asked.iter().map(Asked::line).collect();
-    // The peer answers while it reads its input: answers must be read by another thread than the
-    // writer.
+    // The peer answers while it reads its input, so one thread must write the input while another
+    // reads the answers.
     let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
     let output = python.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);

@@ -12,7 +12,7 @@ use oxorb_sched::{
 };
 use proptest::prelude::*;
 
-/// Periods with a short frame.
+/// Periods whose least common multiple is small.
 const PERIODS: [u64; 6] = [4, 5, 6, 8, 10, 12];
 
 fn tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// Known offsets only ever shorten a bound, and never too much.
+    /// Known offsets never make a bound longer, and the shorter bound is still safe.
     #[test]
     fn offsets_are_safe(tasks in tasks(4), phases in prop::collection::vec(0..12u64, 4)) {
         let loose = fixed(tasks, DispatchModel::Urgency);
@@ -234,7 +234,7 @@ proptest! {
         let mut come = Vec::new();
         for (place, task) in set.tasks.iter().enumerate() {
             for number in 0..6 {
-                // The upper three quarters of the values delay an event fully or not at all.
+                // Three quarters of the values delay an event fully or not at all.
                 let share = late[(place * 6 + number) % late.len()] * 4;
                 let share = if share < 100 { 4 * share.min(25) } else { 100 * (share / 100 % 2) };
                 let at = task.deadline % 7 + number as u64 * task.period + task.delay * share / 100;
@@ -261,7 +261,7 @@ proptest! {
         let set = TaskSet::dynamic(tasks, dispatching, model);
         let first = simulate(&set, 60);
         prop_assert_eq!(&first, &simulate(&set, 60));
-        // Reversed: indices differ, the static order stays.
+        // Reversing the tasks changes their indices but not the static order.
         let mut turned = set.clone();
         turned.tasks.reverse();
         let last = set.tasks.len() - 1;
@@ -308,8 +308,8 @@ fn slow_tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
     prop::collection::vec(task, 2..=most)
 }
 
-/// Load under which all deadlines are met with little time left over: there, evaluating laxity only
-/// once a step matters.
+/// Scales the execution times to a load under which all deadlines are met with little time left
+/// over. Then it matters that laxity is evaluated only once a step.
 fn nearly_full(tasks: &mut [Task], per_mille: u64) {
     let load: f64 = tasks.iter().map(|task| task.wcet as f64 / task.deadline as f64).sum();
     for task in tasks {
@@ -353,7 +353,7 @@ fn a_thousand_operations() {
         let handle = repository.create(&format!("operation_{at}")).unwrap();
         let period = (1 + at % 40) * 5 * time::MILLISECOND;
         let said = Characteristics {
-            // 0.7 of the processor in all.
+            // All operations together load 0.7 of the processor.
             worst_case: period * 7 / 10_000,
             period,
             criticality: Criticality::ALL[at as usize % 5],
@@ -373,7 +373,8 @@ fn a_thousand_operations() {
     }
 }
 
-/// Step of a flow, released when the previous step is done, among tasks with phases of their own.
+/// Simulates a step of a flow, released when the previous step is done, among tasks with phases of
+/// their own.
 fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -> Vec<u64> {
     let mut phased = set.clone();
     for (task, phase) in phased.tasks.iter_mut().zip(phases) {

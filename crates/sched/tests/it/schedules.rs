@@ -62,7 +62,7 @@ fn sched_conf() -> Repository {
 #[test]
 fn the_golden_schedule_of_tao() {
     let repository = sched_conf();
-    // Thread priorities of the system on which TAO's file was made.
+    // These are the thread priorities of the system on which TAO's file was generated.
     let priorities = OsPriorities::list([15, 2, 1]);
     let schedule =
         Schedule::compute(&repository, &Strategy::MUF, &DispatchModel::Band, &priorities).unwrap();
@@ -136,7 +136,8 @@ fn unresolved_rates_as_tao_tells_them() {
         let row = schedule.assignment(handle)?;
         Some((row.assigned.subpriority, row.assigned.preemption_priority))
     };
-    // The search finishes the consumer first, so that it precedes its supplier's next event.
+    // The depth-first search finishes the consumer first, so the consumer precedes its supplier's
+    // next event.
     assert_eq!(assigned(supplier), Some((0, 0)));
     assert_eq!(assigned(consumer), Some((1, 0)));
     assert_eq!([assigned(remote), assigned(local), assigned(both)], [None; 3]);
@@ -205,7 +206,7 @@ fn an_application_adds_its_own_mappings() {
     let schedule =
         Schedule::compute(&repository, &ByName, &DispatchModel::Band, &priorities).unwrap();
     assert_eq!(schedule.strategy, "by name");
-    // Operations of low criticality first.
+    // `ByName` puts operations of low criticality first.
     assert_eq!(schedule.assignments[1].assigned.preemption_priority, 0);
     assert_eq!(schedule.assignments[0].assigned.preemption_priority, 1);
     let refused = Schedule::compute(&repository, &ByName, &Backwards, &priorities).unwrap_err();
@@ -227,7 +228,7 @@ fn what_cannot_be_scheduled_is_refused_with_its_exception() {
         ..Characteristics::default()
     };
     create(&mut repository, "greedy", said);
-    // It is not critical to MUF, and it is to RMS.
+    // `greedy` is not critical under MUF, but it is under RMS.
     let muf = compute(&repository, Strategy::MUF, DispatchModel::Band);
     assert_eq!(muf.check(), Ok(()));
     assert!(muf.anomalies.iter().any(|found| found.severity == Severity::Error

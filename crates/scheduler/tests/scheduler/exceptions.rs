@@ -1,4 +1,4 @@
-//! Exceptions of each operation, and that the service's operator gets the reason.
+//! Tests of the exceptions of each operation, and of the reasons that the service's operator gets.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn names_and_handles() {
             Err(SetRtInfoEnableStateError::UnknownTask(_))
         ));
     }
-    // The dependency does not exist.
+    // A dependency that does not exist raises UnknownTask as well.
     assert!(matches!(
         scheduler.remove_dependency(a, a, 1, TWO_WAY),
         Err(RemoveDependencyError::UnknownTask(_))
@@ -100,7 +100,7 @@ fn before_anything_is_scheduled_and_after_a_change() {
     ));
     scheduler.create("b").unwrap();
     nothing();
-    // The rate of b is unknown.
+    // The rate of b is unknown, so the schedule leaves b out.
     scheduler.recompute_scheduling(1, 99).unwrap();
     assert!(matches!(
         scheduler.entry_point_priority("b"),
@@ -143,7 +143,7 @@ fn values_out_of_range() {
     }
     let long = "n".repeat(1_025);
     assert_eq!(system!(scheduler.create(&long), CreateError), expected);
-    // Nothing was applied.
+    // The refused calls have changed nothing.
     assert_eq!(scheduler.get(a).unwrap().period, 100);
     assert_eq!(scheduler.get_rt_info_set().unwrap().len(), 1);
 }
@@ -167,11 +167,11 @@ fn a_service_that_is_full() {
 fn a_service_that_is_busy() {
     let patience = Duration::from_millis(20);
     let bench = Bench::of(Scheduling::with_limits(rms(), Limits { patience, ..Limits::default() }));
-    // The service is in use while a call comes over the wire.
+    // Call the service remotely while this thread uses it.
     let refused = bench.scheduling.look(|_| bench.scheduler.create("a")).unwrap();
     assert!(matches!(refused, Err(CreateError::SynchronizationFailure(_))));
     assert_eq!(bench.scheduler.create("a"), Ok(1));
-    // A panic releases the service.
+    // After a panic, the service must be available again.
     let scheduling = bench.scheduling.clone();
     let panicked = std::thread::spawn(move || scheduling.look(|_| panic!("a test of panics")));
     assert!(panicked.join().is_err());

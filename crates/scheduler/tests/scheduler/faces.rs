@@ -1,4 +1,5 @@
-//! Configuration run and run time behind the same interface, and the end of both.
+//! Configuration runs and run time behind the same interface, destruction of a service, and
+//! `ScheduleFaces`.
 
 use oxorb::Interface as _;
 use oxorb_sched::service::Service;
@@ -12,7 +13,7 @@ use super::{Bench, Folder, rms, set};
 
 #[test]
 fn the_same_calls_at_configuration_and_at_run_time() {
-    /// Start-up of an application, in both runs.
+    /// Starts an application, in the same way in a configuration run and at run time.
     fn start(bench: &Bench, names: &[&str]) -> Result<(), RecomputeSchedulingError> {
         for (at, name) in names.iter().enumerate() {
             let handle = bench.scheduler.create(name).unwrap();
@@ -28,20 +29,20 @@ fn the_same_calls_at_configuration_and_at_run_time() {
     let table = configuration.scheduling.look(Service::table).unwrap().unwrap();
 
     let run_time = Bench::new(Service::run_time(table).unwrap());
-    // An analysed operation did not register.
+    // Computing fails if an analysed operation was not created.
     assert!(matches!(
         start(&run_time, &["a"]),
         Err(RecomputeSchedulingError::TaskCountMismatch(_))
     ));
-    // An operation registers that was not analysed.
+    // Creating an operation that was not analysed fails.
     assert!(matches!(run_time.scheduler.create("c"), Err(CreateError::Internal(_))));
     start(&run_time, &["a", "b"]).unwrap();
     assert_eq!(run_time.scheduler.entry_point_priority("b"), Ok((98, 0, 1)));
     assert_eq!(run_time.scheduler.get_config_infos(), configuration.scheduler.get_config_infos());
-    // Settings at run time change nothing.
+    // At run time, `set` succeeds but changes nothing.
     set(&run_time.scheduler, 1, 7, 7).unwrap();
     assert_eq!(run_time.scheduler.get(1).unwrap().period, 100);
-    // Thread priorities that are no longer available.
+    // Thread priority 99, which the table needs, is not available any more.
     assert!(matches!(
         run_time.scheduler.recompute_scheduling(1, 98),
         Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(_))
@@ -63,7 +64,7 @@ fn destroy_leaves_nothing() {
     bench.scheduler.recompute_scheduling(1, 99).unwrap();
     bench.served.clone().destroy(&scheduling).unwrap();
     assert_eq!(bench.scheduler.non_existent(), Ok(true));
-    // The same ORB, and the same names.
+    // The same ORB may serve the schedule again, under the same names.
     let again = serve(&bench.server, &scheduling).unwrap();
     let scheduler = bench
         .client
@@ -97,12 +98,12 @@ fn counts_and_faces_of_an_info() {
     assert!(matches!(faces.assigned("none"), Err(AssignedError::NoOperation(_))));
     assert!(matches!(faces.declared("none"), Err(DeclaredError::NoOperation(_))));
     bench.scheduler.recompute_scheduling(1, 99).unwrap();
-    // Events of the fast one make the slow one run as often, so that both share a queue.
+    // Events from "fast" make "slow" run at the same rate, so that both operations share a queue.
     assert_eq!(faces.counts().unwrap().levels, 1);
     assert_eq!(bench.scheduler.get_config_infos().unwrap().len(), 1);
     assert_eq!(faces.threads(), Ok(2));
     let declared = faces.declared("slow").unwrap();
-    // Converted from units of 100 ns.
+    // `declared` returns nanoseconds; the operation was created with times in units of 100 ns.
     assert_eq!((declared.worst_case, declared.period), (2_000, 40_000));
     assert_eq!((declared.handle, declared.dependencies, declared.enabled), (slow, 1, true));
     let assigned = faces.assigned("slow").unwrap();
@@ -112,7 +113,7 @@ fn counts_and_faces_of_an_info() {
     );
 }
 
-/// Read-only service for clients.
+/// Clients cannot change a service that is served read-only.
 #[test]
 fn a_read_only_service_refuses_every_change() {
     let server = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

@@ -1,4 +1,4 @@
-//! Full disk with space available again later; an empty file.
+//! A full disk that has space again later, and an empty state file.
 
 use std::time::{Duration, Instant};
 

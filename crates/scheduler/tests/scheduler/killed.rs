@@ -1,4 +1,4 @@
-//! kill -9 at any moment loses no acknowledged change, and leaves none half done.
+//! kill -9 at any moment loses no acknowledged change, and leaves no change half done.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -18,7 +18,7 @@ const START: Duration = Duration::from_secs(60);
 /// Environment variable with the path of the server's state.
 const STATE: &str = "OXORB_TEST_STATE";
 
-/// Server process that is killed; no test of its own.
+/// Runs the server process that the other test kills; not a test itself.
 #[test]
 #[ignore = "the server of the other test"]
 fn server() {
@@ -55,9 +55,9 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     for round in 0..6 {
         let (mut server, orb, scheduler) = start(&folder.state());
         check(&scheduler, &known);
-        // Changes in progress may have happened.
+        // Operations whose creation was not acknowledged before the kill may exist.
         known.resize(scheduler.get_rt_info_set().unwrap().len(), (false, false));
-        // xorshift: different moments, reproducible as far as possible.
+        // Kill the server after pseudo-random times (xorshift), which are the same in every run of the test.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -112,7 +112,8 @@ fn work(
         if i % 4 == 0 {
             match scheduler.recompute_scheduling(1, 99) {
                 Ok(_) => computed += 1,
-                // An operation of an earlier round may have been created and never set.
+                // Computing is refused if an operation of an earlier round was created but never set. Continue if the
+                // server still answers.
                 Err(_) if scheduler.get_rt_info_set().is_ok() => {}
                 Err(_) => break,
             }
@@ -125,7 +126,8 @@ fn period(handle: i32) -> i32 {
     1_000_000 + handle % 3
 }
 
-/// Checks that every acknowledged change exists, and otherwise only complete ones.
+/// Checks that every acknowledged change exists, and that each other change exists completely or
+/// not at all.
 fn check(scheduler: &SchedulerRef, known: &[(bool, bool)]) {
     let infos = scheduler.get_rt_info_set().unwrap();
     assert!(infos.len() >= known.len(), "{} of {}", infos.len(), known.len());

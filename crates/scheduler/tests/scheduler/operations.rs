@@ -62,11 +62,11 @@ fn sequences_set_reset_and_replace() {
     };
     scheduler.set_seq(&[info(a, 1, 10), info(b, 1, 20), info(c, 1, 30)]).unwrap();
     assert_eq!(periods(), [10, 20, 30]);
-    // One operation is unknown: none changes.
+    // If one operation is unknown, none is changed.
     assert!(scheduler.set_seq(&[info(a, 1, 99), info(9, 1, 9)]).is_err());
     assert_eq!(periods(), [10, 20, 30]);
     scheduler.set_rt_info_enable_state(a, RtInfoEnabledTypeT::RtInfoNonVolatile).unwrap();
-    // A non-volatile operation is not reset, nor are those set together with it.
+    // If one operation is non-volatile, `reset_seq` changes none of them.
     let refused = scheduler.reset_seq(&[info(b, 1, 22), info(a, 1, 11)]);
     assert!(matches!(refused, Err(ResetSeqError::UnknownTask(_))));
     assert_eq!(periods(), [10, 20, 30]);
@@ -79,7 +79,8 @@ fn sequences_set_reset_and_replace() {
     assert_eq!(periods(), [10, 0, 300]);
 }
 
-/// Behaves as TAO's reconfiguring scheduler, on which its clients rely.
+/// Operations are enabled and disabled as by TAO's reconfiguring scheduler, because its clients
+/// rely on this.
 #[test]
 fn setting_enables_and_replacing_disables_the_others() {
     use RtInfoEnabledTypeT::{RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile};
@@ -101,7 +102,7 @@ fn setting_enables_and_replacing_disables_the_others() {
     scheduler.recompute_scheduling(1, 99).unwrap();
     assert!(scheduler.priority(a).is_ok() && scheduler.priority(c).is_ok());
     assert!(scheduler.priority(b).is_err());
-    // The change is reverted.
+    // The mode change is reverted: b is added, and a is removed.
     scheduler.replace_seq(&[info(b, 1, 100)]).unwrap();
     assert_eq!(states(), [RtInfoDisabled, RtInfoEnabled, RtInfoNonVolatile]);
     scheduler.reset_seq(&[info(a, 1, 100)]).unwrap();
@@ -149,7 +150,7 @@ fn a_schedule_is_computed_and_looked_up() {
     let consumer = scheduler.create("consumer").unwrap();
     let said = oxorb_scheduler::rtec_scheduler::RtInfo { threads: 0, ..info(consumer, 5_000, 0) };
     scheduler.set_seq(&[said]).unwrap();
-    // Two events in each period of the slow one.
+    // In each of its periods, "slow" sends the consumer two events.
     scheduler.add_dependency(consumer, slow, 2, ONE_WAY).unwrap();
     let (infos, dependencies, configs, anomalies) = scheduler.compute_scheduling(1, 99).unwrap();
     assert_eq!(anomalies, []);
@@ -157,8 +158,8 @@ fn a_schedule_is_computed_and_looked_up() {
         .iter()
         .map(|row| (row.priority, row.preemption_subpriority, row.preemption_priority))
         .collect();
-    // The search of the graph finishes the consumer first; it takes two numbers for its two
-    // dispatches.
+    // The consumer comes before "slow", because the depth-first search of the graph finishes it first. Its two
+    // dispatches have the subpriorities 2 and 1, and the last of them is reported.
     assert_eq!(rows, [(99, 0, 0), (98, 0, 1), (98, 1, 1)]);
     assert_eq!(dependencies, scheduler.get_dependency_set().unwrap());
     let levels: Vec<_> = configs
@@ -214,7 +215,7 @@ fn rings_are_fatal_and_named() {
     let scheduler = &bench.scheduler;
     let [a, b] = ["a", "b"].map(|name| bench.operation(name, 1, 100));
     scheduler.add_dependency(a, b, 1, TWO_WAY).unwrap();
-    // a calls b, which sends it events.
+    // a calls b and also receives events from b, which makes the dependencies cyclic.
     scheduler.add_dependency(a, b, 1, ONE_WAY).unwrap();
     let (_, _, configs, anomalies) = scheduler.compute_scheduling(1, 99).unwrap();
     assert_eq!(anomalies.len(), 1);
@@ -222,7 +223,7 @@ fn rings_are_fatal_and_named() {
     assert_eq!(anomalies[0].description, "cyclic dependencies: a -> b -> a");
     assert!(configs.is_empty());
     assert!(scheduler.last_scheduled_priority().is_err());
-    // Without the events there is a schedule.
+    // If the dependency by events is disabled, there is no cycle, so a schedule exists.
     scheduler
         .set_dependency_enable_state(a, b, 1, ONE_WAY, DependencyEnabledTypeT::DependencyDisabled)
         .unwrap();
@@ -268,14 +269,16 @@ fn what_the_wire_has_no_room_for_stays() {
     assert_eq!((found.worst_case, found.period), (1_000, 10_000));
 }
 
-/// A name that a client's code set cannot represent used to hide all others from it.
+/// Regression test: if a client's code set could not represent one of the listed names, the client
+/// received none of them.
 #[test]
 fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     let bench = Bench::configuration();
-    // A `corbaloc:` declares no code sets: ISO 8859-1. An IOR does: UTF-8.
+    // A `corbaloc:` declares no code sets, so text is sent in ISO 8859-1. An IOR declares them, so text is sent in
+    // UTF-8.
     let latin = &bench.scheduler;
     let ior = oxorb::Interface::to_ior(bench.served.scheduler());
-    // A connection keeps the code sets negotiated first, so each check has its own client.
+    // The first request of a connection fixes its code sets, so the second check uses another client ORB.
     let other = oxorb::Orb::builder().build().unwrap();
     let unicode: SchedulerRef = other.resolve(&ior).unwrap();
     let handle = unicode.create("жук::scan").unwrap();

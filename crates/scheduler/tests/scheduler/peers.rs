@@ -1,5 +1,5 @@
-//! Clients of TAO's service with omniORB's and JacORB's stubs of the same IDL: types, repository
-//! ids and the order of fields match the wire.
+//! Clients of TAO's service, built with omniORB's and JacORB's stubs of the same IDL. They check
+//! that types, repository ids and the order of fields match the wire format.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -35,7 +35,7 @@ fn omniorb_uses_the_service() {
     }
     let program = folder.join("client");
     let mut build = Command::new("g++");
-    // -w: warnings in omniidl's code are not ours to fix.
+    // Warnings in the code that omniidl generates cannot be fixed here, so -w suppresses them.
     build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(folder);
     build.arg("-o").arg(&program).arg(peers().join("client.cc"));
     for file in ["TimeBaseSK.cc", "RtecBaseSK.cc", "RtecSchedulerSK.cc"] {

@@ -28,7 +28,7 @@ fn operations() -> Repository {
 #[test]
 fn what_is_loaded_is_read_and_loading_again_changes_nothing() {
     let bench = Bench::configuration();
-    // Handles differ, as other operations were created before.
+    // Create another operation first, so that handles in the service differ from those in `operations()`.
     bench.operation("first", 1, 100_000);
     let remote = Remote::new(bench.scheduler.clone());
     let loaded = remote.load(&operations()).unwrap();

@@ -14,7 +14,8 @@ fn open(folder: &Folder, service: Service) -> Result<Scheduling, oxorb_scheduler
     Scheduling::open(folder.state(), service, Limits::default())
 }
 
-/// Each field has a distinct value.
+/// Creates operations in which each field has a distinct value, so that no two fields can be
+/// confused.
 fn fill(service: &mut Service) -> Result<(), Error> {
     let [a, b] = [service.create("a")?, service.create("b")?];
     service.set(
@@ -72,7 +73,7 @@ fn everything_is_there_after_a_restart() {
     drop(scheduling);
     let scheduling = open(&folder, rms()).unwrap();
     assert_eq!(all(&scheduling), unscheduled);
-    // The schedule is kept as well; it allows no bursts of operations that send events.
+    // The schedule is stored as well. Remove the burst first, because operations that send events must not have bursts.
     let compute = |service: &mut Service| {
         let mut steady = service.repository().infos()[0].characteristics;
         steady.constraints.burst = None;
@@ -87,7 +88,7 @@ fn everything_is_there_after_a_restart() {
     let scheduling = open(&folder, rms()).unwrap();
     assert_eq!(all(&scheduling), scheduled);
     drop(scheduling);
-    // Another strategy has another schedule.
+    // A schedule that was computed under another strategy is not restored.
     let other = Service::configuration(Box::new(Strategy::EDF), Box::new(DispatchModel::Band));
     let scheduling = open(&folder, other).unwrap();
     assert_eq!(all(&scheduling).1, Err(Error::NotScheduled));
@@ -142,7 +143,7 @@ fn a_file_that_is_in_use_or_none() {
         let _ = std::fs::remove_file(folder.state());
         std::fs::write(folder.state(), damage).unwrap();
         match open(&folder, rms()) {
-            // An empty file counts as new.
+            // If an empty file is accepted at all, it must count as a new state.
             Ok(scheduling) => {
                 assert!(damage.is_empty());
                 assert!(scheduling.look(|service| service.repository().is_empty()).unwrap());

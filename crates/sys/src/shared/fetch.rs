@@ -1,11 +1,9 @@
 //! Prefetching memory before it is needed.
 //!
-//! Fetching a cache line that another processor wrote last takes as long as some hundred
-//! instructions. On x86 an instruction prefetches it in the background; elsewhere these functions
-//! do nothing.
+//! If another processor wrote a cache line last, fetching the line takes as long as hundreds of instructions. On x86 an
+//! instruction prefetches it in the background; on other processors these functions do nothing.
 
-/// Prefetches the octet `at` of shared words into the processor's cache, to be read soon. No other
-/// effect.
+/// Prefetches the octet `at` of shared words into the processor's cache, to be read soon. Has no other effect.
 #[inline]
 pub fn prefetch<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {
@@ -13,8 +11,7 @@ pub fn prefetch<W>(words: &[W], at: usize) {
     }
 }
 
-/// Prefetches the octet `at` of shared words into the processor's cache, to be written soon. No
-/// other effect.
+/// Prefetches the octet `at` of shared words into the processor's cache, to be written soon. Has no other effect.
 #[inline]
 pub fn prefetch_to_write<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {

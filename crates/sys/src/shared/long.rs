@@ -1,14 +1,14 @@
 //! Large copies into shared words and out of them, at the speed of `memcpy`.
 //!
-//! A loop of atomic loads and stores moves eight octets at a time, since no compiler may merge
-//! them; `memcpy` itself promises the compiler that there is no other writer. On x86 one
-//! instruction moves any number of octets, and assembly is opaque: to the compiler it amounts to
-//! relaxed loads and stores of octets, as in the loop. Elsewhere, and under an interpreter, only
+//! A loop of atomic loads and stores moves only eight octets at a time, because the compiler does not merge atomic
+//! accesses. A call of `memcpy` itself is not allowed, because it promises the compiler that there is no other writer.
+//! On x86, one instruction (`rep movsb`) moves any number of octets. Assembly is opaque to the compiler, for which the
+//! instruction amounts to relaxed loads and stores of octets, as in the loop. On other processors, and under Miri, only
 //! the loop exists.
 //!
-//! AMD processors since Zen 3 execute the instruction at a fifteenth of its speed where the
-//! destination is 1 to 31 octets after the source, both modulo the page size; such copies use a
-//! loop of instructions that move 16 octets.
+//! AMD processors since Zen 3 execute the instruction at a fifteenth of its usual speed if the
+//! destination is 1 to 31 octets after the source, both modulo the page size. Such copies use a
+//! loop of instructions that move 16 octets each.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
@@ -17,9 +17,9 @@ use std::sync::atomic::AtomicU64;
 /// time.
 pub(super) const LONG: usize = 1024;
 
-/// Copies octets into words, starting at octet `skip` of the first word. Returns `false`, copying
-/// nothing, if the octets are few or this processor has no suitable instruction. `words` are
-/// exactly those touched.
+/// Copies octets into words, starting at octet `skip` of the first word. `words` must be exactly the words that the
+/// copy touches. If there are fewer than [`LONG`] octets, or this processor has no suitable instruction, copies nothing
+/// and returns `false`.
 #[inline]
 pub(super) fn copy_in(words: &[AtomicU64], skip: usize, octets: &[u8]) -> bool {
     if !applies(words, skip, octets.len()) {

@@ -87,7 +87,7 @@ impl Shared {
 /// Reserves addresses for `octets` octets, without memory, starting at a huge-page boundary.
 ///
 /// # Errors
-/// When the system is out of addresses.
+/// If the process has no such range of addresses left.
 pub(super) fn reserve(octets: usize) -> io::Result<NonNull<u8>> {
     let all = octets.checked_add(HUGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
@@ -126,7 +126,7 @@ mod tests {
     use super::super::{copy_in, copy_out};
     use super::*;
 
-    /// Returns a number of kilobytes that the system reports for the mapping with a name.
+    /// Returns the kilobytes that `smaps` lists as `what` for the mappings whose names contain `name`.
     fn told(name: &str, what: &str) -> u64 {
         let maps = fs::read_to_string("/proc/self/smaps").unwrap();
         let (mut ours, mut sum) = (false, 0);
@@ -181,7 +181,7 @@ mod tests {
         let there = Shared::open(&descriptor, HUGE_PAGE).unwrap();
         copy_in(memory.data(), 1 << 20, b"GIOP");
         match memory.make_huge() {
-            // The header uses the last page of the first huge one.
+            // Header and data together exceed one huge page only by the size of the header, so exactly one is mapped.
             Ok(()) => assert_eq!(told(name, "ShmemPmdMapped"), HUGE_PAGE as u64 / 1024),
             Err(error) => assert!(is_refused(), "{error}"),
         }
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 
-    /// Reports whether this system lacks such pages, or contiguous memory.
+    /// Reports whether this system denies huge pages of shared memory, or has no contiguous memory for one.
     fn is_refused() -> bool {
         let setting = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
         let offered = fs::read_to_string(setting).is_ok_and(|text| !text.contains("[deny]"));

@@ -17,15 +17,15 @@ use rustix::fs::SealFlags;
 
 use super::{SEALS, WORD, copy_out, copy_to, memory_file, prefetch, refuse_unsealed};
 
-/// Maximum number of parts of a [`Sheet`] that may be out at a time.
+/// Maximum number of parts of a [`Sheet`] that may exist at a time.
 pub const PARTS: usize = 16;
 
 /// Memory writable by this process only.
 #[derive(Debug)]
 pub struct Sheet {
     mapping: Mapping,
-    /// Range of each part that is out: its start in the upper half, its end in the lower half; 0 if
-    /// the part is not out.
+    /// Range of each existing part, by its number: the start in the upper half, the end in the lower
+    /// half; 0 if no part has the number.
     out: [AtomicU64; PARTS],
 }
 
@@ -57,8 +57,9 @@ impl Sheet {
         Ok((Arc::new(Self { mapping, out }), file))
     }
 
-    /// Returns the octets that start at `first`. Returns `None` if they are not within the memory,
-    /// some of them are out, or part `number` is.
+    /// Returns exclusive access to `octets` octets from `first` on, as part `number`. Returns `None` if
+    /// the octets are not within the memory, if another part contains some of them, or if a part with
+    /// this number exists.
     ///
     /// # Panics
     /// Unless the number is below [`PARTS`].
@@ -76,7 +77,8 @@ impl Sheet {
             first: first as usize,
             octets: octets as usize,
         };
-        // At least one of two threads that take the same octets observes the other.
+        // If two threads take overlapping ranges at the same time, at least one of them observes the other's range here
+        // and gives up: each has stored its own range before, and all of these accesses are `SeqCst`.
         let meets = |(other, out): (usize, &AtomicU64)| {
             let out = out.load(Ordering::SeqCst);
             other != number && (out >> 32) < u64::from(end) && u64::from(first) < out & 0xffff_ffff
@@ -136,7 +138,7 @@ impl Drop for Part {
 }
 
 impl View {
-    /// Maps memory of `octets` octets that another process created, and cannot take away.
+    /// Maps memory of `octets` octets that another process created and cannot shrink.
     ///
     /// # Errors
     /// As [`Shared::open`](super::Shared::open).
@@ -174,7 +176,7 @@ impl View {
         self.0.make_resident(libc::MADV_POPULATE_READ, locked)
     }
 
-    /// Returns the words of the memory, for reading only; private to this module.
+    /// Returns the words of the memory. No code may store to them, because the mapping is read-only.
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: memory that exists until this value is dropped, aligned to a page. Another
         // process may change it at any time, which atomics permit. No method stores there.
@@ -182,7 +184,7 @@ impl View {
     }
 }
 
-/// Mapping of a whole memory file.
+/// Mapping of a complete memory file.
 #[derive(Debug)]
 struct Mapping {
     base: NonNull<u8>,
@@ -254,7 +256,7 @@ mod tests {
         assert_eq!(two, [7, 9]);
         assert_eq!(sheet.place_of(&part), Some(4000));
         assert_eq!(sheet.place_of(&octets), None);
-        // Through the descriptor that the reader has, and through one that it reopens.
+        // The reader can write neither through the descriptor that it received, nor through one that it opens anew.
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let refused = |descriptor: &dyn AsFd| {
             let mapped = Mapping::new(descriptor.as_fd(), 8192, writable);
@@ -285,7 +287,7 @@ mod tests {
         assert!(sheet.part(1, 0, 200).is_some());
     }
 
-    /// The reader rejects memory that the writer could take away.
+    /// The reader rejects memory that the writer could shrink.
     #[test]
     fn memory_that_is_no_sheet_is_refused() {
         let descriptor = super::super::unsealed(4096).unwrap();

@@ -104,13 +104,13 @@ impl Builder {
         self
     }
 
-    /// Starts the thread, and waits until it has its processors and its reservation. The thread
-    /// sets its class and priority after that: a thread that starts a less urgent one does not wait
-    /// until that one is scheduled.
+    /// Starts the thread, and waits until it has its processors and its reservation. The thread sets its class and
+    /// priority only after that, so that a thread which starts a less urgent one does not wait for the latter to be
+    /// scheduled.
     ///
     /// # Errors
-    /// When the thread cannot be started, or cannot have an attribute; `work` has not begun then. A
-    /// refused reservation is a [`ReservationError`] inside.
+    /// If the thread cannot be started, or cannot have an attribute; `work` does not run then. If the
+    /// kernel refused the reservation, the error contains a [`ReservationError`].
     pub fn spawn<T, F>(self, work: F) -> io::Result<Thread<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -126,7 +126,7 @@ impl Builder {
             let ready = prepared.is_ok();
             let _listed = ready.then(|| self.enlist());
             Arc::clone(&self.places).take();
-            // The receiver waits for exactly this message.
+            // Sending neither fails nor blocks, because the creator of the thread waits for this message.
             let _ = tell.send(prepared);
             ready.then(|| {
                 self.apply_schedule();
@@ -159,7 +159,7 @@ impl Builder {
             return;
         }
         if schedule::current().ok() != Some(wanted) && schedule::set_current(wanted).is_err() {
-            // Lowering is always allowed.
+            // The process lacks the privilege for the requested schedule. Lowering a thread to SCHED_OTHER needs none.
             let _ = schedule::set_current(Schedule::default());
         }
     }

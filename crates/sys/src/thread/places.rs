@@ -11,9 +11,9 @@ thread_local! {
     static OWN: RefCell<Arc<Places>> = RefCell::default();
 }
 
-/// Places at which a thread, or several that serve the same connections, waits: the number of
-/// places for each name. Not on the path of a request: names are added and removed with
-/// connections.
+/// Places at which one thread waits, or several threads that serve the same connections: the number
+/// of places for each name. Names are added and removed when connections are opened and closed, not
+/// on the path of a request.
 #[derive(Debug, Default)]
 pub struct Places(Mutex<BTreeMap<String, usize>>);
 
@@ -48,7 +48,6 @@ impl Places {
         each.collect()
     }
 
-    // No code panics while it is held.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
         self.0.lock()
     }

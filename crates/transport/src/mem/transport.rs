@@ -25,8 +25,8 @@ const BACKLOG: usize = 4096;
 
 /// Network within the process: holders of clones listen at its places and connect to them.
 ///
-/// A place is any name of letters, digits, `.`, `-` and `_`. No name, and `*`, request a new one,
-/// as port 0 does with TCP.
+/// A place is any name of letters, digits, `.`, `-` and `_`. An empty name and `*` request a new
+/// one, as port 0 does with TCP.
 ///
 /// ```
 /// use oxorb_transport::{Link, Notation, Part, Transport, mem::Memory};

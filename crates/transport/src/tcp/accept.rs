@@ -21,7 +21,7 @@ pub struct TcpAcceptor {
     socket: OwnedFd,
     endpoint: Endpoint,
     closed: AtomicBool,
-    /// Clients that connected before it was closed and are not yet accepted.
+    /// Clients that connected before the acceptor was closed, and that `accept` has not returned yet.
     late: Mutex<Vec<OwnedFd>>,
 }
 
@@ -45,7 +45,8 @@ impl TcpAcceptor {
         cpu: Option<usize>,
     ) -> Result<Self, ListenError> {
         Self::listen_by(endpoint, |address, how| {
-            // The system would let any process of this user join the group.
+            // The kernel lets any process of this user join the group, so joining would succeed even if another process
+            // has the port. Listening there without a group shows whether the port is free.
             if first && address.port() != 0 && !steering::is_free(address, how)? {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
@@ -71,8 +72,8 @@ impl TcpAcceptor {
             let how = Listen { reuse_address: place.reuse_address, dual_stack, backlog: BACKLOG };
             match open(address, how).and_then(|socket| Self::new(socket, endpoint)) {
                 Ok(acceptor) => return Ok(acceptor),
-                // The first failure is reported, unless it comes from a kernel without IPv6, which
-                // tells nothing about the place.
+                // The first failure is reported. If it only shows that the kernel does not support IPv6, a later
+                // failure replaces it.
                 Err(error)
                     if failure
                         .as_ref()
@@ -113,16 +114,16 @@ impl TcpAcceptor {
     pub fn accept_link(&self) -> io::Result<TcpLink> {
         loop {
             if self.closed.load(Ordering::Acquire) {
-                // Clients that connected before are notified of the close instead of losing a
-                // request.
+                // Clients that connected before the close are still returned, so that the caller can notify them that
+                // their requests did not run.
                 let late = self.late.lock().pop().ok_or(io::ErrorKind::NotConnected)?;
                 return TcpLink::new(late);
             }
             match socket::accept(&self.socket).and_then(TcpLink::new) {
                 Ok(link) => return Ok(link),
-                // A signal, or a peer that disconnected already: wait for the next one.
+                // A signal arrived, or the peer has already disconnected: wait for the next client.
                 Err(error) if is_about_peer(&error) => {}
-                // `close` ends the wait with an error, too, which is handled above.
+                // `close` has ended the wait with an error. The next iteration returns the remaining clients.
                 Err(_) if self.closed.load(Ordering::Acquire) => {}
                 Err(error) => return Err(error),
             }
@@ -136,12 +137,13 @@ impl Acceptor for TcpAcceptor {
     }
 
     fn close(&self) {
-        // A thread that accepts then waits for this lock.
+        // A thread in `accept_link` that observes `closed` waits for this lock, until the waiting clients are
+        // collected.
         let mut late = self.late.lock();
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        // Accepted here, as the system resets waiting connections when the socket is shut down.
+        // Waiting clients are accepted here, because the kernel resets their connections when the socket is shut down.
         if socket::set_blocking(&self.socket, false).is_ok() {
             let waiting = (0..BACKLOG).map_while(|_| socket::accept(&self.socket).ok());
             late.extend(waiting);

@@ -76,7 +76,7 @@ impl Place {
         });
         let mut place = parts.unwrap_or_else(|_| Self::new(&endpoint.place, 0));
         for (name, value) in &endpoint.options {
-            // The options were formatted by `endpoint` below.
+            // Parsing cannot fail: `endpoint` below has formatted these options.
             let _ = option(Part::new(name), Part::new(value), &mut place);
         }
         place
@@ -265,7 +265,8 @@ fn host_name(host: Part<'_>) -> Result<String, EndpointError> {
     }
     if let Some(inner) = host.text().strip_prefix('[') {
         let inner = inner.strip_suffix(']').unwrap_or(inner);
-        // A zone (`%eth0`) names an interface of this host; the resolver understands it.
+        // Only the address is checked. A zone, such as `%eth0`, names an interface of this host and is left to the
+        // resolver.
         let (address, _zone) = inner.split_once('%').unwrap_or((inner, ""));
         return match address.parse::<Ipv6Addr>() {
             Ok(_) => Ok(inner.to_owned()),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Parses a whole endpoint; the words before TCP's own notation belong to protocols.
+/// Parses a complete endpoint. The words before TCP's own notation belong to protocols.
 fn endpoint(text: &str) -> Result<Endpoint, EndpointError> {
     let whole = Part::new(text);
     match whole.after("iiop://") {

@@ -89,7 +89,7 @@ impl Publish {
             "ipv6" | "all(ipv6)" => Publish::Ipv6,
             "hostname" | "name" => Publish::Hostname,
             _ => {
-                // Any protocol name is skipped: the address is one of TCP.
+                // The name of a protocol is skipped, because the address is a TCP address whatever the protocol is.
                 let address = ["://", ":tcp:"]
                     .iter()
                     .find_map(|end| Some(text.split_once(end)?.1))

@@ -165,7 +165,7 @@ fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
     let at: SocketAddr = match host_and_port(to) {
         Some((host, port)) => match host.parse() {
             Ok(ip) => SocketAddr::new(ip, port),
-            // With a zone, as resolvers return it.
+            // The resolver may have returned an IPv6 address with a zone, which parses only together with its port.
             Err(_) => to.place().parse().map_err(|_| foreign(to))?,
         },
         None => return Err(foreign(to)),

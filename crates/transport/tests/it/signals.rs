@@ -13,7 +13,7 @@ use oxorb_transport::{Link, Transport as _};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Environment variable of the interrupted process: the address to connect to.
+/// Environment variable that contains the port to which the interrupted process connects.
 const PORT: &str = "OXORB_TEST_SIGNALS_PORT";
 const LARGE: usize = 16 << 20;
 
@@ -65,7 +65,7 @@ fn interrupted(test: &str, blocks: impl FnOnce(u16), releases: impl FnOnce(&dyn 
     process.wait_for_line("ready", LIMIT);
     let id = Pid::from_raw(process.id().cast_signed()).unwrap();
     for _ in 0..5 {
-        // Time to block, so that the system call is interrupted.
+        // Gives the process time to block in the system call, so that stopping it interrupts the call.
         thread::sleep(Duration::from_millis(20));
         kill_process(id, Signal::STOP).unwrap();
         thread::sleep(Duration::from_millis(5));

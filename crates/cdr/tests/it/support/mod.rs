@@ -152,7 +152,7 @@ macro_rules! values {
     };
 }
 
-/// A NaN equals itself here: its bits must be preserved.
+/// Compares `Debug` output, in which a NaN equals itself.
 fn same<T: PartialEq + std::fmt::Debug>(wrote: &T, read: T) {
     assert_eq!(format!("{wrote:?}"), format!("{read:?}"));
 }

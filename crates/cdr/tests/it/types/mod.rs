@@ -150,7 +150,8 @@ impl Choices {
                 TypeCode::value_box(id, name, TypeCode::sequence(TypeCode::SHORT))
             }),
             43 | 44 => self.valuetype(depth),
-            // An exception is never part of another type.
+            // Only the outermost type may be an exception, because IDL allows none within another
+            // type.
             38 if depth == TOP => {
                 let (id, name, members) = self.members(depth);
                 let members = members.iter().map(|(name, ty)| (name.as_str(), ty.clone()));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::parts::Assembly;
 
-/// Returns the text of `Cargo.toml`. `folders` says where crates are.
+/// Returns the text of `Cargo.toml`. `folders` lists crates with the folders that contain them.
 pub(super) fn text(assembly: &Assembly<'_>, folders: &[(String, String)]) -> String {
     let folder = |name: &str| {
         let mut found = folders.iter().filter(|(known, _)| known == name);

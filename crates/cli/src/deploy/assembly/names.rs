@@ -85,7 +85,7 @@ mod tests {
         {
             assert!(!is_identifier(hostile), "{hostile:?}");
             assert_eq!(method(hostile), None);
-            // Two names in a row form a longer scoped name.
+            // `a::b` is harmless here: it only makes the scoped name longer.
             let is_scoped = hostile == "a::b";
             for name in [format!("A::{hostile}"), format!("{hostile}::A")] {
                 assert_eq!(item("c", &name, "").is_some(), is_scoped, "{name:?}");

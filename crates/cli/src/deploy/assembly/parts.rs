@@ -14,15 +14,15 @@ use oxorb_deploy::{Finding, Place, Process, Source};
 
 use super::{names, value};
 
-/// Entry point of an implementation.
+/// Execution parameter that names the entry point of an implementation.
 const FACTORY: &str = "component factory";
-/// Component type of an implementation, where the entry point does not name it.
+/// Execution parameter that names the component type, for entry points that do not name it.
 const TYPE: &str = "component type";
-/// Rust path of a function that returns the executor; replaces the entry point.
+/// Execution parameter with the Rust path of a function that returns the executor; replaces the entry point.
 const EXECUTOR: &str = "rust executor";
-/// Rust path of the component's reference type; replaces the component type.
+/// Execution parameter with the Rust path of the component's reference type; replaces the component type.
 const REFERENCE: &str = "rust reference";
-/// Crate of the executors; replaces the artifact's name.
+/// Execution parameter that names the crate of the executors; replaces the artifact's name.
 const CRATE: &str = "rust crate";
 
 /// Property of a deployed resource that names the policies of an instance.
@@ -38,7 +38,7 @@ const IOR_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "Component
 pub(super) struct Assembly<'p> {
     pub(super) label: &'p str,
     pub(super) process: &'p Process,
-    /// Packages that hold executors.
+    /// Packages that contain executors.
     pub(super) packages: BTreeSet<String>,
     /// Arguments required by the real-time resources.
     pub(super) arguments: &'p [String],
@@ -83,7 +83,7 @@ pub(super) struct Part {
     pub(super) reference: String,
     /// Path of the function that returns the instance's executor.
     pub(super) executor: String,
-    /// Name in the plan, method and argument.
+    /// Attributes to set: name in the plan, set method, and argument.
     pub(super) attributes: Vec<(String, String, String)>,
     /// Files to which the instance's reference is written.
     pub(super) ior_files: Vec<String>,
@@ -120,7 +120,7 @@ impl<'p> Assembly<'p> {
     /// Takes the instances of a process from a checked plan.
     ///
     /// # Errors
-    /// Everything that cannot be written as Rust, each with its place.
+    /// A finding with its place for everything that cannot be written as Rust.
     pub(super) fn of(
         input: &Input<'p>,
         process: &'p Process,
@@ -358,7 +358,8 @@ fn reference(
         let id = names::scoped_name(text);
         id.unwrap_or_else(|| text.trim_start_matches("::").to_owned())
     });
-    // Without IDL, underscores of names and of separators cannot be told apart.
+    // Without IDL, an underscore within a name cannot be told from a separator, so every underscore is taken as a
+    // separator.
     let flat = said(implementation, FACTORY).and_then(|(factory, _)| {
         let flat = factory.strip_prefix("create_")?.strip_suffix("_Impl")?;
         Some(flat.replace('_', "::"))
@@ -385,7 +386,7 @@ fn bands<'p>(
     known.connection_bands.iter().find(|one| one.id.0 == to.id)
 }
 
-/// Returns the policy set that a plan itself names, as CIAO's plans do.
+/// Returns the policy set that a plan itself names for an instance, as CIAO's plans do.
 fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, Place)> {
     let resources = instance.deployed_resource.iter();
     let mut properties = resources.flat_map(|resource| &resource.property);
@@ -393,14 +394,14 @@ fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, P
     Some((found.value.as_text()?, found.place))
 }
 
-/// Returns the refusal of a rate that a container would have to enforce.
+/// Returns the error for a rate that a container would have to enforce, which generated programs do not do.
 fn enforced(work: &Work) -> Finding {
     let what = "the rate of a work is enforced (beyond = \"refuse\"), which is not written here";
     let cure = "take beyond out, or run the plan by an executable";
     Finding::error(work.place, what).cure(cure).within(Source::Rtcad)
 }
 
-/// Finds policy sets that the plan names and no resource describes; such an instance needs one.
+/// Returns an error for each policy set that the plan names for an instance and that no resource describes.
 fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for property in [INSTANCE_POLICY, RECEPTACLE_POLICY] {
@@ -432,7 +433,7 @@ struct Linking<'p> {
 }
 
 impl<'p> Linking<'p> {
-    /// Returns the links of a connection that belong to this process.
+    /// Returns the links of a connection; none if all its instances are in other processes.
     fn links(&self, connection: &'p Connection) -> Result<Vec<Link<'p>>, Finding> {
         let wrong = |place: Place, what: String, cure: &str| {
             let what = format!("connection {:?} {what}", connection.name);
@@ -521,7 +522,8 @@ impl<'p> Linking<'p> {
     }
 }
 
-/// Returns an order with consumers of events before their suppliers; within a cycle, that of the plan.
+/// Returns the order of activation, with consumers of events before their suppliers. Within a cycle, the order is that
+/// of the plan.
 fn order(instances: usize, links: &[Link<'_>]) -> Vec<usize> {
     let mut takers: Vec<Vec<usize>> = vec![Vec::new(); instances];
     for link in links.iter().filter(|link| link.how != How::Receptacle) {
@@ -532,7 +534,7 @@ fn order(instances: usize, links: &[Link<'_>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(instances);
     let mut is_seen = vec![false; instances];
     for first in 0..instances {
-        // Instances on the current path, with the number of their consumers already visited.
+        // Instances on the current path, each with the number of its consumers that were visited already.
         let mut way = vec![(first, 0)];
         if std::mem::replace(&mut is_seen[first], true) {
             continue;

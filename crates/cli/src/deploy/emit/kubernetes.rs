@@ -71,7 +71,8 @@ fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
 
-/// Shortens a name to the limit of 63 characters: a longer one ends with a hash of the whole name (FNV-1a).
+/// Shortens a name to the limit of 63 characters. A longer name is cut off, and ends with a hash of the complete name
+/// (FNV-1a).
 fn short(name: &str) -> String {
     const MOST: usize = 63;
     if name.len() <= MOST {
@@ -84,7 +85,8 @@ fn short(name: &str) -> String {
     format!("{}-{hash:08x}", kept.trim_end_matches('-'))
 }
 
-/// Returns the name of a process's Deployment; unique, as plans share a namespace and nodes may share process names.
+/// Returns the name of a process's Deployment. Plan and node make it unique, because plans share a namespace and
+/// processes on different nodes may have the same name.
 fn object(loaded: &Loaded, process: &Process) -> String {
     let (node, name) = (slug(&process.node), slug(&process.name));
     short(&format!("oxorb-{}-{node}-{name}", loaded.name))
@@ -115,7 +117,8 @@ fn deployment(
         "volumeMounts": [{"name": "plan", "mountPath": FOLDER, "readOnly": true}],
     });
     if loaded.is_real_time(process, resources) {
-        // SCHED_FIFO and locked memory. Whole processors with equal request and limit are exclusive.
+        // SYS_NICE permits SCHED_FIFO, and IPC_LOCK permits locked memory. Kubernetes can give a container exclusive
+        // processors only if request and limit are the same whole number.
         container["securityContext"] = json!({"capabilities": {"add": ["SYS_NICE", "IPC_LOCK"]}});
         let processors = loaded.processors(process, resources)?.len().max(1);
         let resources = json!({"cpu": processors.to_string(), "memory": args.memory});
@@ -135,7 +138,7 @@ fn deployment(
         },
         "spec": {
             "replicas": 1,
-            // The old process releases its node before a new one starts.
+            // `Recreate` ends the old process before the new one starts, so that it releases its resources on the node.
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": labels},
             "template": {

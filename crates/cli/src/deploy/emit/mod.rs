@@ -61,7 +61,7 @@ struct Loaded {
     name: String,
 }
 
-/// Writes for one engine.
+/// Writes a plan for one engine.
 pub(super) fn run(command: Command) -> Done {
     match command {
         Command::Systemd(mut args) => {

@@ -96,7 +96,7 @@ fn service(
         let _ = writeln!(unit, "User={}", escaped(user));
     }
     if loaded.is_real_time(process, resources) {
-        // SCHED_FIFO without root, and no page faults.
+        // Permit SCHED_FIFO and locked memory to a service that does not run as root.
         unit.push_str("LimitRTPRIO=99\nLimitMEMLOCK=infinity\n");
     }
     let processors = loaded.processors(process, resources)?;
@@ -121,7 +121,7 @@ fn quoted(word: &str) -> String {
     if is_plain && !word.is_empty() { word } else { format!("\"{word}\"") }
 }
 
-/// Returns a report on the units of a folder, which systemd of this machine checks if requested.
+/// Returns a report on the units in a folder, which the systemd of this machine checks if requested.
 fn told(folder: &Path, is_verified: bool) -> Result<String, Failed> {
     let mut units: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -142,7 +142,7 @@ fn told(folder: &Path, is_verified: bool) -> Result<String, Failed> {
             .output()
     };
     let mut found = analyse(&["--recursive-errors=no"]);
-    // The option is new in systemd 250.
+    // systemd before version 250 does not have the option `--recursive-errors`.
     if found.as_ref().is_ok_and(is_unknown_option) {
         found = analyse(&[]);
     }

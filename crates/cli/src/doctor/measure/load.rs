@@ -14,14 +14,14 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Starts a thread for each processor, which in turn computes, allocates memory and writes to /dev/null.
+    /// Starts a thread for each processor, which alternately computes, allocates memory and writes to /dev/null.
     pub(super) fn begin() -> Load {
         let ends = Arc::new(AtomicBool::new(false));
         let count = std::thread::available_parallelism().map_or(1, usize::from);
         let start = |_| {
             let ends = Arc::clone(&ends);
             let thread = std::thread::Builder::new().name("doctor-load".to_owned());
-            // Fewer threads only mean less load.
+            // Ignore a thread that cannot be started: fewer threads only mean less load.
             thread.spawn(move || work(&ends)).ok()
         };
         let threads = (0..count).filter_map(start).collect();

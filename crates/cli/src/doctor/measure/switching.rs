@@ -12,11 +12,11 @@ use oxorb_terminal::statistics::{Latencies, Percentiles};
 /// Priority of both threads: above ordinary ones, and below lanes.
 const PRIORITY: i32 = 5;
 
-/// Longest sleep, so that a lost wake-up cannot block.
+/// Longest sleep, so that a lost wake-up cannot block the measurement.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// Makes two threads on one processor wake each other in turn. Each sample is half a round: a wake-up, a system call
-/// that sleeps, and the switch.
+/// Makes two threads on one processor wake each other alternately. Each sample is half of a round: a wake-up, a system
+/// call that sleeps, and the switch.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
     let cpu = thread::allowed_cpus().ok().and_then(|all| all.last().copied());
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
@@ -24,7 +24,8 @@ pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
         if let Some(cpu) = cpu {
             let _ = thread::pin_current_thread(cpu);
         }
-        // Without the privilege, other threads take processor time, and the largest samples show it.
+        // Without the privilege, both threads keep their ordinary priority. Other threads may then take processor time,
+        // which shows in the largest samples.
         let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
     };
     std::thread::scope(|scope| {

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Done {
     let end = end_of_process()?;
     let period = Duration::from_secs(args.period);
     let mut totals = Totals::default();
-    // A failure at the start is no loss of the channel: it ends the command.
+    // If the first connection fails, the command ends. Only a connection that is lost later is restored.
     let mut ends = Some(plan.connect(&channel)?);
     told(args.format, "connected")?;
     if let Some(urls) = addresses {
@@ -207,7 +207,7 @@ impl Plan {
             let wanted = asks_for(&self.filter);
             ends.sender = Some(UdpSender::connect(channel, &wanted, options.clone())?);
         }
-        // A gateway in both directions ignores its own datagrams.
+        // A gateway in both directions must ignore its own datagrams, which a multicast group sends back to it.
         let ignore = match &ends.sender {
             Some(sender) => Some(sender.address()?),
             None => None,
@@ -227,7 +227,7 @@ impl Plan {
 
 impl Args {
     fn send_to(&self, destinations: Destinations, ipv6: bool) -> SenderOptions {
-        // A socket has one address family.
+        // A socket has only one address family, so the local address needs that of the destinations.
         let local = match ipv6 {
             true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
             false => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

@@ -105,12 +105,12 @@ fn an_oxorb_server_is_called_with_types_from_a_repository() {
     folder.load(Path::new("shop.idl"));
     let (_ifr, ifr) = folder.serve_ifr();
     let init_ref = init_ref(&ifr);
-    // The stand-in's types, too, come from the repository.
+    // The stand-in takes its types from the repository, too.
     let (_desk, desk) = folder.serve_desk(&["--ifr", &ifr, "-ORBInitRef", &init_ref]);
     let ways: [&[&str]; 3] = [
         &["--ifr", &ifr],
         &["-ORBInitRef", &init_ref],
-        // The object's own _interface.
+        // Without options, the repository is found by the object's own `_interface`.
         &[],
     ];
     for way in ways {

@@ -1,6 +1,6 @@
 //! `oxorb event serve` under load, with suppliers, consumers and channels that are killed, stopped, flooded and cut
-//! off: numbers are checked from end to end (issue 16, item 8). Here and not in `tests/faults`, because cargo builds a
-//! command only for the tests of its own package.
+//! off: numbers are checked from end to end (issue 16, item 8). These tests are here and not in `tests/faults`, because
+//! Cargo builds a program only for the tests of its own package.
 
 #[path = "../../../../../tests/faults/tests/it/common/world.rs"]
 #[allow(dead_code, reason = "these tests use their part")]
@@ -14,7 +14,7 @@ use oxorb_testkit::{at_once, watchdog};
 use serde_json::Value;
 use world::World;
 
-/// Limit for expected events: no machine, however loaded, takes that long.
+/// Time limit for expected events, which no machine exceeds, however loaded.
 const LONG: Duration = Duration::from_secs(60);
 
 fn oxorb(args: &[&str]) -> Command {
@@ -44,7 +44,7 @@ impl Server {
         Server::spawn(|| oxorb(&[&["serve", "--format", "json"], args].concat()))
     }
 
-    /// A port that was free before a restart may be in use by another test for a moment.
+    /// Starts the server. Tries again if its port, which was free before a restart, is briefly in use by another test.
     fn spawn(command: impl Fn() -> Command) -> Server {
         let end = Instant::now() + LONG;
         loop {
@@ -71,7 +71,8 @@ impl Server {
     /// Starts a supplier of numbered events.
     fn supplier(&self, source: &str, args: &[&str]) -> Process {
         let numbers = ["pub", "--type", "17", "--number", "--source", source];
-        // The last call waits until all events before it were served, however busy the machine is.
+        // The supplier's last call returns when the channel has served all events before it, which may take long on a
+        // busy machine.
         let at = ["--at", self.url.as_str(), "--timeout", "600000"];
         Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
     }
@@ -144,7 +145,8 @@ fn assert_whole(got: &Got, runs: &[u64]) {
     assert!(got.lost == 0 && got.runs == expected, "{got:?}");
 }
 
-/// Asserts that received and reported missing events of a single run add up, up to the last one.
+/// Asserts that the received events of a single run and those reported as missing add up to all events, up to the last
+/// one received.
 #[track_caller]
 fn assert_accounted_for(got: &Got) {
     assert_eq!(got.runs.len(), 1, "out of order: {got:?}");
@@ -192,7 +194,8 @@ fn a_supplier_that_is_killed_harms_no_other() {
     steady.wait_success(LONG);
     consumer.wait_for("1", 599);
     assert_whole(&consumer.got(1), &[600]);
-    // Its successor starts from 0, with events of another type: the victim's last event may be read among them.
+    // The victim's successor starts from 0. Its events have another type, because the victim's last events may arrive
+    // among them.
     let numbers = ["pub", "--type", "18", "--number", "--source", "2", "--count", "50", "--at"];
     Process::spawn(oxorb(&[&numbers[..], &[server.url.as_str()]].concat())).wait_success(LONG);
     consumer.wait_for("2", 49);
@@ -228,14 +231,14 @@ fn a_consumer_that_is_killed_is_let_go_and_another_misses_nothing() {
 #[test]
 fn a_consumer_that_stops_reading_loses_what_is_counted() {
     let _guard = watchdog(2 * LONG);
-    // No consumer is disconnected, however slow.
+    // Without pings and with a long time limit of calls, no consumer is disconnected for being slow.
     let server = Server::start(&["--ping", "0", "--queue", "32", "--call-timeout", "60000"]);
     let mut stopped = server.consumer(&["--queue", "100000"]);
     let mut steady = server.consumer(&["--queue", "100000"]);
     server.push("1", 10, &["--rate", "200"]);
     stopped.wait_for("1", 9);
     signal(&stopped.0, "-STOP");
-    // More than the sockets hold in addition to the queue.
+    // Push more events than the queue and the buffers of the sockets can hold.
     server.push("2", 60_000, &["--rate", "20000"]);
     signal(&stopped.0, "-CONT");
     let end = Instant::now() + LONG;
@@ -250,7 +253,7 @@ fn a_consumer_that_stops_reading_loses_what_is_counted() {
         assert_eq!(of("matched", at), 60_010);
     }
     assert!(drops(&consumers[0]) > 0, "{}", consumers[0]);
-    // With drop-oldest, the last event of a source arrives.
+    // The default policy is drop-oldest, so the last event of a source arrives.
     stopped.wait_for("2", 59_999);
     steady.wait_for("2", 59_999);
     let got = stopped.got(2);
@@ -265,7 +268,8 @@ fn a_consumer_that_stops_reading_loses_what_is_counted() {
 #[test]
 fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
     let _guard = watchdog(2 * LONG);
-    // Capacity for all events of the paced supplier: a machine that stops for a second costs none.
+    // The queue has capacity for all events of the paced supplier, so that none is lost if the machine stops for a
+    // second.
     let server = Server::start(&["--queue", "1024"]);
     let mut steady = server.consumer(&["source==1"]);
     let mut all = server.consumer(&["--queue", "1000000"]);
@@ -287,7 +291,7 @@ fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
         assert_accounted_for(&got);
         got.runs[0][0] + got.lost
     });
-    // A gap at the very end of source 1 is not followed by an event that would reveal it.
+    // No event reveals a gap at the very end of source 1, so it is added here.
     let last = *all.got(1).runs[0].last().unwrap();
     assert_eq!(lost[0] + lost[1] + (199 - last), dropped);
     assert_eq!(drops(&server.consumers()[0]), 0);
@@ -327,7 +331,7 @@ fn an_overloaded_consumer_ends_when_it_is_asked() {
     let mut floods = ["1", "2"].map(|source| server.supplier(source, &["--rate", "50000"]));
     consumer.0.wait_for_line("\"gap\"", LONG);
     signal(&consumer.0, "-TERM");
-    // Numbers are missing, which is status 1 (--gaps), and no signal.
+    // The command ends with a status, and not by the signal. The status is 1 if numbers are missing (--gaps).
     assert!(consumer.0.wait(LONG).code().is_some());
     floods.iter_mut().for_each(Process::kill);
 }
@@ -372,7 +376,7 @@ fn a_partition_leaves_a_gap_that_is_told() {
     let server = Server::spawn(|| world::on("server", &oxorb(&args)));
     let policy = ["--host", here, "--ping", "0.3", "--timeout", "2000", "--reconnect", "0"];
     let mut consumer = server.consumer(&policy);
-    // The supplier is on the channel's side.
+    // The supplier is on the channel's side of the network, so the partition does not affect it.
     let numbers = ["pub", "--type", "17", "--number", "--rate", "200", "--at"];
     let supplier = oxorb(&[&numbers[..], &[server.url.as_str()]].concat());
     let mut supplier = Process::spawn(world::on("server", &supplier));
@@ -382,7 +386,7 @@ fn a_partition_leaves_a_gap_that_is_told() {
     world.release("router", here);
     consumer.0.wait_for_line("\"reconnected\"", LONG);
     let seen = *consumer.got(1).runs[0].last().unwrap();
-    // Events are lost if the partition lasts long enough; each lost one is reported.
+    // If the partition lasts long enough, events are lost, and each lost event is reported.
     while json(&consumer.0.wait_for_line("\"value\":", LONG))["value"].as_u64() < Some(seen + 200) {
     }
     supplier.kill();

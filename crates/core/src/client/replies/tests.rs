@@ -32,7 +32,7 @@ fn a_connection_with_a_call_outstanding_does_not_retire() {
     assert!(!replies.retire());
     replies.forget(id);
     assert!(replies.retire());
-    // A call that comes too late has certainly sent nothing, and takes a new connection.
+    // A call that comes after the retirement has certainly sent nothing, so it may use a new connection.
     assert_eq!(enter(&replies), Err(raise::CONNECTION_CLOSED));
     assert_eq!(replies.pass(), Err(raise::CONNECTION_CLOSED));
 }
@@ -40,7 +40,7 @@ fn a_connection_with_a_call_outstanding_does_not_retire() {
 #[test]
 fn each_reply_reaches_its_call_while_the_ring_grows() {
     let replies = Replies::new(RequestIds::OF_ACCEPTOR, None);
-    // One call stays while many come and go: their ids skip its entry.
+    // One call stays outstanding while many come and go, so their ids must skip its entry.
     let first = enter(&replies).unwrap();
     for _ in 0..3 * PLACES {
         let id = enter(&replies).unwrap();

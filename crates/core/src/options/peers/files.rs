@@ -110,6 +110,6 @@ fn read(path: &str) -> Result<String, String> {
     if text.len() as u64 > LARGEST {
         return Err(format!("{path} is larger than {LARGEST} octets, the most that is read"));
     }
-    // An editor may have written a byte order mark.
+    // An editor may have written a byte order mark, which does not belong to the text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

@@ -142,7 +142,7 @@ fn seconds(value: &str) -> Result<Option<String>, String> {
     Ok(Some(milliseconds.to_string()))
 }
 
-/// Converts a level of detail to a log level: the ORBs count from 0 and print ever more from about 5 on.
+/// Converts a level of detail to a log level. The other ORBs count from 0, and print more and more from about 5 on.
 fn verbosity(value: &str) -> Result<Option<String>, String> {
     let level: u32 = value.parse().map_err(|_| "expected a number from 0 on")?;
     let named = match level {

@@ -13,7 +13,8 @@ pub(super) const ALL: &[Setting] = &[
         apply: |options, text| {
             let octets = positive(text)?;
             options.limits.max_message = octets;
-            // A message of the greatest length should be decodable.
+            // A message of the maximum length should be decodable, so the memory for decoded values is at least four
+            // times that length.
             let decoded = u32::try_from(octets.saturating_mul(4)).unwrap_or(u32::MAX);
             let cdr = &mut options.limits.cdr;
             cdr.max_memory = cdr.max_memory.max(decoded);

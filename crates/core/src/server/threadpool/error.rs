@@ -14,7 +14,7 @@ use crate::{SetupError, raise};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadpoolError {
-    /// BAD_PARAM: an invalid parameter, with the reason.
+    /// BAD_PARAM: a parameter is invalid, for this reason.
     #[error("{0}")]
     BadParameter(&'static str),
     /// DATA_CONVERSION: the priority of a lane has no native one.
@@ -26,7 +26,7 @@ pub enum ThreadpoolError {
     /// The ORB has no such threadpool (InvalidThreadpool).
     #[error("there is no threadpool {} (InvalidThreadpool)", .0.0)]
     Unknown(ThreadpoolId),
-    /// Endpoint or thread that is not available.
+    /// An endpoint or a thread is not available.
     #[error("{0}")]
     Setup(SetupError),
     /// Any other exception.

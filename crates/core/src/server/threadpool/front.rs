@@ -136,7 +136,7 @@ pub(super) fn open<'l>(
         let listen = |transport: &dyn Transport, endpoint: &Endpoint| {
             transport.listen_in_group(endpoint, is_first, cpu)
         };
-        // The port that the system chose for the first lane applies to all.
+        // The port that the system chose for the first lane is used for all lanes.
         endpoint = listeners.open_by(orb, &[endpoint], serves, listen)?.remove(0);
         first.get_or_insert(listeners);
     }

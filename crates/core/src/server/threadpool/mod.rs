@@ -152,7 +152,7 @@ impl Pools {
             let each = lane.addresses.iter();
             each.map(|address| (address.clone(), lane.priority))
         });
-        // The front comes first, for clients that use the first address.
+        // The addresses of the front come first, for clients that use only the first address.
         let least = pool.lanes[pool.front.least].priority;
         let all = pool.lanes.iter().all(|lane| wanted(lane.priority));
         let front = pool.front.addresses.iter().filter(|_| all);

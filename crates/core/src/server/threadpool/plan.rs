@@ -115,7 +115,8 @@ pub enum QueueOrder {
 }
 
 impl QueueOrder {
-    /// Returns the position of a request with these contexts in the queue; `None`: behind all requests that have one.
+    /// Returns the position of a request with these contexts in the queue; `None` for a position behind all requests
+    /// that have one.
     pub(crate) fn place(self, contexts: &ServiceContexts<'_>) -> Option<Urgency> {
         match self {
             QueueOrder::Arrival => None,

@@ -85,7 +85,7 @@ fn forwards_in_a_circle_end() {
         ] {
             assert_eq!(failed(told), (Transient, No, minor::transient::FORWARD_LOOP));
         }
-        // Each forward takes 4 s, and the call's limit is 60 s.
+        // Each forward takes 4 s, so the call reaches its limit of 60 s before the limit of 16 forwards.
         pair.net.set(|weather| weather.latency = secs(2));
         let (told, took) = timed(|| run(&pair.object, &Work::number(4)));
         println!("{told:?} {took:?}");
@@ -116,7 +116,7 @@ fn oneways_wait_for_company_as_long_as_they_may() {
             object.with(BufferingConstraint { count: Some(3), ..BufferingConstraint::FLUSH });
         note(&counted, 3).unwrap();
         note(&counted, 4).unwrap();
-        // Independent of the time: no thread polls.
+        // Oneways that wait for a count do not depend on the time, so no thread polls meanwhile.
         let (before, _) = course();
         thread::sleep(secs(600));
         let (after, _) = course();

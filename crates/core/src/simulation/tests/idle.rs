@@ -10,7 +10,7 @@ use crate::{ClientConnections, Incident, Options};
 fn a_server_closes_connections_at_its_limit() {
     for sharing in ALL_SHARING {
         if sharing == ClientConnections::Multiplexed {
-            // Its reader closes the connection before.
+            // The reader of a multiplexed connection closes it before the server's limit is reached.
             continue;
         }
         for serving in ALL_SERVING {
@@ -26,7 +26,7 @@ fn a_server_closes_connections_at_its_limit() {
                     let open = || pair.server.orb.connection_statistics().open;
                     thread::sleep(secs(97));
                     assert_eq!(open(), 1);
-                    // Idle for longer than the limit, and a check has occurred.
+                    // By now the connection has been idle for longer than the limit, and a check has taken place.
                     thread::sleep(secs(8));
                     assert_eq!(open(), 0);
                 }
@@ -63,7 +63,7 @@ fn a_client_closes_connections_at_its_limit() {
             assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
             thread::sleep(secs(97));
             assert_eq!(pair.net.pipes(), 2);
-            // The next check is due after a quarter of the limit at most.
+            // The next check follows after at most a quarter of the limit.
             thread::sleep(secs(32));
             assert_eq!(pair.net.pipes(), 0);
         }
@@ -74,7 +74,7 @@ fn a_client_closes_connections_at_its_limit() {
 fn a_client_drops_connections_that_its_server_has_closed() {
     for sharing in ALL_SHARING {
         if sharing == ClientConnections::Private {
-            // The thread that owns the connection drops it when it opens another.
+            // A private connection is dropped only when its thread opens another connection.
             continue;
         }
         super::with_sharing(2, sharing, |pair| {
@@ -106,7 +106,7 @@ fn no_call_fails_because_its_connection_was_about_to_be_closed() {
                     };
                     assert_eq!(told, Ok(number + 1));
                     assert_eq!(pair.server.worker.ran(number), 1);
-                    // Around the time of the server's check: its tick is as long as the limit.
+                    // The next call comes at about the time of the server's check, whose tick is as long as the limit.
                     thread::sleep(ms(980) + ms(random.below(60)));
                     if number % 7 == 0 {
                         thread::sleep(secs(1));
@@ -146,15 +146,15 @@ fn retries_wait_longer_each_time() {
         super::with_sharing(2, sharing, |pair| {
             let object = pair.object.with(Retry::times(8));
             pair.net.set(|weather| weather.connect = Connect::Refused(6));
-            // 20 + 40 + 80 + 160 + 320 + 640 ms, and two milliseconds (up to a tick of connecting)
-            // each.
+            // The delays are 20 + 40 + 80 + 160 + 320 + 640 ms; in addition, each attempt to connect takes two
+            // milliseconds, or up to a tick.
             let (told, took) = timed(|| run(&object, &Work::number(1)));
             assert_eq!(told, Ok(2));
             assert_about(took, ms(1260 + 7 * 5));
             assert_eq!(pair.net.attempts(), 7);
             pair.net.reset_all();
             pair.net.set(|weather| weather.connect = Connect::Refused(100));
-            // At most 1 s each.
+            // The two further delays are limited to 1 s each.
             let (told, took) = timed(|| run(&object, &Work::number(2)));
             assert_eq!(
                 failed(told),
@@ -163,7 +163,7 @@ fn retries_wait_longer_each_time() {
             assert_about(took, ms(1260 + 2 * 1000 + 9 * 5));
             let hurried = object.with(RelativeRoundtripTimeout(ms(200)));
             let (told, took) = timed(|| run(&hurried, &Work::number(3)));
-            // The failure is more specific than TIMEOUT.
+            // The failure is more specific than TIMEOUT, and so is reported in its place.
             assert_eq!(failed(told).0, Transient);
             assert!(took < ms(200), "{took:?}");
             let (told, took) = timed(|| run_async(&object, &Work::number(4)).wait());

@@ -60,7 +60,7 @@ fn whatever_happens_every_call_ends_once_in_time_and_with_the_truth() {
         }
         over.store(true, Ordering::SeqCst);
         let server = weather.join().expect("the weather");
-        // Fair weather again, and all servants have ended.
+        // The weather becomes fair again, and all servants have time to end.
         net.set(|weather| *weather = Weather::default());
         net.reset_all();
         thread::sleep(secs(100));
@@ -153,7 +153,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn end(self, record: &Record) {
-        // Checked only from the time of the query on.
+        // The caller may ask for the answer only after the limit, so the time of this query counts if it is later.
         let until = self.until.map(|until| until.max(elapsed()));
         let told = self.answer.wait();
         in_time(until, self.number, &told);
@@ -220,7 +220,7 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
                 match random.below(4) {
                     0 => call.end(record),
                     1 => {
-                        // Abandoned by its caller.
+                        // The caller abandons the call.
                         drop(call);
                         record.note(number, Err(unknown()));
                     }

@@ -37,7 +37,7 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
     let stall = |place| Fate { to_server: Trouble::Stall(place), ..Fate::default() };
     at_each_place(stall, |pair, _| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
-        // The first or the second request stalls.
+        // Either the first or the second request stalls, depending on the position of the fault.
         for number in [1, 2] {
             let (told, took) = timed(|| run(&hurried, &Work::number(number)));
             assert_true(told, number, pair.server.worker.ran(number));
@@ -92,7 +92,7 @@ fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
         let server =
             Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
         with_options(1, Options::default(), server, |pair| {
-            // Some 150 octets of a request arrive within the limit, though slowly.
+            // About 150 octets of a request arrive slowly, but within the limit.
             pair.net.set(|weather| {
                 weather.piece = 1;
                 weather.pace = ms(100);
@@ -126,7 +126,7 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
             let large = Work::number(1).octets(0, 300_000);
             let (told, took) = timed(|| run(&patient, &large));
-            // The server gives up first, but the client does not notice the close.
+            // The server gives up first, but the client does not notice that the connection was closed.
             assert_true(told, 1, 1);
             assert!(took <= secs(306), "{took:?}");
             let open = pair.server.orb.connection_statistics().open;
@@ -136,7 +136,7 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
     }
 }
 
-// Seeds 42, 47 and 72 of the random runs.
+// Seeds 42, 47 and 72 of the random runs found this fault.
 #[test]
 fn nobody_waits_longer_than_it_may_behind_a_write_that_is_stuck() {
     for sharing in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
@@ -167,7 +167,7 @@ fn nobody_waits_longer_than_it_may_behind_a_write_that_is_stuck() {
     }
 }
 
-// Seed 252 of the random runs.
+// Seed 252 of the random runs found this fault.
 #[test]
 fn a_message_in_pieces_takes_no_longer_than_one_in_one_piece() {
     for sharing in ALL_SHARING {

@@ -23,7 +23,7 @@ fn a_reply_that_is_late_is_a_timeout_and_nobody_elses_answer() {
         let (told, took) = timed(|| run(&hurried, &Work::number(1).taking(secs(12))));
         assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(5));
-        // The late answer is dropped.
+        // The late answer is dropped, and none of these calls receives it.
         for number in 2..5 {
             assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
         }
@@ -81,7 +81,7 @@ fn a_server_that_does_not_answer_connecting_costs_the_connect_timeout() {
 fn a_limit_on_the_reply_counts_from_sending() {
     everywhere(1, |pair| {
         pair.net.set(|weather| weather.latency = ms(500));
-        // The second for connecting does not count against the limit.
+        // Connecting takes one second, which does not count against the limit.
         let object = pair.object.with(RelativeReplyTimeout(secs(3)));
         assert_eq!(run(&object, &Work::number(1).taking(ms(1900))), Ok(2));
         let (told, took) = timed(|| run(&object, &Work::number(2).taking(secs(30))));
@@ -99,7 +99,7 @@ fn a_request_is_not_sent_before_its_time_nor_after() {
         let later = later.with(RelativeRoundtripTimeout::NEVER);
         assert_eq!(run(&later, &Work::number(1)), Ok(2));
         assert_about(pair.server.worker.began(1) - began, secs(1800));
-        // The limit of the call expires before.
+        // The limit of the call expires before the start time, so the call fails at once.
         let never = later
             .with(RequestStartTime(clock::time_of_day() + secs(60)))
             .with(RelativeRoundtripTimeout(secs(50)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_delivery::{Attributes, Cause, Outcome, Release, Sink};
 
-/// Longer than a test takes on any machine; ends a test that hangs.
+/// Time limit of tests, which ends a test that hangs. No test reaches it on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) const PLAIN: Attributes =
@@ -40,7 +40,7 @@ impl Recorder {
         (Arc::new(recorder), told)
     }
 
-    /// A sink that holds each delivery until the sender sends a message or is dropped.
+    /// Creates a sink that blocks each delivery until the sender sends a message or is dropped.
     pub(crate) fn blocking() -> (Arc<Recorder>, Receiver<Vec<u64>>, Sender<()>) {
         let (release, released) = mpsc::channel::<()>();
         let released = Mutex::new(released);
@@ -58,7 +58,7 @@ impl Recorder {
 
 impl Sink<u64> for Recorder {
     fn deliver(&self, events: &[u64]) -> Outcome {
-        // Sending fails only in a test that has seen enough and stopped listening.
+        // Ignore the error: `send` fails only if the test has already dropped the receiver.
         let _ = self.batches.lock().unwrap().send(events.to_vec());
         (self.answer)(events)
     }
@@ -72,7 +72,7 @@ impl Sink<u64> for Recorder {
     }
 }
 
-/// Returns the next batches, joined.
+/// Returns the next events, in one vector.
 pub(crate) fn receive(told: &Receiver<Vec<u64>>, events: usize) -> Vec<u64> {
     let mut all = Vec::new();
     while all.len() < events {

@@ -91,7 +91,7 @@ fn write_leaf(name: &str, data: &Data) -> Element {
     match data {
         Data::Integer(number) => bare(name, number),
         Data::Unsigned(number) => bare(name, number),
-        // `{:?}` writes as many digits as are needed to read the same number.
+        // `{:?}` writes as many digits as are necessary to read the same number again.
         Data::Float(number) => Element::text(name, format!("{number:?}")),
         Data::Double(number) => Element::text(name, format!("{number:?}")),
         Data::Boolean(value) => bare(name, value),

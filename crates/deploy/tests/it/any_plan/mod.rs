@@ -139,7 +139,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
                     (String, _, _, _, _),
                 )| Instance {
                     id: Id(format!("x.{at}")),
-                    // Names differ, and may equal the id.
+                    // Names must differ from each other, but may equal the id.
                     name: if same_id { format!("x.{at}") } else { format!("{name}{at}") },
                     node,
                     source,

@@ -248,7 +248,7 @@ fn unions() {
     assert_eq!(with_default.position(), Some(1));
     assert_eq!(with_default.member_kind().unwrap(), TcKind::String);
     with_default.insert("kept").unwrap();
-    // Another label of the same member.
+    // The new label selects the same member, so the value of the member is unchanged.
     with_default.set_discriminator(&short(3)).unwrap();
     assert_eq!(with_default.get::<String>().unwrap(), "kept");
 
@@ -271,7 +271,7 @@ fn unions() {
     is_invalid(without.member_name());
     is_invalid(without.member_kind());
     assert!(!without.seek(1));
-    // By assignment to the discriminant itself.
+    // Assigning to the discriminant itself selects a member, too.
     without.rewind();
     without.insert(2i16).unwrap();
     assert_eq!(without.member_name().unwrap(), "b");
@@ -468,7 +468,7 @@ fn a_ring_of_values_is_the_same_ring_in_a_copy() {
     let again = DynAny::from_any(&any).unwrap();
     assert!(again.equal(&whole));
     assert_eq!(again.value().at("next.next.id"), Some(&Dynamic::Long(0)));
-    // For an indirection without target, the whole value is rejected.
+    // If an indirection has no target, the complete value is rejected.
     let stray = oxorb_dynamic::DynamicValue::default_for(&node()).unwrap();
     let stray = Dynamic::Indirection(stray.key);
     whole.component(2).unwrap().insert(stray).unwrap();

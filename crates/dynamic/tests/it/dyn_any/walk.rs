@@ -1,4 +1,4 @@
-//! Any value can be walked down to its parts, and built from its parts.
+//! Any value can be decomposed into its parts, and built from them.
 
 use oxorb_dynamic::{
     DynAny, Dynamic, DynamicValue, RawReference, TcKind, TypeCode, Wchar, Wstring,
@@ -52,7 +52,7 @@ fn rebuild(from: &mut DynAny<'_>, to: &mut DynAny<'_>) {
         }
         kind => match from.value().into_owned() {
             Dynamic::Value(value) => {
-                // With the same identity, as others may refer to it.
+                // Keep the identity of the value, because other parts may refer to it.
                 let mut fresh = DynamicValue::default_for(&value.ty).unwrap();
                 fresh.key = value.key;
                 to.insert(Dynamic::from(fresh)).unwrap();
@@ -105,7 +105,7 @@ fn basic(kind: TcKind, from: &DynAny<'_>, to: &mut DynAny<'_>) {
         TcKind::Wstring => copy!(Wstring),
         TcKind::TypeCode => copy!(TypeCode),
         TcKind::Objref | TcKind::Component | TcKind::Home => copy!(RawReference),
-        // Null, references as abstract interfaces, valuetypes.
+        // These are null, references as abstract interfaces, and valuetypes.
         _ => to.insert(from.value().into_owned()).unwrap(),
     }
     assert_eq!(from.component_count(), 0);
@@ -147,7 +147,7 @@ proptest! {
         let value = choices.value(other.as_ref());
         let Ok(value) = DynAny::new(other.clone(), value) else { return Ok(()) };
         let assigned = into.assign(&value);
-        // Types with the same id are equivalent, even if their members do not match.
+        // Types with the same id are equivalent even if their members differ.
         prop_assert!(assigned.is_err() || ty.equivalent(&other));
         prop_assert!(assigned.is_ok() || ty != other);
         if assigned.is_err() {

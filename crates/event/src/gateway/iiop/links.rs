@@ -1,4 +1,4 @@
-//! The proxies of a gateway, at both channels.
+//! The proxies of a gateway in both channels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,21 +15,21 @@ use crate::rtec_event_channel_admin::{
 use crate::rtec_event_comm::{Event, PushConsumerRef};
 use crate::{Filter, Key, asks_for, publishes};
 
-/// Proxies of the source and destination channels, by source.
+/// A proxy in the source channel, and the proxies in the destination channel by event source.
 pub(super) struct Links {
     supplier: ProxyPushSupplierRef,
     consumers: BTreeMap<i32, ProxyPushConsumerRef>,
 }
 
-/// Types of designators and timers, which no channel publishes.
+/// Types that are reserved for designators and timers. No channel publishes events of these types.
 const RESERVED: Range<i32> = SHUTDOWN..UNDEFINED;
 
-/// Raised when a channel refuses the gateway, by returning a nil reference or raising a user exception.
+/// Exception if a channel refuses the gateway by returning a nil reference or by raising a user exception.
 pub(super) const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
 
-/// Returns the types and sources in a list of subscriptions, without group designators. A filter that cannot be
-/// expressed in this form counts as a wildcard, and so does the null designator.
+/// Returns the types and sources in a list of subscriptions, without group designators. A filter that this form cannot
+/// represent counts as a wildcard, and so does the null designator.
 pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
     let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
     let keys = headers.filter_map(|header| match header.r#type {
@@ -41,7 +41,8 @@ pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
 }
 
 impl Links {
-    /// Obtains proxies at both channels, and connects to the destination; no event arrives before [`open`](Self::open).
+    /// Obtains proxies in both channels, and connects those in the destination channel. Events arrive only after
+    /// [`open`](Self::open).
     pub(super) fn connect(
         from: &EventChannelRef,
         to: &EventChannelRef,
@@ -56,7 +57,7 @@ impl Links {
             wanted.iter().map(|key| if per_source { key.1 } else { ANY }).collect();
         let mut links = Self { supplier, consumers: BTreeMap::new() };
         for source in sources {
-            // Events of this source, and of types that are subscribed from any source.
+            // Include events of this source, and events of types that consumers subscribe to from any source.
             let of = |key: &Key| !per_source || key.1 == source || key.1 == ANY;
             let keys: Vec<Key> = wanted.iter().copied().filter(of).collect();
             if let Err(error) = links.publish(&suppliers, source, keys) {
@@ -76,12 +77,12 @@ impl Links {
         let proxy = suppliers.obtain_push_consumer()?.ok_or(NIL)?;
         let published = SupplierQos { is_gateway: true, ..publishes(keys) };
         let connected = proxy.connect_push_supplier(None, &published);
-        // A proxy that was not connected must be returned, too.
+        // Store the proxy even if it was not connected, so that `disconnect` returns it to the channel.
         self.consumers.insert(source, proxy);
         connected.map_err(|_| NIL)
     }
 
-    /// Connects to the source channel.
+    /// Connects the proxy in the source channel, so that events arrive.
     pub(super) fn open(
         &self,
         gate: &PushConsumerRef,
@@ -92,22 +93,22 @@ impl Links {
         self.supplier.connect_push_consumer(Some(gate), &wanted).map_err(|_| NIL)
     }
 
-    /// Pushes an event through the proxy of its source.
+    /// Pushes an event through the proxy for its source.
     pub(super) fn push(&self, event: Event) -> Result<(), SystemException> {
         let consumer = self.consumers.get(&event.header.source);
         let consumer = consumer.or_else(|| self.consumers.get(&ANY));
-        // An event of any source meets each filter, so any proxy will do.
+        // The source of this event is 0, which matches all filters, so any proxy can be used.
         let consumer = consumer.or_else(|| self.consumers.values().next());
         consumer.ok_or(NIL)?.push(&[event])
     }
 
-    /// Reports whether both channels still know the links.
+    /// Reports whether both channels still have the proxies.
     pub(super) fn exist(&self) -> bool {
         exists(self.supplier.reference())
             && self.consumers.values().all(|proxy| exists(proxy.reference()))
     }
 
-    /// Disconnects, and ignores failures of a channel that no longer exists.
+    /// Disconnects the proxies. Errors are ignored, because the channels may no longer exist.
     pub(super) fn disconnect(&self, gate: &PushConsumerRef) {
         give_back(&self.supplier, gate);
         for proxy in self.consumers.values() {

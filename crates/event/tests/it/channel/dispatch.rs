@@ -1,4 +1,4 @@
-//! Consumers with their own queue, lane and urgency.
+//! Consumers that have their own queue, lane and urgency.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,7 +14,7 @@ use oxorb_event::{
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// Records its thread and the first octets, and blocks until it is opened.
+/// Records its thread and the first octet of each event, and blocks until the test opens it.
 #[derive(Default)]
 struct Gate {
     came: Mutex<Vec<(String, u8)>>,
@@ -69,7 +69,7 @@ fn each_consumer_is_dispatched_by_the_lane_it_asked_for() {
     let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     high.open();
     supplier.push(&[event(17, 1, 7)]).unwrap();
-    // The lane of the low consumer is stuck meanwhile.
+    // This succeeds although the consumer in the other lane is blocked.
     let (thread, payload) = high.wait(1).remove(0);
     assert!(thread.contains("high") && payload == 7, "{thread}");
     low.open();
@@ -98,7 +98,7 @@ fn events_are_ordered_and_dropped_by_the_priorities_of_the_consumer() {
         supplier.push(&events).unwrap();
     };
     push(17, 1, 0);
-    // The consumer has that event once no other waits in the queue.
+    // When the queue is empty, the consumer has taken this event and is blocked in it.
     let queue = || channel.statistics().consumers[0].queue;
     while queue().octets > 0 {
         thread::yield_now();
@@ -150,7 +150,7 @@ fn a_queue_that_there_is_not_is_refused() {
     assert_eq!(connect(&reactive, 0).unwrap_err(), ConnectError::NoQueues);
 }
 
-/// Records the locks that its lane took for each event.
+/// Records which locks its lane took for each event.
 #[derive(Default)]
 struct Locks {
     taken: Mutex<Vec<usize>>,
@@ -184,7 +184,7 @@ fn priorities_share_no_lock_for_an_event() {
         (connected.unwrap(), supplier.unwrap())
     };
     let push = |supplier: &SupplierConnection, consumer: &Locks, event_type| {
-        // Clears the locks that connecting took.
+        // Discard the locks that connecting took.
         locks_taken();
         for number in 1..=EVENTS {
             supplier.push(&[event(event_type, 1, 7)]).unwrap();

@@ -1,5 +1,5 @@
-//! Refused, abandoned and released connections leave nothing behind, and every waiting peer learns of the
-//! end.
+//! Connections that are refused, abandoned or released leave no resources behind, and every waiting peer is notified of
+//! the end.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ use oxorb_testkit::until;
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// A channel for one consumer and one supplier.
+/// Creates a channel that accepts only one consumer and one supplier.
 fn small() -> EventChannel {
     EventChannel::new(ChannelOptions {
         limits: Limits { consumers: 1, suppliers: 1, ..Limits::default() },
@@ -34,7 +34,7 @@ fn served(channel: &EventChannel) -> (Orb, Served) {
     (orb, served)
 }
 
-/// A list that is not a valid filter.
+/// Returns a list of dependencies that is not a valid filter.
 fn nonsense() -> ConsumerQos {
     let mut nonsense = ConsumerQos::default();
     nonsense.dependencies.push(Default::default());
@@ -106,8 +106,8 @@ fn a_consumer_that_is_let_go_learns_of_it() {
     assert_eq!(record.disconnects(), 1);
 }
 
-/// The queue's limit of failures releases it before the channel's does: no consumer stays connected whose
-/// queue accepts nothing.
+/// The queue's limit of failures releases the consumer before the channel's limit does. The consumer must not stay
+/// connected, because its queue accepts no more events.
 #[test]
 fn a_consumer_that_its_queue_lets_go_learns_of_it() {
     struct Panics(Arc<Record>);
@@ -140,7 +140,7 @@ fn a_consumer_that_its_queue_lets_go_learns_of_it() {
     assert_eq!(record.disconnects(), 1);
 }
 
-/// Blocks in its first call until it is released, and records the arguments of the latest call that ended.
+/// Blocks in its first call until the test releases it, and records the arguments of the last call that returned.
 struct Slow {
     came: mpsc::Sender<()>,
     go: std::sync::Mutex<Option<mpsc::Receiver<()>>>,
@@ -178,7 +178,7 @@ fn the_last_that_a_new_observer_hears_is_how_it_is() {
         thread::spawn(move || channel.append_observer(slow).unwrap())
     };
     comes.recv().unwrap();
-    // Meanwhile the new observer is notified that there are no subscriptions.
+    // At this point the new observer is being notified that there are no subscriptions.
     let _consumer =
         channel.connect_consumer(Record::new(), &asks(&Filter::event_type(17))).unwrap();
     go.send(()).unwrap();
@@ -223,7 +223,7 @@ fn conjunctions_collect_within_a_limit_and_count_what_is_beyond() {
     push(17, 60);
     push(18, 41);
     assert_eq!((uncollected(), record.sets().len()), (2, 0));
-    // All conjunctions restart.
+    // After the drop, all conjunctions start again.
     push(18, 50);
     push(19, 25);
     push(17, 25);
@@ -249,7 +249,7 @@ fn a_client_gets_its_share_and_what_it_never_connected_goes_after_it() {
         |of: &EventChannelRef| of.for_consumers().unwrap().unwrap().obtain_push_supplier();
     let suppliers =
         |of: &EventChannelRef| of.for_suppliers().unwrap().unwrap().obtain_push_consumer();
-    // A proxy that is in use stays.
+    // A proxy to which a consumer is connected must not be released.
     let used = consumers(&mine).unwrap().unwrap();
     let serving = client();
     let consumer = serving.root_poa().activate(Record::new()).unwrap();
@@ -257,7 +257,7 @@ fn a_client_gets_its_share_and_what_it_never_connected_goes_after_it() {
     consumers(&mine).unwrap();
     suppliers(&mine).unwrap();
     suppliers(&mine).unwrap();
-    // All connections from one address are one client.
+    // All connections from one address belong to one client, so the share is already used.
     let share = oxorb::minor::imp_limit::EVENT_SHARE;
     assert_eq!(consumers(&other).unwrap_err().minor, share);
     assert_eq!(suppliers(&other).unwrap_err().minor, share);
@@ -265,7 +265,7 @@ fn a_client_gets_its_share_and_what_it_never_connected_goes_after_it() {
     other.append_observer(Some(&observer)).unwrap();
     other.append_observer(Some(&observer)).unwrap();
     assert!(other.append_observer(Some(&observer)).is_err());
-    // This process has no share.
+    // The share does not apply to this process.
     let local = (0..6).map(|_| channel.connect_consumer(Record::new(), &asks(&Filter::ALL)));
     let local: Vec<_> = local.collect::<Result<_, _>>().unwrap();
     first.shutdown(true).unwrap();

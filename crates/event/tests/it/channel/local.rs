@@ -1,4 +1,4 @@
-//! Channels within a process.
+//! Channels that are used within one process.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -22,7 +22,7 @@ fn consumers_get_what_they_ask_for_in_the_order_of_the_supplier() {
     supplier.push(&[event(17, 1, 1), event(17, 2, 2), event(18, 2, 3)]).unwrap();
     assert_eq!(a.events(), [(17, 1, 1), (17, 2, 2)]);
     assert_eq!(b.events(), [(17, 2, 2)]);
-    // Sets are filtered event by event.
+    // The events of a set are filtered separately, so each accepted event arrives as a set of its own.
     assert_eq!(all.sets().len(), 3);
 }
 
@@ -96,7 +96,7 @@ fn destroy_tells_everybody_and_ends_everything() {
     assert_eq!(supplier.disconnects(), 1);
 }
 
-/// Destroys its channel on the first event that it gets.
+/// A consumer that destroys its channel when it receives the first event.
 struct Ender {
     channel: Mutex<Option<EventChannel>>,
     disconnects: Mutex<u32>,
@@ -116,7 +116,7 @@ impl PushConsumer for Ender {
     }
 }
 
-/// A channel that is destroyed in the middle of a set of events notifies every member once, in any
+/// If a channel is destroyed while a set of events is being delivered, every member is notified exactly once, in any
 /// dispatch mode.
 #[test]
 fn destroy_while_dispatching_tells_everybody_once() {
@@ -144,7 +144,7 @@ fn destroy_while_dispatching_tells_everybody_once() {
                 && *ender.disconnects.lock().unwrap() == 1
         });
         assert_eq!(pushing.push(&all), Err(PushError::NotConnected));
-        // The received events are the first ones of those pushed.
+        // Some events may have been dropped, but those that arrived precede them in the order of the push.
         let came = before.events();
         assert_eq!(came[..], [(17, 1, 1), (17, 1, 2), (17, 1, 3)][..came.len()]);
     }
@@ -218,7 +218,7 @@ fn consumers_push_and_leave_from_within() {
     use oxorb_event::rtec_event_comm::{Event, PushConsumer};
     use std::sync::{Mutex, OnceLock};
 
-    /// Answers each event of type 17 with one of type 18, and disconnects after two.
+    /// Answers each event of type 17 with an event of type 18, and disconnects after two.
     #[derive(Default)]
     struct Answers {
         supplier: OnceLock<oxorb_event::SupplierConnection>,
@@ -240,7 +240,7 @@ fn consumers_push_and_leave_from_within() {
     let (answers, record) = (Arc::new(Answers::default()), Record::new());
     let answering = channel.connect_supplier(None, &publishes([(18, 1)])).unwrap();
     answers.supplier.set(answering).unwrap();
-    // A filter with state has its own lock, which is not held during deliveries.
+    // Use a filter with state, because its lock must not be held while an event is delivered.
     let filter =
         Filter::any_of([Filter::each_of([Filter::event_type(17)]), Filter::event_type(19)]);
     let own = channel.connect_consumer(answers.clone(), &asks(&filter)).unwrap();
@@ -293,7 +293,7 @@ fn a_gateway_does_not_get_back_what_it_brought() {
         let connected = channel.connect_supplier(None, &publishes([(0, 0)]));
         connected.unwrap()
     });
-    // Existing routes change, too.
+    // The first push determines the routes, which `keep_from` must change.
     brought.push(&[event(17, 1, 1)]).unwrap();
     brought.keep_from(&out);
     brought.push(&[event(17, 1, 2)]).unwrap();
@@ -302,7 +302,7 @@ fn a_gateway_does_not_get_back_what_it_brought() {
     assert_eq!(other.events().len(), 3);
 }
 
-/// Pushes its events back into the channel that delivers them.
+/// A consumer that pushes its events back into the channel.
 #[derive(Default)]
 struct Echo {
     supplier: OnceLock<SupplierConnection>,
@@ -332,7 +332,7 @@ fn an_event_that_goes_in_a_circle_comes_to_an_end() {
     supplier.push(&[event(17, 1, 1)]).unwrap();
     assert_eq!(*echo.refused.lock().unwrap(), [PushError::Circle(16)]);
     assert_eq!(record.events().len(), 16);
-    // No trace of it is left.
+    // The circle leaves no state behind: the next push has the same effect.
     supplier.push(&[event(17, 1, 2)]).unwrap();
     assert_eq!(record.events().len(), 32);
 }

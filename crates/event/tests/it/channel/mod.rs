@@ -1,4 +1,4 @@
-//! The channel, local and remote: recipients of events, and members that come and go.
+//! Tests of the channel, local and remote: which members receive events, and how members join and leave.
 
 mod dispatch;
 mod fan_out;
@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushSupplier};
 
-/// Calls that a consumer or supplier received.
+/// A consumer or supplier that records the calls to it.
 #[derive(Default)]
 struct Record {
-    /// Type, source and first octet of the payload of each event, by sets.
+    /// Type, source and first octet of the payload of each event, grouped by sets.
     sets: Mutex<Vec<Vec<(i32, i32, u8)>>>,
     disconnects: Mutex<u32>,
     changed: Condvar,
@@ -43,7 +43,7 @@ impl Record {
         self.sets().concat()
     }
 
-    /// Waits for a number of sets.
+    /// Waits until this number of sets has arrived, and returns their events.
     fn wait(&self, sets: usize) -> Vec<(i32, i32, u8)> {
         let until = Instant::now() + Duration::from_secs(20);
         let mut now = self.sets.lock().unwrap();
@@ -100,7 +100,7 @@ fn publishes<const N: usize>(keys: [(i32, i32); N]) -> SupplierQos {
     oxorb_event::publishes(keys)
 }
 
-/// Waits for another thread.
+/// Waits until another thread has made a condition true.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let limit = Instant::now() + Duration::from_secs(60);
     while !done() {

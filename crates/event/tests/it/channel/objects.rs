@@ -1,4 +1,4 @@
-//! Channels as CORBA objects.
+//! Channels that are used as CORBA objects.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
@@ -20,12 +20,12 @@ use oxorb_event::{
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// A channel behind TCP, and an ORB for remote consumers and suppliers.
+/// A channel that is called over TCP, and an ORB for remote consumers and suppliers.
 struct Bench {
     server: Orb,
     client: Orb,
     served: Served,
-    /// Reference to the channel, as the client has it.
+    /// Reference to the channel in the client's ORB.
     channel: EventChannelRef,
 }
 
@@ -48,7 +48,7 @@ impl Bench {
         admin.obtain_push_consumer().unwrap().unwrap()
     }
 
-    /// Returns a connected consumer of the client.
+    /// Returns a consumer of the client that is connected to the channel.
     fn consumer(&self, filter: &Filter) -> (Arc<Record>, PushConsumerRef, ProxyPushSupplierRef) {
         let record = Record::new();
         let object: PushConsumerRef = self.client.root_poa().activate(record.clone()).unwrap();
@@ -77,7 +77,7 @@ fn url(served: &Served, key: &str) -> String {
     format!("corbaloc::{}/{key}", profile.endpoints()[0])
 }
 
-/// Waits for another thread.
+/// Waits until another thread has made a condition true.
 fn until(what: &str, done: impl Fn() -> bool) {
     let limit = Instant::now() + Duration::from_secs(20);
     while !done() {
@@ -95,14 +95,15 @@ fn events_pass_from_a_supplier_elsewhere_to_consumers_elsewhere() {
     let supplier = bench.supplier();
     supplier.push(&[event(17, 1, 1), event(18, 1, 2)]).unwrap();
     supplier.push(&[event(19, 1, 3)]).unwrap();
-    // Events between these ORBs may overtake each other.
+    // Sort the events, because events between these ORBs may overtake each other.
     let mut came = all.wait(3);
     came.sort_unstable();
     assert_eq!(came, [(17, 1, 1), (18, 1, 2), (19, 1, 3)]);
     assert_eq!(pairs.wait(1), [(17, 1, 1), (18, 1, 2)]);
 }
 
-/// A supplier that connected with nil cannot be pinged. If it died, it is released after a time without a push.
+/// A supplier that connected with nil cannot be pinged. Because it may be dead, it is released after a time without a
+/// push.
 #[test]
 fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
     let bench = Bench::new(ChannelOptions {
@@ -113,7 +114,7 @@ fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
     let told = std::sync::Mutex::new(told);
     let channel = bench.served.channel();
     channel.log(move |notice| drop(told.lock().unwrap().send(notice.to_string())));
-    // A local supplier stays, even if silent.
+    // A local supplier is not released, even if it is silent.
     let _own = channel.connect_supplier(None, &publishes([(17, 1)]));
     let proxy = bench.supplier();
     let of = |kind: &str| notices.recv_timeout(Duration::from_secs(60)).expect(kind);
@@ -164,7 +165,7 @@ fn nil_twice_and_nonsense_are_refused_as_in_tao() {
     assert!(matches!(refused, ConnectPushConsumerError::TypeError(_)));
     let refused = idle.disconnect_push_supplier().unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::BadInvOrder);
-    // A refused connection leaves the proxy unchanged.
+    // A refused connect leaves the proxy unconnected, so it can be used again.
     idle.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     let supplier = bench.supplier();
     let refused = supplier.connect_push_supplier(None, &publishes([])).unwrap_err();
@@ -236,14 +237,14 @@ fn destroy_over_the_wire_tells_everybody() {
     assert_eq!((consumer.disconnects(), record.disconnects()), (1, 1));
     until("the channel's object is gone", || bench.channel.for_consumers().is_err());
     assert!(bench.served.channel().is_destroyed());
-    // The name is free for another channel, under the same reference.
+    // The name is free, so another channel can be served under it, with the same reference.
     let anew =
         EventChannel::new(ChannelOptions::default()).serve(&bench.server, "EventService").unwrap();
     assert!(anew.reference().reference().is_equivalent(bench.served.reference().reference()));
     assert!(bench.channel.for_consumers().unwrap().is_some());
 }
 
-/// The log gets no notice of a destruction by the owner.
+/// The log receives no notice if the owner destroys the channel.
 #[test]
 fn the_log_is_not_told_of_an_end_by_the_owner() {
     let bench = Bench::new(ChannelOptions::default());
@@ -253,12 +254,13 @@ fn the_log_is_not_told_of_an_end_by_the_owner() {
         log.fetch_add(1, SeqCst);
     });
     bench.served.channel().destroy();
-    // A client's `destroy` comes too late.
+    // The channel is already destroyed, so a client's `destroy` must not cause a notice either.
     let _ = bench.channel.destroy();
     assert_eq!(notices.load(SeqCst), 0);
 }
 
-/// Four concurrent calls: each waits for the others, so a channel that made one after the other would time out.
+/// Four consumers, each of which waits in its call until all of them have been called. If the channel called one after
+/// the other, the calls would time out.
 #[test]
 fn destroy_tells_peers_side_by_side() {
     struct Together(Arc<Barrier>, Arc<AtomicU32>);
@@ -288,7 +290,7 @@ fn destroy_tells_peers_side_by_side() {
     assert_eq!(told.load(SeqCst), 4);
 }
 
-/// A value counts like a payload: the contents of conjunctions and of one push are bounded.
+/// A value counts like a payload against the limits of conjunctions and of one push.
 #[test]
 fn octets_of_values_count() {
     let bench = Bench::new(ChannelOptions {
@@ -315,14 +317,14 @@ fn octets_of_values_count() {
 fn a_consumer_that_is_gone_is_let_go() {
     let control = Control { period: Some(Duration::from_millis(20)), ..Control::default() };
     let bench = Bench::new(ChannelOptions { control, ..ChannelOptions::default() });
-    // A dead consumer is found by a ping.
+    // A ping detects a consumer whose object does not exist.
     let (_, object, proxy) = bench.consumer(&Filter::ALL);
     bench.client.root_poa().deactivate(&object).unwrap();
     let channel = bench.served.channel();
     until("it is asked", || channel.statistics().consumers.is_empty());
     let refused = proxy.suspend_connection().unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::ObjectNotExist);
-    // So is a consumer whose process has ended.
+    // A ping also detects a consumer whose process has ended.
     let other = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let record = Record::new();
     let object: PushConsumerRef = other.root_poa().activate(record).unwrap();
@@ -393,7 +395,7 @@ fn a_consumer_in_the_process_of_the_channel_is_called_without_a_message() {
     let supplier = bench.served.channel().connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let events = [event(17, 1, 1)];
     supplier.push(&events).unwrap();
-    // The servant received the supplier's own octets.
+    // A near servant is called directly, so it receives the supplier's octets without a copy.
     let place = events[0].data.payload.as_ptr() as usize;
     assert_eq!(*servant.0.lock().unwrap(), [place]);
     drop(record);

@@ -1,4 +1,4 @@
-//! Observers are notified of subscriptions and publications.
+//! Observers, which are notified of subscriptions and publications.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -49,7 +49,8 @@ fn observers_are_told_at_once_and_after_each_change() {
     let two = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
     drop(one);
     let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
-    // Gateways are not listed, or events would go in circles.
+    // Observers are not notified about gateways. Otherwise gateways would subscribe for each other, and events would
+    // circulate.
     let mut gateway = asks(&Filter::event_type(99));
     gateway.is_gateway = true;
     let _gateway = channel.connect_consumer(record.clone(), &gateway).unwrap();
@@ -70,8 +71,8 @@ fn observers_are_told_at_once_and_after_each_change() {
     assert_eq!(watcher.subscriptions.lock().unwrap().len(), 3);
 }
 
-/// Suppliers and gateways are notified of a consumer with the null designator as one of all events, and of a consumer
-/// of no events not at all.
+/// For suppliers and gateways, a consumer with the null designator subscribes to all events. They are not notified of a
+/// consumer whose filter accepts no event.
 #[test]
 fn the_null_designator_is_told_as_any() {
     let channel = EventChannel::new(ChannelOptions::default());
@@ -94,7 +95,8 @@ fn the_null_designator_is_told_as_any() {
     }
 }
 
-/// A proxy that refused its consumer's filter is returned by connecting to it again, with a filter for nothing.
+/// If a consumer's filter is refused, its proxy must be connected before it can be released. This is done with a filter
+/// that accepts no event.
 #[test]
 fn a_refused_proxy_is_given_back_without_asking_for_events() {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -107,7 +109,8 @@ fn a_refused_proxy_is_given_back_without_asking_for_events() {
     let too_short = Filter::Timeout { kind: TimeoutKind::Interval, period: 1 };
     assert!(remote.join_consumer(Record::new(), &asks(&too_short)).is_err());
     let nothing = vec![(event_type::DISJUNCTION_DESIGNATOR, 0)];
-    // Notified three times: initially, for the short connection, and after it.
+    // The observer is notified at the start, when the proxy is connected with the empty filter, and when it is
+    // disconnected.
     assert_eq!(*watcher.subscriptions.lock().unwrap(), vec![nothing; 3]);
     assert!(channel.statistics().consumers.is_empty());
     orb.shutdown(true).unwrap();
@@ -126,7 +129,7 @@ fn the_number_of_observers_is_limited() {
     assert_eq!(refused, ConnectError::Limit("observers", 1));
 }
 
-/// Remote observer whose first call returns when it is released.
+/// A remote observer whose first call returns only when the test releases it.
 struct Silent {
     came: mpsc::Sender<()>,
     released: Mutex<mpsc::Receiver<()>>,
@@ -149,7 +152,7 @@ impl Observer for Silent {
     }
 }
 
-/// Serves a silent observer; the receiver reports its first call, and dropping the sender releases it.
+/// Serves a silent observer. The receiver reports its first call. Dropping the sender releases the observer.
 fn silent(orb: &Orb) -> (ObserverRef, Arc<Silent>, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let ((came, comes), (release, released)) = (mpsc::channel(), mpsc::channel());
     let silent = Arc::new(Silent {
@@ -203,7 +206,7 @@ fn a_silent_observer_is_let_go() {
     let (reference, _observer, comes, release) = silent(&orb);
     let handle = remote.append_observer(Some(&reference)).unwrap();
     let change = || drop(channel.connect_consumer(Record::new(), &asks(&Filter::event_type(17))));
-    // It may merely be slow, so it stays while the client that added it is connected.
+    // The observer may be slow rather than dead, so it is not released while the client that added it is connected.
     let mut rounds = 0;
     until("it was called more often than it may fail", || {
         change();

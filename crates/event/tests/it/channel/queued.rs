@@ -1,5 +1,4 @@
-//! Channels that deliver from queues: a slow consumer affects no other, and every event is accounted
-//! for.
+//! Channels that deliver from queues. A slow consumer affects no other consumer, and every event is counted.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -9,7 +8,7 @@ use oxorb_event::{ChannelOptions, EventChannel, Filter};
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// A consumer that blocks until it is freed.
+/// A consumer that blocks until the test frees it.
 #[derive(Default)]
 struct Stuck {
     free: Mutex<bool>,
@@ -60,7 +59,7 @@ fn a_stuck_consumer_delays_nobody_and_what_it_missed_is_counted() {
     assert!(counted.queue.is_balanced() && counted.dropped >= 15);
     stuck.free();
     channel.destroy();
-    // Events that were not dropped arrived, the latest one last.
+    // All events that were not dropped have arrived. The last one is never dropped.
     let came = stuck.came.lock().unwrap().clone();
     assert_eq!(came.last(), Some(&19));
     assert_eq!(came.len() as u64, 20 - counted.dropped);

@@ -1,4 +1,4 @@
-//! Suppliers with a rate: events beyond it are counted, refused or delayed.
+//! Suppliers with a rate. Events that exceed it are counted, refused or delayed.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use oxorb_event::{ChannelOptions, EventChannel, Filter, PushError};
 
 use crate::channel::{Record, asks, event, publishes};
 
-/// Longer than a test takes.
+/// Duration that exceeds that of any test.
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// A channel whose suppliers of type 17 have a rate.
+/// Creates a channel that limits the rate of suppliers of type 17.
 fn limited(period: Duration, beyond: Beyond) -> EventChannel {
     let channel = EventChannel::new(ChannelOptions::default());
     channel.rates_by(move |supplier| {
@@ -56,7 +56,8 @@ fn events_beyond_a_rate_wait_for_their_turn() {
     for number in 0..5 {
         supplier.push(&[event(17, 1, number)]).unwrap();
     }
-    // Two at once, each other one a period later: never sooner, even on a busy machine.
+    // The burst permits two events at once, and each further event waits for one period. A busy machine can only be
+    // slower.
     assert!(began.elapsed() >= 3 * period);
     assert_eq!(record.events().len(), 5);
 }

@@ -1,4 +1,4 @@
-//! Events of remote suppliers reach remote consumers unchanged, for every size and byte order.
+//! Events of remote suppliers reach remote consumers unchanged, whatever their size and byte order.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ fn sent(octets: usize) -> Event {
     event
 }
 
-/// Passes events through a channel between ORBs of these byte orders.
+/// Sends events through a channel, with a supplier's and a consumer's ORB of these byte orders.
 fn pass(channel: &EventChannel, supplier: ByteOrder, consumer: ByteOrder) {
     let server = orb(ByteOrder::NATIVE);
     let served = channel.serve(&server, "EventService").unwrap();

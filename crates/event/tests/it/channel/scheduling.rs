@@ -1,4 +1,4 @@
-//! Automatic reports of a channel to the scheduling service.
+//! Reports of a channel to the scheduling service.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
@@ -24,7 +24,7 @@ fn service() -> Scheduling {
     Scheduling::new(Service::configuration(Box::new(Strategy::RMS), band))
 }
 
-/// An operation; one without a period is released by events.
+/// Registers an operation. Without a period, events release the operation.
 fn operation(scheduling: &Scheduling, name: &str, worst_case: u64, period: u64) -> i32 {
     let said = Characteristics {
         worst_case: worst_case * MILLISECOND,
@@ -70,7 +70,8 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     let mut found = edges();
     found.sort();
     assert_eq!(found, [rep.clone(), pair("Display::show#rep", "Sensor::sample")]);
-    // The schedule contains the chain: events release the channel's operation, which releases the consumer's.
+    // The schedule contains the chain: an event releases the channel's operation, which releases the consumer's
+    // operation.
     let chain = scheduling.look(|service| {
         let priorities = OsPriorities::range(1, 99).unwrap();
         let repository = service.repository();
@@ -89,15 +90,15 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
         ("Sensor::sample".into(), names(&[]), period),
     ];
     assert_eq!(chain.unwrap(), expected);
-    // Consumers get the lane of their operation, once there is a schedule.
+    // When there is a schedule, consumers get the lane of their operation.
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(served.scheduler()).unwrap();
     assert!(!plan.lanes.is_empty());
-    // A member that leaves takes its dependencies along.
+    // When a member leaves, its dependencies are withdrawn.
     drop(supplier);
     assert_eq!(edges(), [rep]);
     drop(consumer);
-    // So does a channel that ends.
+    // When a channel ends, all of its dependencies are withdrawn.
     let _consumer = channel.connect_consumer(Record::new(), &wanted).unwrap();
     let _supplier = channel.connect_supplier(None, &published).unwrap();
     assert_eq!(edges().len(), 2);
@@ -106,7 +107,7 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     orb.shutdown(true).unwrap();
 }
 
-/// A consumer that connects again with other interests depends on other suppliers, and no longer on the earlier ones.
+/// A consumer that connects again with another filter depends on other suppliers, and no longer on the previous ones.
 #[test]
 fn who_connects_again_takes_dependencies_back() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -171,7 +172,8 @@ fn timeouts_are_operations_with_a_period() {
     orb.shutdown(true).unwrap();
 }
 
-/// Deliveries in order: lane, and first octet. Each lane stops at its first one, until all are released.
+/// Records deliveries in order: lane, and first octet. Each lane blocks in its first delivery until the test releases
+/// all lanes.
 #[derive(Default)]
 struct Order {
     came: Mutex<Vec<(String, u8)>>,
@@ -203,7 +205,7 @@ impl PushConsumer for Order {
     }
 }
 
-/// Consumers with execution time, period, criticality and importance; the least urgent first.
+/// Execution time, period, criticality and importance of the consumers, the least urgent first.
 const CONSUMERS: [(u64, u64, Criticality, Importance); 6] = [
     (1, 200, Criticality::Low, Importance::Low),
     (2, 100, Criticality::Low, Importance::Low),
@@ -213,7 +215,7 @@ const CONSUMERS: [(u64, u64, Criticality, Importance); 6] = [
     (1, 50, Criticality::VeryHigh, Importance::High),
 ];
 
-/// Returns the order of delivery under a strategy, for each lane, and the schedule's own order.
+/// Returns, for each lane, the order of delivery under a strategy, and the order that the schedule specifies.
 fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let band = Box::new(DispatchModel::Band);
@@ -249,13 +251,14 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
         });
         pairs.collect::<Vec<_>>()
     };
-    // A configuration run: connecting reports to the service, which computes.
+    // Configuration run: connecting peers are reported to the service, which then computes a schedule.
     let configuration = EventChannel::new(ChannelOptions::default());
     let _told = connect(&configuration);
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(served.scheduler()).unwrap();
     let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
-        // Without priorities and spare threads, only the order within each lane is checked, on any machine.
+        // The threads have no priorities and no spare threads, so the test checks only the order within each lane,
+        // which does not depend on the machine.
         scheduling: Threads::Inherit,
         spares: 0,
         ..lane
@@ -264,9 +267,10 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     let channel = EventChannel::queued(ChannelOptions::default(), plan, Qos::default()).unwrap();
     let pairs = connect(&channel);
     let assigned = |at: usize| served.scheduler().priority(operations[at].1).unwrap();
-    // Connecting again has changed nothing.
+    // The second connect reported the same dependencies, so the schedule is still valid.
     let lane_of = |at: usize| usize::try_from(assigned(at).2).unwrap();
-    // The first event of each lane occupies its least urgent consumer when the others arrive.
+    // The first event for each lane goes to its least urgent consumer, which blocks the lane until the other events are
+    // queued.
     let mut first = Vec::new();
     for (at, (_, supplier)) in pairs.iter().enumerate() {
         if !first.contains(&lane_of(at)) {
@@ -295,7 +299,7 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
 #[test]
 fn events_are_delivered_in_the_order_that_rms_computed() {
     let [came, computed] = delivered(Strategy::RMS);
-    // By period, and then by importance.
+    // RMS orders by period, and consumers with equal periods by importance.
     let lanes: Vec<usize> = came.iter().map(|(lane, _)| *lane).collect();
     assert_eq!(lanes, [0, 1, 1, 1, 1, 2]);
     assert_eq!((came[1].1, came[5].1), (2, 0));
@@ -305,13 +309,13 @@ fn events_are_delivered_in_the_order_that_rms_computed() {
 #[test]
 fn events_are_delivered_in_the_order_that_muf_computed() {
     let [came, computed] = delivered(Strategy::MUF);
-    // By criticality, and then by laxity: 49, 80, 98 among the critical ones.
+    // MUF orders by criticality, and the critical consumers by laxity (49, 80, 98).
     let critical: Vec<usize> = came[..3].iter().map(|(_, at)| *at).collect();
     assert_eq!(critical, [5, 4, 3]);
     assert_eq!(came, computed);
 }
 
-/// Received numbers with the delivering thread.
+/// Records the numbers of received events, with the delivering thread.
 #[derive(Default)]
 struct Lanes(Mutex<Vec<(u32, String)>>);
 
@@ -329,19 +333,21 @@ impl PushConsumer for Lanes {
     }
 }
 
-/// A later schedule raises one chain above another one: connected consumers follow, and miss nothing.
+/// A later schedule gives one chain a higher priority than another one. Connected consumers follow it, and miss no
+/// event.
 #[test]
 fn consumers_follow_another_schedule_without_losing_an_event() {
     follow(&Misses::default(), 0);
 }
 
-/// A check found a new table, but then the service did not answer for a consumer: the next check places it.
+/// A check finds a new schedule, but the service then does not answer for one consumer. The next check places this
+/// consumer.
 #[test]
 fn a_consumer_is_placed_again_after_a_missed_call() {
     follow(&Misses::default(), 1);
 }
 
-/// Fails calls for the placement of an operation.
+/// Makes calls for the placement of an operation fail.
 #[derive(Clone, Default)]
 struct Misses(Arc<AtomicUsize>);
 
@@ -364,7 +370,7 @@ impl ClientInterceptor for Misses {
     }
 }
 
-/// Makes a channel follow a second schedule, while `missed` calls fail.
+/// Has a channel follow a second schedule while `missed` calls fail.
 fn follow(misses: &Misses, missed: usize) {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let scheduling = service();
@@ -453,7 +459,7 @@ fn follow(misses: &Misses, missed: usize) {
     orb.shutdown(true).unwrap();
 }
 
-/// The declared period of an operation is the rate of its supplier, unless the owner chooses one.
+/// The declared period of an operation limits the rate of its supplier, unless the owner of the channel chooses a rate.
 #[test]
 fn a_declared_period_is_the_rate_of_a_supplier() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

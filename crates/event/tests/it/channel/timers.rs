@@ -1,4 +1,4 @@
-//! Timeouts in filters. These tests assert no durations, only events and their order.
+//! Timeouts in filters. The tests check only events and their order, and no durations.
 
 use oxorb_event::{
     ChannelOptions, ConnectError, EventChannel, Filter, Limits, TimeoutKind, event_type,
@@ -26,7 +26,7 @@ fn timeouts_come_once_or_again_and_again_and_end_with_their_consumer() {
     let other = Record::new();
     let _other = channel.connect_consumer(other.clone(), &asks(&interval)).unwrap();
     other.wait(3);
-    // One delivery may have been in progress.
+    // One delivery may have been in progress when the consumer was disconnected.
     assert!(often.sets().len() <= before + 1);
     assert_eq!(once.sets().len(), 1);
 }
@@ -72,7 +72,7 @@ fn the_number_of_timeouts_is_limited() {
     connect().unwrap();
 }
 
-/// Timers of a suspended consumer run on: their events are counted and dropped.
+/// The timers of a suspended consumer continue to run. Their events are counted and dropped.
 #[test]
 fn timeouts_of_a_suspended_consumer_are_held_back() {
     let channel = EventChannel::new(ChannelOptions::default());
@@ -86,9 +86,9 @@ fn timeouts_of_a_suspended_consumer_are_held_back() {
     connected.suspend();
     let before = record.sets().len();
     let held_back = || channel.statistics().consumers[0].suspended;
-    // At least twenty intervals of 5 ms: the one-shot was among them, or came before.
+    // By now more than 50 ms have passed, so the single timeout has occurred and was dropped too.
     crate::channel::until("timeouts that are held back", || held_back() > 20);
-    // One delivery may have been in progress.
+    // One delivery may have been in progress when the consumer was suspended.
     let held = record.sets().len();
     assert!(held <= before + 1);
     connected.resume();
@@ -99,7 +99,7 @@ fn timeouts_of_a_suspended_consumer_are_held_back() {
     assert!(counted.suspended > 20, "{counted:?}");
 }
 
-/// A group that is completed while its consumer is suspended restarts: no part of it is kept.
+/// A conjunction that is completed while its consumer is suspended restarts. None of its events is kept.
 #[test]
 fn a_group_that_is_complete_while_suspended_starts_anew() {
     let channel = EventChannel::new(ChannelOptions::default());
@@ -119,7 +119,7 @@ fn a_group_that_is_complete_while_suspended_starts_anew() {
     assert_eq!(held_back(), 2);
 }
 
-/// A deadline in a group restarts with each event, even for a consumer that is suspended and resumed.
+/// A deadline in a conjunction restarts with each event, even if the consumer is suspended and resumed.
 #[test]
 fn a_deadline_in_a_group_is_met_by_silence_after_a_pause() {
     let channel = EventChannel::new(ChannelOptions::default());

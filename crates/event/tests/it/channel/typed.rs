@@ -40,14 +40,14 @@ fn a_payload_is_an_encapsulation() {
     assert_eq!(payload[0], little);
     assert_eq!(payload[4..], 5_u32.to_ne_bytes());
     assert_eq!(oxorb_event::decode::<u32>(&payload).unwrap(), 5);
-    // From a machine of the other byte order.
+    // Decode a payload from a machine with the other byte order.
     let swapped = [1 - little, 0, 0, 0, 0, 0, 0, 5].map(|octet| octet);
     let swapped = match little {
         1 => swapped,
         _ => [1, 0, 0, 0, 5, 0, 0, 0],
     };
     assert_eq!(oxorb_event::decode::<u32>(&swapped).unwrap(), 5);
-    // Text is UTF-8, and strings may borrow from the payload.
+    // Text is encoded in UTF-8, and decoded strings may borrow from the payload.
     oxorb_event::encode(&"né".to_owned(), &mut payload).unwrap();
     assert_eq!(oxorb_event::decode::<String>(&payload).unwrap(), "né");
     assert!(oxorb_event::decode::<u32>(&[]).is_err());

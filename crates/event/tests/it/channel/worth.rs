@@ -1,4 +1,4 @@
-//! The quality of service of a supplier's request is passed on to consumers, in any dispatch mode.
+//! The quality of service of a supplier's request is passed to consumers, in any dispatch mode.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -17,10 +17,10 @@ use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, in_ord
 
 use crate::channel::{asks, publishes};
 
-/// Time limit of events that must happen; no machine, however loaded, takes that long.
+/// Time limit for events that must happen. No machine takes this long, however loaded it is.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Records each event and its quality of service, once it is permitted to.
+/// Records each event with its quality of service. It blocks until the test permits deliveries.
 struct Notes {
     to: Mutex<Sender<(u8, Option<Worth>)>>,
     gate: Arc<Mutex<()>>,
@@ -56,7 +56,7 @@ fn orb() -> Orb {
     builder.listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-/// Connects a remote consumer and a remote supplier.
+/// Connects a remote consumer and a remote supplier to the channel.
 fn elsewhere(
     channel_: &EventChannel,
     consumer: Notes,
@@ -99,8 +99,8 @@ fn consumers_elsewhere_are_told_what_the_supplier_said() {
     }
 }
 
-/// More important events first, and among equals samples before bulk data; events that do not fit are dropped from
-/// the other end.
+/// More important events are delivered first, and at equal importance samples precede bulk data. If the queue is full,
+/// the event that would be delivered last is dropped.
 #[test]
 fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops() {
     let queue = Qos {
@@ -124,11 +124,11 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
     proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
     let push = |number, importance, class| {
-        // Each class has its own connection, so that nothing else orders them.
+        // Use a separate connection for each class, so that a shared connection does not determine the order.
         let saying = proxy.with(RequestQos(said(importance, class))).with(SyncScope::WithTarget);
         saying.push(&[event(number)]).unwrap();
     };
-    // Occupies the delivering thread.
+    // This event occupies the delivering thread until the others are queued.
     push(0, 0, CommunicationClass::Message);
     assert_eq!(told.recv_timeout(LONG).unwrap().0, 0);
     for (number, importance, class) in [
@@ -146,7 +146,7 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     server.shutdown(true).unwrap();
 }
 
-/// Records the CORBA priority at which events arrive.
+/// Records the CORBA priority of the requests with which events arrive.
 struct Priorities {
     orb: Orb,
     to: Mutex<Sender<Option<Priority>>>,
@@ -164,7 +164,7 @@ impl PushConsumer for Priorities {
     }
 }
 
-/// Needs no privilege for real-time scheduling: the priority is carried all the same.
+/// The test needs no privilege for real-time scheduling, because the priority is propagated without it.
 #[test]
 fn an_event_carries_the_priority_of_its_lane_to_consumers_elsewhere() {
     let listening = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -173,7 +173,7 @@ fn an_event_carries_the_priority_of_its_lane_to_consumers_elsewhere() {
     let lanes = levels.map(|level| lane_at(&server, format!("at-{}", level.get()), level).unwrap());
     let plan = Plan::lanes(lanes);
     let channel = EventChannel::queued(ChannelOptions::default(), plan, Qos::default()).unwrap();
-    // The first consumer in the lower lane, the second in the higher one.
+    // The first consumer gets the lane with the lower priority, and the second one the lane with the higher priority.
     let lane = AtomicUsize::new(0);
     channel.dispatch_by(move |_, dispatch| {
         let lane = lane.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Results of filters, parsing of lists of dependencies, and agreement of the program with a plain model.
+//! Results of filters, parsing of lists of dependencies, and comparison of the program with a simple model.
 
 mod model;
 mod syntax;
@@ -13,7 +13,7 @@ fn event(event_type: i32, source: i32) -> Event {
     event
 }
 
-/// Results of a filter for a sequence of events: creation times of the events that are delivered together.
+/// Applies a filter to a sequence of events. Returns the creation times of the events that are delivered together.
 fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
     let program = Program::new(filter);
     let mut progress = program.progress();
@@ -33,7 +33,7 @@ fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
     pushed
 }
 
-/// Indices of the events that a stateless filter accepts.
+/// Returns the indices of the events that a stateless filter accepts.
 fn passed(filter: &Filter, events: &[(i32, i32)]) -> Vec<usize> {
     run(filter, events).iter().map(|one| one[0] as usize).collect()
 }
@@ -49,7 +49,7 @@ fn types_and_sources_match_and_zero_is_any_on_either_side() {
     assert!(passed(&Filter::NONE, &events).is_empty());
 }
 
-/// Passes every event, like TAO's null filter, alone and wherever another filter may stand.
+/// The null designator passes every event, like TAO's null filter, on its own and in place of any other filter.
 #[test]
 fn the_null_designator_passes_every_event() {
     let events = [(17, 3), (17, 4), (18, 3), (0, 0), (1, 0)];
@@ -60,7 +60,7 @@ fn the_null_designator_passes_every_event() {
     assert!(passed(&Filter::not(null()), &events).is_empty());
     let masks = |then| Filter::Bitmask { type_mask: 1, source_mask: 1, then: Box::new(then) };
     assert_eq!(passed(&masks(null()), &events), [0]);
-    // In a conjunction an event counts for the first member that it meets.
+    // In a conjunction an event counts for the first member that it matches.
     let then_any = Filter::each_of([Filter::event(17, 3), null()]);
     assert_eq!(run(&then_any, &[(17, 3), (18, 3)]), [vec![0, 1]]);
     assert_eq!(run(&then_any, &[(18, 3), (18, 4), (17, 3)]), [vec![0, 2]]);
@@ -68,7 +68,7 @@ fn the_null_designator_passes_every_event() {
     assert_eq!(*program.interest(), Interest::All);
     let published = |event_type, source| event(event_type, source).header;
     assert!(program.can_match(&published(17, 3)) && program.can_match(&published(0, 0)));
-    // Its negation matches no event, so no supplier reaches it.
+    // The negation of the null designator matches no event, so no publication can match it.
     assert!(!Program::new(&Filter::not(null())).can_match(&published(17, 3)));
 }
 
@@ -103,17 +103,17 @@ fn groups_and_negations_nest() {
 fn a_conjunction_collects_one_event_for_each_member() {
     let [a, b] = [Filter::event_type(17), Filter::event_type(18)];
     let both = Filter::each_of([a.clone(), b.clone()]);
-    // In the order of arrival; a second event of a member that was met is dropped.
+    // The set is in the order of arrival. A second event for a member that already has one is dropped.
     assert_eq!(run(&both, &[(18, 1), (18, 2), (17, 1)]), [vec![0, 2]]);
-    // Complete conjunctions restart.
+    // A conjunction restarts when it is complete.
     assert_eq!(run(&both, &[(17, 1), (18, 1), (17, 1), (18, 1)]), [vec![0, 1], vec![2, 3]]);
-    // An event counts for the first member that it meets: the same filter twice is never complete.
+    // An event counts for the first member that it matches, so a conjunction of two equal filters is never complete.
     let twice = Filter::each_of([a.clone(), a.clone()]);
     assert!(run(&twice, &[(17, 1); 5]).is_empty());
-    // Each push to the consumer restarts all conjunctions.
+    // Each push to the consumer restarts all of its conjunctions.
     let or = Filter::any_of([both.clone(), Filter::event_type(19)]);
     assert_eq!(run(&or, &[(17, 1), (19, 1), (18, 1), (17, 1)]), [vec![1], vec![2, 3]]);
-    // A nested conjunction adds all of its events at once.
+    // A nested conjunction adds its events to the outer one all at once, when it is complete.
     let nested = Filter::each_of([both, Filter::event_type(20)]);
     assert_eq!(run(&nested, &[(17, 1), (20, 1), (18, 1)]), [vec![1, 0, 2]]);
 }
@@ -129,7 +129,7 @@ fn timers_stand_alone_and_in_groups() {
         let trigger = Trigger { event, timer };
         program.advance(trigger, &mut progress)
     };
-    // An event that merely resembles a timer's does not count as one.
+    // An event of a supplier that has the type of a timer's event must not be accepted as one.
     let imitation = event(event_type::INTERVAL_TIMEOUT, 0);
     assert_eq!(ask(&event(17, 1), None), Matched::No);
     assert_eq!(ask(&event(18, 1), None), Matched::No);

@@ -1,4 +1,4 @@
-//! The filter engine against a model that is as plain as possible: any nesting, with events in any order.
+//! The filter engine compared with a model that is as simple as possible, with any nesting and events in any order.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use oxorb_event::rtec_event_comm::{Event, EventHeader};
 use oxorb_event::{Filter, FilterLimits, Interest, Matched, Program, Syntax, TimeoutKind, Trigger};
 use proptest::prelude::*;
 
-/// State of each conjunction, by its path in the tree: the members that were met, and their events.
+/// State of each conjunction, by its path in the tree: the members that have an event, and these events.
 #[derive(Default)]
 struct Model(HashMap<Vec<usize>, (Vec<usize>, Vec<u64>)>);
 
 impl Model {
-    /// Returns the events for the consumer, by creation times.
+    /// Returns the events that the consumer gets, by their creation times.
     fn ask(
         &mut self,
         filter: &Filter,
@@ -114,7 +114,7 @@ impl Model {
     }
 }
 
-/// Counts the timers of a part that is not visited.
+/// Counts the timers in a part of the filter that is not evaluated.
 fn skip(filter: &Filter, timers: &mut usize) {
     match filter {
         Filter::Timeout { .. } => *timers += 1,
@@ -157,7 +157,7 @@ fn filters() -> impl Strategy<Value = Filter> {
     })
 }
 
-/// Zero stays zero; other numbers become types of applications.
+/// Maps 0 to 0, and other numbers to types of applications.
 fn at(number: i32) -> i32 {
     if number == 0 { 0 } else { 16 + number }
 }
@@ -181,7 +181,7 @@ proptest! {
     ) {
         let program = Program::new(&filter);
         let (mut progress, mut model) = (program.progress(), Model::default());
-        // A second engine gets only the events of its declared interest.
+        // A second engine gets only events that belong to the filter's interest. Its results must be the same.
         let mut spared = program.progress();
         for (number, (event_type, source, timer)) in events.into_iter().enumerate() {
             let mut event = Event::default();
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// A supplier's publications include the events that it pushes: a 0 in them stands for any type or source.
+    /// A supplier's publications cover the events that it pushes. In a publication, 0 represents any type or source.
     #[test]
     fn a_supplier_reaches_whoever_its_publications_can_match(
         filter in filters(),
@@ -241,7 +241,7 @@ proptest! {
         let read = Filter::parse(&written, Syntax::Prefix, &FilterLimits::default());
         prop_assert_eq!(&read, &Ok(filter));
         prop_assert!(written.iter().all(|one| one.rt_info == 7));
-        // The syntax of written lists is detected as not basic.
+        // `Auto` must detect that these lists are in prefix syntax.
         let told = Filter::parse(&written, Syntax::Auto, &FilterLimits::default());
         prop_assert_eq!(told.as_ref(), read.as_ref());
     }
@@ -257,7 +257,7 @@ proptest! {
             one.event.header.creation_time = period;
             one
         }).collect();
-        // A list that is complete in both syntaxes means the same in both.
+        // A list that is valid in both syntaxes must have the same meaning in both.
         let [basic, prefix, auto] = [Syntax::Basic, Syntax::Prefix, Syntax::Auto]
             .map(|syntax| Filter::parse(&list, syntax, &FilterLimits::default()).ok());
         if let (Some(basic), Some(prefix)) = (&basic, &prefix) {

@@ -1,4 +1,4 @@
-//! Lists of dependencies in both syntaxes of TAO, and invalid ones.
+//! Lists of dependencies in both syntaxes of TAO, and invalid lists.
 
 use oxorb_event::rtec_event_channel_admin::Dependency;
 use oxorb_event::{Filter, FilterErrorKind, FilterLimits, Syntax, TimeoutKind, event_type};
@@ -11,7 +11,7 @@ const BITMASK: i32 = event_type::BITMASK_DESIGNATOR;
 const NULL: i32 = event_type::NULL_DESIGNATOR;
 const MASKED: i32 = event_type::MASKED_TYPE_DESIGNATOR;
 
-/// Headers, the syntax, and position and kind of the error.
+/// Headers, syntax, and position and kind of the expected error.
 type Case<'a> = (&'a [(i32, i32)], Syntax, usize, FilterErrorKind);
 
 fn list(headers: &[(i32, i32)]) -> Vec<Dependency> {
@@ -45,7 +45,7 @@ fn basic_groups_last_until_the_end() {
     ]);
     let headers = [(CONJUNCTION, 0), (BITMASK, 0), (3, 4), (17, 0), (MASKED, 0), (5, 6), (7, 8)];
     assert_eq!(read(&headers), Ok(wanted));
-    // A negation applies to the next filter, which may be the group.
+    // A negation applies to the next filter. In basic syntax this may be the group.
     let nor = Filter::not(Filter::any_of([Filter::event_type(17), Filter::event_type(18)]));
     assert_eq!(read(&[(NOT, 0), (DISJUNCTION, 0), (17, 0), (18, 0)]), Ok(nor));
 }
@@ -58,13 +58,13 @@ fn prefix_groups_count_their_members() {
     ]);
     let headers = [(AND, 2), (DISJUNCTION, 2), (17, 0), (18, 0), (0, 3)];
     assert_eq!(read(&headers, Syntax::Prefix), Ok(wanted.clone()));
-    // A count in the first group decides.
+    // The counts add up to the length of the list, so `Auto` selects prefix syntax.
     assert_eq!(read(&headers, Syntax::Auto), Ok(wanted));
     let flat = Filter::any_of([Filter::event_type(17), Filter::event_type(18)]);
     assert_eq!(read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto), Ok(flat));
 }
 
-/// The first group may stand anywhere, with anything in it.
+/// The first group can be at any position, and may contain any filters.
 #[test]
 fn the_whole_list_tells_its_syntax() {
     let group = || {
@@ -80,7 +80,7 @@ fn the_whole_list_tells_its_syntax() {
     assert_eq!(behind(&[(NOT, 0), (NOT, 0)]), Err((4, FilterErrorKind::Depth(4))));
     let masked = |then| Filter::Bitmask { type_mask: 6, source_mask: 5, then: Box::new(then) };
     assert_eq!(behind(&[(BITMASK, 0), (6, 5)]), Ok(masked(group())));
-    // Masks and values may resemble groups, but are none.
+    // The headers that contain masks and values may have the types of designators, but are not parsed as groups.
     let values = Filter::MaskedType {
         type_mask: AND,
         source_mask: 1,
@@ -90,12 +90,12 @@ fn the_whole_list_tells_its_syntax() {
     let odd = [(DISJUNCTION, 0), (MASKED, 0), (AND, 1), (CONJUNCTION, 2), (17, 0)];
     let read = |headers| read(headers, Syntax::Auto);
     assert_eq!(read(&odd), Ok(Filter::any_of([values, Filter::event_type(17)])));
-    // A group among counted ones may be empty.
+    // A count of 0 among other counts is valid, and means an empty group.
     let empty = Filter::each_of([Filter::all_of([]), Filter::event_type(17)]);
     assert_eq!(read(&[(CONJUNCTION, 2), (AND, 0), (17, 0)]), Ok(empty));
 }
 
-/// TAO's basic syntax ignores counts: a list whose counts do not add up is read as basic.
+/// TAO's basic syntax ignores counts. A list whose counts do not add up is therefore parsed as basic.
 #[test]
 fn counts_that_do_not_add_up_are_ignored_as_in_basic_syntax() {
     let both = Filter::any_of([Filter::event_type(16), Filter::event_type(17)]);
@@ -106,14 +106,15 @@ fn counts_that_do_not_add_up_are_ignored_as_in_basic_syntax() {
         let not = Filter::not(both.clone());
         assert_eq!(read(&[(NOT, 0), (DISJUNCTION, 9), (16, 0), (17, 0)], syntax), Ok(not));
     }
-    // Nested groups must have counts: nothing else marks the end of the inner one.
+    // In prefix syntax, nested groups must have counts, because nothing else marks the end of the inner group.
     let nested = [(AND, 2), (DISJUNCTION, 2), (16, 0)];
     assert_eq!(read(&nested, Syntax::Auto), Err((1, FilterErrorKind::Members(2))));
     let nested = [(AND, 0), (DISJUNCTION, 0), (16, 0)];
     assert_eq!(read(&nested, Syntax::Auto), Err((1, FilterErrorKind::Trails)));
 }
 
-/// The lists of TAO's tests `Bitmask` and `Complex`: a bitmask alone, and all events except one type and source.
+/// The lists of TAO's tests `Bitmask` and `Complex`: a bitmask without a further filter, and all events except those
+/// with one type and source.
 #[test]
 fn the_null_designator_stands_where_a_filter_may() {
     for syntax in [Syntax::Basic, Syntax::Prefix, Syntax::Auto] {
@@ -133,7 +134,7 @@ fn malformed_lists_are_refused_where_they_go_wrong() {
         (&[(NOT, 0)], Syntax::Basic, 1, Ends),
         (&[(BITMASK, 0), (1, 1)], Syntax::Basic, 2, Ends),
         (&[(MASKED, 0), (1, 1)], Syntax::Prefix, 2, Ends),
-        // TAO would silently ignore the second one.
+        // TAO would silently ignore the second dependency.
         (&[(17, 0), (18, 0)], Syntax::Basic, 1, Trails),
         (&[(CONJUNCTION, 0), (17, 0), (DISJUNCTION, 0), (18, 0)], Syntax::Basic, 2, Trails),
         (&[(DISJUNCTION, 0), (NOT, 0), (AND, 0), (17, 0)], Syntax::Basic, 2, Trails),

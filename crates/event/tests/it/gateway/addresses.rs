@@ -1,4 +1,4 @@
-//! Address servers of TAO's UDP gateway (`RtecUDPAdmin`), called over TCP, and octet for octet.
+//! Address servers of TAO's UDP gateway (`RtecUDPAdmin`). The tests call them over TCP, and check their encoding.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
@@ -22,13 +22,13 @@ fn listening() -> Orb {
     orb.build().unwrap()
 }
 
-/// Serves, and returns the reference as resolved by another ORB.
+/// Serves an address server. Returns its reference in another ORB.
 fn remote(server: &Orb, client: &Orb, servant: impl AddrServer + 'static) -> AddrServerRef {
     let served: AddrServerRef = server.root_poa().activate(servant).unwrap();
     client.resolve(&served.to_ior()).unwrap()
 }
 
-/// Addresses of a server, with a limit for busy machines.
+/// Returns the addresses of a server, with a time limit that suits busy machines.
 fn asking(server: AddrServerRef) -> AskedAddresses {
     AskedAddresses::new(server).timeout(Duration::from_secs(60))
 }
@@ -37,7 +37,8 @@ fn header(event_type: i32, source: i32) -> EventHeader {
     event(event_type, source, 2, &[]).header
 }
 
-/// Octets as TAO writes them: a union is its discriminator and its member, and an IPv6 address is sixteen octets.
+/// The encoding is that of TAO: a union consists of its discriminator and its member, and an IPv6 address of sixteen
+/// octets.
 #[test]
 fn addresses_are_the_octets_of_taos_interface() {
     let octets = |address: &UdpAddress| {
@@ -63,7 +64,7 @@ fn addresses_are_the_octets_of_taos_interface() {
     assert_eq!(AddrServerRef::REPOSITORY_ID, "IDL:RtecUDPAdmin/AddrServer:1.0");
 }
 
-/// Answers of TAO's simple and complex servers: one address for all, and one for each type or source.
+/// The answers of TAO's simple and complex servers: one address for all events, or one for each type or source.
 #[test]
 fn simple_and_complex_servers_answer_over_the_wire() {
     let (server, client) = (listening(), listening());
@@ -74,7 +75,8 @@ fn simple_and_complex_servers_answer_over_the_wire() {
 
     let table = "17@[ff02::c2a9]:9000 18@10.0.0.8:9001";
     let complex = remote(&server, &client, Destinations::by_type(table).unwrap());
-    // Octets beyond ASCII, in any code set that the two ORBs negotiate.
+    // The address contains octets that are not ASCII. They must arrive unchanged, whatever code set the two ORBs
+    // negotiate.
     let group: SocketAddr = "[ff02::c2a9]:9000".parse().unwrap();
     match complex.get_address(&header(17, 3)).unwrap() {
         UdpAddress::V6Addr(address) => {
@@ -82,7 +84,7 @@ fn simple_and_complex_servers_answer_over_the_wire() {
         }
         other => panic!("{other:?}"),
     }
-    // An interface without IPv6 cannot return it, as in TAO.
+    // The older operation cannot return an IPv6 address, and raises the same exception as in TAO.
     let refused = complex.get_addr(&header(17, 3)).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
     let nothing = UdpAddr { ipaddr: 0, port: 0 };
@@ -100,7 +102,7 @@ fn simple_and_complex_servers_answer_over_the_wire() {
     server.shutdown(true).unwrap();
 }
 
-/// A TAO server without IPv6, which records its calls.
+/// A TAO server that does not support IPv6. It records the calls to it.
 struct Old {
     asked: AtomicU32,
     ttls: Mutex<Vec<i32>>,
@@ -155,8 +157,8 @@ fn a_gateway_sends_where_a_server_of_ipv4_alone_says() {
     server.shutdown(true).unwrap();
 }
 
-/// A server that does not answer costs the time of one call for all types and sources, and nothing for an event that
-/// ends here.
+/// A server that does not answer delays only one event, whatever the types and sources of the others. It is not called
+/// for an event whose ttl has ended.
 #[test]
 fn a_silent_server_is_not_asked_for_other_events_either() {
     let (server, client) = (listening(), listening());
@@ -174,7 +176,7 @@ fn a_silent_server_is_not_asked_for_other_events_either() {
         supplier.push(&[event(event_type, source, 3, b"x")]).unwrap();
     }
     assert_eq!((sender.statistics().nowhere, silent.asked.load(SeqCst)), (4, 1));
-    // Header with which a remote server is called.
+    // The smallest ttl must not overflow when it is decremented for the call.
     let old = Old::new(1, None);
     let asked = Destinations::asked(asking(remote(&server, &client, old)));
     let mut least = header(17, 1);
@@ -198,7 +200,7 @@ fn a_server_that_fails_is_not_asked_for_every_event() {
         supplier.push(&[event(17, 1, 3, b"x")]).unwrap();
     }
     assert_eq!((sender.statistics().nowhere, old.asked.load(SeqCst)), (10, 1));
-    // Without a validity time, each event makes a call.
+    // If answers are valid for no time, each event causes a call.
     let always = asking(remote(&server, &client, old)).keep(Duration::ZERO);
     let always = Destinations::asked(always);
     assert_eq!([0, 1, 2].map(|_| always.of(&header(17, 1))), [None; 3]);

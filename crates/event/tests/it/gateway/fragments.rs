@@ -1,4 +1,4 @@
-//! Datagrams and fragments, without a socket.
+//! Datagrams and fragments, tested without sockets.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -35,7 +35,8 @@ fn octets_are_those_of_tao_s_gateway() {
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[1], expected);
 
-    // The checksum covers all other octets, most significant octet first in either byte order, like zlib's crc32.
+    // The checksum covers all other octets of the datagram. Its most significant octet is first in both byte orders,
+    // and its value is that of zlib's crc32.
     let mut big = b"\0ABC".to_vec();
     for number in [1u32, 9, 9, 0, 0, 1] {
         big.extend_from_slice(&number.to_be_bytes());
@@ -50,7 +51,7 @@ fn octets_are_those_of_tao_s_gateway() {
     assert_eq!((header.order, header.message, octets), (ByteOrder::Big, 1, &b"123456789"[..]));
 }
 
-/// CRC-32 by its definition, bit by bit.
+/// Returns the CRC-32 by its definition, bit by bit.
 fn bitwise_crc(octets: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for octet in octets {
@@ -102,31 +103,33 @@ fn memory_time_and_senders_are_bounded() {
         (taken.map(|message| message.map(|octets| octets.len())), all.held(), all.counts())
     };
     let at = Duration::from_millis;
-    // One that is too large, and two that are together.
+    // The first message is too large. The second and the third one together exceed the limit, so the second one is
+    // dropped.
     assert_eq!(take(1, header(1, 65, 0, 0, 9), at(0)).0, Err(Dropped::TooLarge));
     assert_eq!(take(1, header(1, 60, 0, 0, 8), at(0)).1, 60);
     let (taken, held, counts) = take(1, header(2, 60, 0, 0, 8), at(1));
     assert_eq!((taken, held, counts.evicted), (Ok(None), 60, 1));
-    // A late one, with a number before the window; a duplicate.
+    // Message 10 moves the window, so message 6 is too late. Repeated fragments are duplicates.
     assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).2.incomplete, 1);
     assert_eq!(take(1, header(6, 16, 0, 0, 2), at(2)).0, Err(Dropped::Late));
     assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).0, Err(Dropped::Duplicate));
     assert_eq!(take(1, header(10, 16, 8, 1, 3), at(2)).0, Err(Dropped::Contradiction));
     assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Ok(Some(16)));
     assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Err(Dropped::Duplicate));
-    // A message that waits too long.
+    // Message 11 is dropped because it waits too long.
     assert_eq!(take(1, header(11, 16, 0, 0, 2), at(4)).1, 16);
     let (_, held, counts) = take(1, header(12, 8, 0, 0, 1), at(1_005));
     assert_eq!((held, counts.incomplete, counts.complete), (0, 2, 2));
-    // A third sender: the one that was silent longest is forgotten, with its fragments.
+    // A third sender replaces the one that was silent for the longest time, and the fragments of that sender are
+    // dropped.
     assert_eq!(take(1, header(13, 16, 0, 0, 2), at(1_006)).1, 16);
     assert_eq!(take(2, header(1, 16, 0, 0, 2), at(1_007)).1, 32);
     assert_eq!(take(3, header(1, 16, 0, 0, 2), at(1_008)).1, 32);
-    // A restarted sender is accepted after a silence.
+    // A sender that has restarted is accepted only after a silence.
     assert_eq!(take(3, header(900, 8, 0, 0, 1), at(1_009)).0, Ok(Some(8)));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(1_010)).0, Err(Dropped::Late));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(20_000)).0, Ok(Some(8)));
-    // Numbers wrap around.
+    // Message numbers wrap around.
     assert_eq!(take(3, header(u32::MAX, 8, 0, 0, 1), at(40_000)).0, Ok(Some(8)));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(40_001)).0, Ok(Some(8)));
     assert_eq!(take(3, header(0, 8, 0, 0, 1), at(40_002)).0, Ok(Some(8)));
@@ -141,14 +144,14 @@ fn forged_senders_do_not_drive_out_one_that_sends() {
     };
     assert_eq!(take(1, header(1, 8, 0, 0, 1), now), Ok(true));
     assert_eq!(take(1, header(2, 16, 0, 0, 2), now), Ok(false));
-    // As many senders as allowed, and more, each with a whole message or a part of one.
+    // Other senders follow, more than the limit permits. Each sends a complete message or a part of one.
     for port in 100..140 {
         let count = u32::from(port % 2);
         let taken = take(port, header(1, 8 + 8 * count, 0, 0, 1 + count), now);
         assert_eq!(taken, Ok(count == 0), "{port}");
     }
     assert_eq!(take(1, header(2, 16, 8, 1, 2), now), Ok(true));
-    // A sender that has been silent is forgotten first, regardless of earlier datagrams.
+    // A sender that has been silent is replaced first, even if it sent useful datagrams before.
     let later = now + Duration::from_secs(11);
     for port in 200..208 {
         assert_eq!(take(port, header(1, 16, 0, 0, 2), later), Ok(false));
@@ -161,13 +164,14 @@ fn forged_senders_do_not_drive_out_one_that_sends() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Any order and repetition of datagrams: each message whose fragments all arrive is returned once, and no other.
+    /// Datagrams arrive in any order and number. Each message whose fragments all arrive is returned once, and no other
+    /// message is returned.
     #[test]
     fn messages_come_whole_once_or_not_at_all(
         sizes in prop::collection::vec(0usize..300, 1..8),
         mtu in 40usize..120,
         checksum: bool,
-        // For each datagram: the number of copies, and their positions.
+        // For each datagram: its number of copies, and the positions of these copies.
         fates in prop::collection::vec((0usize..4, any::<u32>(), any::<u32>(), any::<u32>()), 400),
     ) {
         let messages: Vec<Vec<u8>> = sizes.iter().enumerate()
@@ -207,7 +211,7 @@ proptest! {
         oxorb_event::fuzz::datagrams(&octets);
     }
 
-    /// Datagrams with well-formed headers and hostile numbers.
+    /// The headers of these datagrams are well-formed, but contain hostile numbers.
     #[test]
     fn any_numbers_are_taken_within_the_limits(
         numbers in prop::collection::vec((0u32..6, 0u32..80, 0u32..80, 0u32..9, 0u32..10, 0usize..30), 1..40),
@@ -231,7 +235,7 @@ proptest! {
     }
 }
 
-/// The entry point of the fuzz target `gateway`, on its seeds and on each with single octets changed.
+/// Runs the fuzz target `gateway` with its seeds, and with each seed after single octets have been changed.
 #[test]
 fn the_fuzz_entry_point_takes_its_seeds() {
     let folder = format!("{}/../../fuzz/seeds/gateway", env!("CARGO_MANIFEST_DIR"));

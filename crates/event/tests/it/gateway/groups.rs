@@ -1,4 +1,4 @@
-//! Multicast groups that follow the subscriptions of consumers, on the loopback interface.
+//! Multicast groups that follow the subscriptions of consumers. The tests use the loopback interface.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn channel() -> EventChannel {
     EventChannel::new(ChannelOptions::default())
 }
 
-/// Groups of types 17 and 18, and one of all others, at an unused port.
+/// Returns one group for each of the types 17 and 18, and one for all others, at an unused port.
 fn groups(net: u8) -> ([SocketAddr; 3], Destinations) {
     let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = free.local_addr().unwrap().port();
@@ -85,7 +85,7 @@ fn groups_are_joined_and_left_as_consumers_ask() {
     assert_eq!(sender.statistics().events, 9);
     drop(everything);
     has(&receiver, &[]);
-    // Subscriptions of gateways join nothing.
+    // No group is joined for the subscriptions of a gateway.
     let mut gateway = asks(&Filter::event_type(17));
     gateway.is_gateway = true;
     let quiet = std::sync::Arc::<Record>::default();
@@ -114,7 +114,7 @@ fn no_more_groups_are_joined_than_are_allowed() {
     drop(last);
 }
 
-/// A group that another socket uses exclusively, and a host, which is not a group.
+/// Neither of these can be joined: a group that another socket uses exclusively, and a host.
 #[test]
 fn what_cannot_be_joined_is_told_and_tried_again() {
     let target = channel();
@@ -133,7 +133,7 @@ fn what_cannot_be_joined_is_told_and_tried_again() {
     drop(consumer);
 }
 
-/// The channel and the address server are remote from the receiver's point of view.
+/// The channel and the address server are remote for the receiver.
 #[test]
 fn groups_of_an_address_server_for_a_channel_elsewhere() {
     let listening = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

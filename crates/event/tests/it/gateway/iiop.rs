@@ -1,4 +1,4 @@
-//! Events from channel to channel by GIOP, over TCP.
+//! Events that a gateway passes from one channel to another by GIOP, over TCP.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, in_order
 
 use super::{Record, asks, event, until};
 
-/// A channel with its own ORB.
+/// A channel that has its own ORB.
 struct Host {
     orb: Orb,
     channel: EventChannel,
@@ -65,7 +65,7 @@ fn gateway_orb() -> Orb {
     in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-/// Pushes until the gateway passes an event on, since it connects asynchronously.
+/// Pushes events until the gateway passes one on, because it connects asynchronously.
 fn until_it_passes(from: &Host, record: &Record, one: i32) {
     until("the gateway passes events on", || {
         from.push(&[event(one, 1, 9, b"probe")]);
@@ -80,7 +80,7 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         let (record, first) = Record::consumer(&to.channel, &Filter::event(17, 1));
         let gateway = gateway(&orb, &from, &to, IiopOptions { proxy_per_source, ..quick() });
         until_it_passes(&from, &record, 17);
-        // Events without a subscription do not even reach the gateway.
+        // Events to which nobody subscribes do not even reach the gateway.
         let before = gateway.statistics();
         from.push(&[event(18, 1, 9, b"")]);
         assert_eq!(gateway.statistics().ended, before.ended);
@@ -110,7 +110,7 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
     orb.shutdown(true).unwrap();
 }
 
-/// Consumer that records the importance of the request that brought each event.
+/// Consumer that records each event, with the importance of the request that delivered it.
 #[derive(Default)]
 struct Importances(Mutex<Vec<(Vec<u8>, Option<i32>)>>);
 
@@ -177,7 +177,7 @@ fn events_in_a_circle_of_gateways_end() {
     orb.shutdown(true).unwrap();
 }
 
-/// Uses the same reference twice, or two different references.
+/// A gateway between equal references is refused, and one between two references to the same channel is detected.
 #[test]
 fn a_gateway_from_a_channel_to_itself_is_refused() {
     let (host, orb) = (Host::new(0), gateway_orb());
@@ -190,7 +190,7 @@ fn a_gateway_from_a_channel_to_itself_is_refused() {
     let found = |gateway: &IiopGateway| {
         until("it is found out", || gateway.statistics().state == GatewayState::SameChannel);
     };
-    // Also before there are any subscriptions.
+    // The gateway detects this even if there are no subscriptions.
     let gateway = IiopGateway::start(&orb, &by_key, &by_name, quick()).unwrap();
     found(&gateway);
     drop(gateway);
@@ -242,7 +242,7 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
     let (from, orb) = (Host::new(0), gateway_orb());
     let limits = Limits {
         observers: 1,
-        // One proxy for presence, one for events, one for the test.
+        // The gateway needs two proxies, one for its presence and one for events. The test needs the third one.
         suppliers: 3,
         client_share: 100,
         ..Limits::default()
@@ -252,7 +252,7 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
     let first = to.channel.append_observer(Arc::new(Nobody)).unwrap();
     let options = IiopOptions { period: Duration::from_millis(2), ..IiopOptions::default() };
     let gateway = gateway(&orb, &from, &to, options);
-    // It tries repeatedly, in vain.
+    // Give the gateway time for several attempts, all of which fail.
     std::thread::sleep(Duration::from_millis(200));
     assert!(!gateway.statistics().is_connected);
     assert!(to.channel.remove_observer(first));

@@ -1,4 +1,4 @@
-//! Gateways: octets of datagrams, fragments in any order, and events over datagrams and GIOP.
+//! Tests of gateways: the encoding of datagrams, fragments in any order, and events over datagrams and GIOP.
 
 mod addresses;
 mod fragments;
@@ -63,7 +63,7 @@ fn event(event_type: i32, source: i32, ttl: i32, payload: &[u8]) -> Event {
     event
 }
 
-/// Waits for another thread.
+/// Waits until another thread has made a condition true.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let limit = Instant::now() + Duration::from_secs(30);
     while !done() {

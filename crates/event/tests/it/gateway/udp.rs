@@ -1,4 +1,4 @@
-//! Events over datagrams, on the loopback interface.
+//! Events that are sent as datagrams over the loopback interface.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
@@ -71,14 +71,14 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     until("all are counted", || second.statistics().events == 3);
     let sent = sender.statistics();
     assert_eq!((sent.events, sent.ended, sent.failed), (3, 1, 0));
-    // 1,000 octets and more in fragments of 168 at most.
+    // The payload of more than 1,000 octets is split into fragments of at most 168 octets.
     assert_eq!(sent.datagrams, second.statistics().datagrams);
     assert!(sent.datagrams >= 8, "{sent:?}");
     assert_eq!(second.statistics().messages.complete, 3);
 }
 
-/// Events over IPv6. Its groups are tested in `tests/faults/tests/it/datagrams.rs`: many loopback interfaces have
-/// no route for them.
+/// Events over IPv6. The file `tests/faults/tests/it/datagrams.rs` tests IPv6 groups, because many loopback interfaces
+/// have no route for them.
 #[test]
 fn events_cross_ipv6_or_are_counted() {
     if !oxorb_testkit::net::has_ipv6() {
@@ -107,7 +107,7 @@ fn events_cross_ipv6_or_are_counted() {
     assert!(wrong.to_string().contains("ip link"), "{wrong}");
 }
 
-/// The channels are remote from the gateways' point of view.
+/// The channels are remote for the gateways.
 #[test]
 fn gateways_join_channels_elsewhere() {
     let listening = || {
@@ -146,7 +146,7 @@ fn gateways_join_channels_elsewhere() {
 #[test]
 fn fragments_may_be_lost_doubled_and_out_of_order() {
     let (source, target) = (channel(), channel());
-    // A relay in between that damages datagrams.
+    // A relay between sender and receiver loses, repeats and reorders datagrams.
     let relay = UdpSocket::bind(loopback(0)).unwrap();
     relay.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let receiver = UdpReceiver::connect(&target, ReceiverOptions::new(loopback(0))).unwrap();
@@ -181,7 +181,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
         for fragment in &fragments {
             relay.send_to(fragment, to).unwrap();
         }
-        // Datagrams that are neither duplicates nor from a gateway are not accepted as events.
+        // The receiver must not accept a datagram as an event if it does not come from a gateway.
         relay.send_to(b"nonsense", to).unwrap();
     }
     until("all that is whole", || record.count() == expected.len());
@@ -192,7 +192,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
     assert!(statistics.dropped > 0);
 }
 
-/// Two channels that send all events to each other: each event crosses as often as its ttl permits.
+/// Two channels send all of their events to each other. Each event crosses as often as its ttl permits.
 #[test]
 fn an_event_in_a_circle_ends_with_its_ttl() {
     let channels = [channel(), channel()];
@@ -212,7 +212,7 @@ fn an_event_in_a_circle_ends_with_its_ttl() {
 #[test]
 fn a_gateway_ignores_itself_and_events_without_a_destination() {
     let channel = channel();
-    // Each needs the address of the other before it starts.
+    // Each of them needs the address of the other one before it is started, so choose the receiver's address first.
     let receiver_at = loopback(free_port());
     let destinations = Destinations::by_type(&format!("17@{receiver_at}")).unwrap();
     let sender = sender(&channel, SenderOptions::new(destinations));

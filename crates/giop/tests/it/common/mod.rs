@@ -92,7 +92,7 @@ pub(crate) fn receive(
             let frame = inbox.frame();
             assert_eq!(frame.header, header);
             assert_eq!(Frame::parse(frame.bytes), Ok(frame), "a frame is a whole message");
-            // Every second message is taken, the others are borrowed.
+            // Every second message is moved out of the inbox; the others are borrowed.
             if messages.len().is_multiple_of(2) {
                 messages.push(frame.bytes.to_vec());
             } else {

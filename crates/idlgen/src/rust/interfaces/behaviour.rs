@@ -248,7 +248,7 @@ impl<'m> Rust<'m> {
     fn lent_arguments(&self, method: &Method<'_, '_>, names: &[String]) -> Vec<TokenStream> {
         use oxorb_idl::model::Direction;
         let directions = method.call.args.iter().map(|arg| arg.direction);
-        // The context is last, and is an `in` parameter.
+        // The context is the last parameter, and is passed like an `in` parameter.
         let directions = directions.chain([Direction::In]);
         let passed = names.iter().zip(directions);
         let passed = passed.filter(|(_, direction)| *direction != Direction::Out);

@@ -117,7 +117,7 @@ impl<'m> Rust<'m> {
         untyped: &TokenStream,
     ) -> TokenStream {
         let name = ident(&names.method_async);
-        // rustdoc cannot link to raw names.
+        // rustdoc cannot link to raw identifiers.
         let waiting = match names.method.strip_prefix("r#") {
             Some(name) => format!("`{name}`"),
             None => format!("[`{0}`](Self::{0})", names.method),

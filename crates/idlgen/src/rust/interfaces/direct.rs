@@ -14,8 +14,8 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::{Passing, Plan, passing};
 
 impl<'m> Rust<'m> {
-    /// Returns the code that calls the servant directly if it is in this process and no message is needed. Returns
-    /// nothing if a type is shared where a message makes copies: a direct call would have another meaning.
+    /// Returns the code that calls the servant directly if it is in this process and no message is needed. Returns no
+    /// code if a direct call would share a value that a message would copy, because its semantics would then differ.
     pub(super) fn direct(
         &self,
         scope: &Scope<'_>,
@@ -44,7 +44,8 @@ impl<'m> Rust<'m> {
                 Direction::In if arg.plan == Plan::InPlace => quote!(#param.borrowed()),
                 Direction::In => quote!(#param),
                 Direction::InOut => {
-                    // The caller's value stays unchanged if the servant raises an exception.
+                    // The servant changes a copy, so that the caller's value stays unchanged if the servant raises an
+                    // exception.
                     let new = new_value(name, &names);
                     copies.push(match arg.plan.is_scalar(self.model) {
                         true => quote!(let mut #new = *#param;),
@@ -97,7 +98,7 @@ impl<'m> Rust<'m> {
             && call.raises.iter().all(|id| passes(&Plan::Named(*id)))
     }
 
-    /// Returns the conditions under which the arguments pass.
+    /// Returns the conditions under which the arguments can be passed without marshalling.
     fn arguments_pass(
         &self,
         scope: &Scope<'_>,
@@ -113,14 +114,14 @@ impl<'m> Rust<'m> {
                 Direction::In => Place::Param(quote!(#name)),
                 Direction::InOut => Place::BehindMut(quote!(#name)),
             };
-            // Values passed by reference need no further reference.
+            // Parameters that are references already are checked as they are, without a further reference.
             self.passes(scope, &arg.plan, &place, &orb)
         });
         conditions.flatten().collect()
     }
 
     /// Returns the code that converts the servant's result to that of a reply: return value, then `out` and `inout` as
-    /// declared, all owned. `None`: no conversion is needed.
+    /// declared, all owned. `None` if no conversion is needed.
     fn rearranged(
         &self,
         scope: &Scope<'_>,
@@ -156,8 +157,8 @@ impl<'m> Rust<'m> {
         (got.to_string() != wanted.to_string()).then(|| quote!(|#got| #wanted))
     }
 
-    /// Returns the condition under which the results pass, and the code to copy them otherwise; `None`: they always
-    /// pass.
+    /// Returns the condition under which the results can be passed without marshalling, and the code that marshals them
+    /// otherwise; `None` if they can always be passed.
     fn result_check(
         &self,
         scope: &Scope<'_>,

@@ -56,14 +56,14 @@ impl<'m> Rust<'m> {
         let raises = &method.call.raises;
         let ids: Vec<_> = raises.iter().map(|id| &self.model.def(*id).repository_id).collect();
         let types: Vec<_> = raises.iter().map(|id| self.named(inner, *id)).collect();
-        // `System` comes first so that it always has this name.
+        // `System` is first, so that it gets this name even if an exception is called `System`, too.
         let wishes = raises.iter().map(|id| super::super::case::camel(&self.model.def(*id).name));
         let variants = names::distinct(["System".to_owned()].into_iter().chain(wishes));
         let variants: Vec<_> = variants[1..].iter().map(|name| ident(name)).collect();
         let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));
         let variant_docs =
             raises.iter().map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
-        // In a local interface, exceptions may contain local types.
+        // Exceptions of a local interface may contain local objects, which cannot be compared.
         let travel = raises.iter().all(|id| self.travels(*id));
         let equality = travel.then(|| quote!(, PartialEq));
         let checked = raises

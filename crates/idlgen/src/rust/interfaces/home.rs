@@ -31,7 +31,7 @@ impl<'m> Rust<'m> {
         };
         let managed = &self.names.item(component.id).executor;
         if managed.is_empty() {
-            // The component is in another file, compiled for clients.
+            // The component was compiled for clients in another file, so the home has no executor to create.
             return Ok(Default::default());
         }
         let managed = self.path(scope, component.parent, managed);
@@ -58,7 +58,7 @@ impl<'m> Rust<'m> {
                         && names.iter().any(|name| *name == method.call.wire_name)
                 };
                 let error = self.error(inner, &method);
-                // Result of the executor, and its conversion to a reference.
+                // Return type of the executor's method, and the code that converts its result to a reference.
                 let (returns, found) = match &key {
                     None if is_one_of(&home.factories) => (
                         quote!(Self::Component),

@@ -163,7 +163,8 @@ impl<'m> Rust<'m> {
                 let order = order.into_iter().map(Literal::u16_unsuffixed);
                 quote!(#r::Operations::binary(&[#(#names),*], &[#(#order),*]))
             }
-            // Without a perfect hash: a name occurs twice, which only lenient front ends accept.
+            // No perfect hash exists if a name occurs twice, which lenient front ends accept; linear search finds the
+            // first one.
             (OperationLookup::Linear, _) | (OperationLookup::Perfect, Err(_)) => {
                 quote!(#r::Operations::linear(&[#(#names),*]))
             }
@@ -343,7 +344,7 @@ impl<'m> Rust<'m> {
             plan if plan.is_scalar(self.model) => name.clone(),
             Plan::Reference(_) => quote!(#name.as_ref()),
             Plan::InPlace => name.clone(),
-            // Already slices of the receive buffer.
+            // The argument is a slice of the receive buffer already.
             Plan::Block { element: Basic::Octet, .. } => name.clone(),
             _ => quote!(&#name),
         }
@@ -373,7 +374,7 @@ impl<'m> Rust<'m> {
             }
             steps.push(self.encode(scope, vars, &arg.plan, &Place::Owned(quote!(#name))));
         }
-        // A single step reserves its own space.
+        // Several steps share one reservation; a single step reserves space itself.
         if steps.len() > 1
             && let Some(octets) = room_for_results(self.model, method.call)
         {

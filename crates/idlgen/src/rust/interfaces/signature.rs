@@ -43,7 +43,7 @@ impl<'m> Rust<'m> {
             .args
             .iter()
             .any(|arg| arg.direction == Direction::In && !arg.plan.is_scalar(self.model));
-        // Results that may point into the arguments need a named lifetime.
+        // A result that may borrow from the arguments needs a named lifetime.
         let life = (lends && borrows).then(|| quote!('a));
         let generics = life.as_ref().map(|life| quote!(<#life>));
         let (named, mutable) = (life.iter(), method.mutating.then(|| quote!(mut)));

@@ -1,4 +1,4 @@
-//! Attributes that the plan sets, or cannot set.
+//! Attributes that a plan can set, and attributes that it cannot set.
 
 use crate::locality::scene::{COCKPIT, Scene};
 

@@ -1,4 +1,4 @@
-//! Events carried by a channel of the process, as requested in the resources.
+//! Events that the event channel of the process carries, as requested in the real-time resources.
 
 use std::any::Any as Anything;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use oxorb::{Any, SystemException};
 
 use crate::locality::scene::{COCKPIT, Scene, resources};
 
-/// A channel that keeps events until it is asked to deliver them.
+/// A channel that keeps events until the test makes it deliver them.
 #[derive(Clone, Default)]
 struct Channel(Arc<Mutex<Kept>>);
 
@@ -65,7 +65,7 @@ fn a_source_hands_its_events_to_the_channel_of_the_process() {
     scene.prepare(COCKPIT, Some(resources(CARRIED))).unwrap();
     scene.locality.install().unwrap();
     scene.locality.finish(&References::new(), true).unwrap();
-    // The receiver pushes directly: the document does not mention it.
+    // Only the rate generator uses the channel, because the resources request it only for this instance.
     assert_eq!(channel.0.lock().unwrap().opened, ["rate.pulse"]);
     scene.parts.log.take();
     assert_eq!(scene.push(1).delivered, 1);

@@ -1,4 +1,4 @@
-//! Components of a cockpit, which write their actions to one log.
+//! Components of a cockpit. Each records its actions in a shared log.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -14,7 +14,7 @@ use crate::locality::avionics::{
     self, Alarm, DisplayRef, GpsHomeRef, GpsRef, RateGenRef, Tick, display, gps, rate_gen,
 };
 
-/// Log of actions in order; lines are also printed to standard output if requested.
+/// Log of actions, in order. If requested, its lines are also printed to standard output.
 #[derive(Clone, Default)]
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
@@ -34,20 +34,20 @@ impl Log {
         self.lines.lock().unwrap().push(line);
     }
 
-    /// Takes all lines.
+    /// Takes all lines out of the log.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.lines.lock().unwrap())
     }
 }
 
-/// Contexts of the active rate generators, by name of instance.
+/// Contexts of the active rate generators.
 pub(crate) type Sources = Arc<Mutex<Vec<rate_gen::Context>>>;
 
 pub(crate) struct RateGen {
     hertz: Mutex<u32>,
     log: Log,
     sources: Sources,
-    /// Sender whose drop ends the pushing thread.
+    /// Dropping this sender ends the pushing thread.
     ends: Mutex<Option<Sender<()>>>,
     pushes: bool,
 }
@@ -72,7 +72,7 @@ impl avionics::RateGenExecutor for RateGen {
             let context = context.clone();
             std::thread::spawn(move || {
                 let mut count = 0;
-                // Ends when the sender is dropped.
+                // `recv_timeout` times out for each tick until the sender is dropped, which ends the loop.
                 while end
                     .recv_timeout(Duration::from_millis(20))
                     .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
@@ -257,7 +257,7 @@ pub(crate) struct Parts {
     pub(crate) log: Log,
     pub(crate) sources: Sources,
     pub(crate) orb: Arc<OnceLock<Orb>>,
-    /// Whether rate generators push by themselves.
+    /// Whether rate generators push periodically, without a call from the test.
     pub(crate) pushes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A plan from its document to its end.
+//! A plan from its launch to its end.
 
 use oxorb::Interface;
 use oxorb::components::CcmObjectRef;
@@ -11,7 +11,7 @@ use crate::locality::scene::{COCKPIT, Scene};
 #[test]
 fn a_plan_runs_and_ends() {
     let scene = Scene::launch(COCKPIT, None);
-    // Providers start before their users.
+    // The order is fixed only for the first two lines, and for providers, which start before their users.
     let lines = scene.parts.log.take();
     let expected =
         ["hertz 20", "gps set_session_context", "gps activate", "rate activate", "screen activate"];
@@ -40,7 +40,7 @@ fn a_plan_runs_and_ends() {
 
     scene.locality.stop().unwrap();
     let lines = scene.parts.log.take();
-    // All instances are passive before one is removed; users are passivated first.
+    // No instance is removed before all are passive. Users are passivated before their providers.
     let removals: Vec<&String> = lines.iter().filter(|line| line.contains("remove")).collect();
     assert_eq!(removals.len(), 3);
     assert!(at(&lines, "rate passivate") < at(&lines, "gps passivate"));
@@ -49,7 +49,7 @@ fn a_plan_runs_and_ends() {
     assert!(rate.hertz().is_err());
     assert!(scene.orb.root_poa().children().is_empty());
 
-    // Launches the plan again in the same process.
+    // The same process can launch the plan again.
     scene.prepare(COCKPIT, None).unwrap();
     scene.locality.install().unwrap();
     scene.locality.finish(&References::new(), true).unwrap();
@@ -77,7 +77,7 @@ fn instances_are_started_when_told() {
     assert_eq!(phases(), [InstancePhase::Configured; 3]);
     scene.locality.start().unwrap();
     assert_eq!(phases(), [InstancePhase::Active; 3]);
-    // Only the deployer can start the instance; a client cannot.
+    // A client cannot activate the instance by `configuration_complete`. Only the deployer can activate it.
     let status = scene.locality.status();
     let screen: CcmObjectRef = status.instances[1].reference.clone().unwrap().unchecked_narrow();
     assert!(screen.configuration_complete().is_err());

@@ -1,4 +1,4 @@
-//! A locality as seen by its manager: only by CORBA, from another ORB.
+//! A locality that its manager uses only through CORBA, from another ORB.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use oxorb_deploy::value::Any;
 
 use crate::locality::scene::{COCKPIT, Scene, part_of};
 
-/// A locality and its manager's ORB.
+/// A locality, and the ORB of its manager.
 struct Managed {
     scene: Scene,
     manager: Orb,
@@ -40,7 +40,7 @@ impl Managed {
         Managed { scene, manager, locality, ended }
     }
 
-    /// Prepares the part of this process and starts its launch.
+    /// Prepares this process's part of a plan and starts its launch.
     fn start_launch(&self, text: &str) -> Vec<Connection> {
         let part = part_of(text, self.scene.locality.process());
         let plan = to_wire(&part).unwrap();
@@ -80,7 +80,7 @@ fn two_processes_are_connected_by_their_manager() {
     assert_eq!(status.connections.len(), 2);
     assert!(status.connections.iter().all(|one| one.connected));
 
-    // The display's process is restarted: its manager passes the new references on.
+    // Restart the display's process, and pass its new references on as its manager does.
     screen.locality.destroy_application(None).unwrap();
     main.locality.disconnect(&["ready".to_owned()]).unwrap();
     let again = Managed::new("screen");

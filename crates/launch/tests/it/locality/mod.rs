@@ -1,4 +1,4 @@
-//! Parts of plans in processes: from the document to connected components.
+//! Tests of parts of plans in processes, from the document to connected components.
 
 mod attributes;
 mod events;

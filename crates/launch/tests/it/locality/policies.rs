@@ -1,4 +1,4 @@
-//! Real-time resources of the document, as they appear in servants and references.
+//! Real-time resources of a document, and their effect on servants and references.
 
 use crate::locality::scene::{COCKPIT, Scene, resources};
 

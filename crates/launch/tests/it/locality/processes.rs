@@ -16,11 +16,10 @@ use crate::locality::scene::COCKPIT;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Variable that makes this test program the process of a locality; it holds the arguments, one per
-/// line.
+/// Variable that makes this test program run the process of a locality. It contains the arguments, one per line.
 const ARGUMENTS: &str = "OXORB_TEST_LOCALITY";
 
-/// Runs the process of a locality; does nothing without the variable.
+/// Runs the process of a locality. Does nothing if the variable is not set.
 #[test]
 fn process_of_a_locality() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else {
@@ -46,7 +45,7 @@ fn locality(arguments: &[&str]) -> Process {
     Process::spawn(command)
 }
 
-/// A folder for one test, removed at its end.
+/// A folder for one test, which is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -119,14 +118,14 @@ fn two_processes_find_each_other_and_again_after_a_restart() {
     let (mut main, mut screen) = (start("main"), start("screen"));
     main.wait_for_line("n main: running", LIMIT);
     screen.wait_for_line("update", LIMIT);
-    // One process is killed: its file stays, and is not mistaken for its successor's.
+    // Kill one process. Its reference file remains, and its successor must not be confused with it.
     drop(screen);
     let mut screen = start("screen");
     screen.wait_for_line("update", LIMIT);
     terminate(&main);
     assert!(main.wait(LIMIT).success());
     assert!(!folder.0.join("references/gps.location.ior").exists());
-    // Its successor has another offset, as its position shows.
+    // The successor of `main` has another offset, which is visible in the position that it provides.
     let gps = "name = \"gps\"\nnode = \"n\"\n";
     let moved =
         two_processes().replace(gps, &format!("{gps}configProperty = {{ offset = 0.25 }}\n"));

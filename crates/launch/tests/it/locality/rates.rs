@@ -1,4 +1,4 @@
-//! Rates of the document that containers enforce.
+//! Rates in a document that containers enforce.
 
 use oxorb::components::Pushed;
 use oxorb::deployment::References;
@@ -9,7 +9,7 @@ use crate::locality::scene::{COCKPIT, Scene, part_of, resources};
 const ONE: Pushed = Pushed { delivered: 1, failed: 0 };
 const REFUSED: Pushed = Pushed { delivered: 0, failed: 1 };
 
-/// Real-time resources of one work of the rate generator, or of another instance.
+/// Returns real-time resources with one work of an instance, such as the rate generator.
 fn work(instance: &str, work: &str) -> String {
     format!(
         "document = \"ServerResources\"\n[[instance]]\nname = \"{instance}\"\nwork = [{{ wcet = \"1 ms\", {work} }}]\n"
@@ -30,7 +30,8 @@ fn a_source_pushes_as_often_as_the_document_says() {
             "period = \"3600 s\", emits = [\"pulse\", \"pulse\"], beyond = \"refuse\"",
         ))),
     );
-    // Two in each period, each as late as its deadline: the next two may follow at once.
+    // The document permits two events per period, each as late as its deadline. The events of the next period may
+    // follow immediately, so four are accepted at once.
     let pushed: Vec<Pushed> = (1..=5).map(|count| scene.push(count)).collect();
     assert_eq!(pushed, [ONE, ONE, ONE, ONE, REFUSED]);
     let allowed = work("rate", "period = \"3600 s\", emits = [\"pulse\"], beyond = \"allow\"");

@@ -1,4 +1,4 @@
-//! Instances that are replaced while others run.
+//! Instances that are replaced while others keep running.
 
 use oxorb::deployment::References;
 
@@ -22,7 +22,7 @@ fn one_instance_is_replaced_and_connected_again() {
     scene.parts.log.take();
 
     redeploy(&scene, &gps_with("offset = 1.5"));
-    // The others are not touched.
+    // The other instances are not affected.
     assert_eq!(
         scene.parts.log.take(),
         ["gps passivate", "gps remove", "gps set_session_context", "gps activate"]
@@ -45,14 +45,14 @@ fn an_equal_plan_changes_nothing() {
 fn instances_and_connections_go_and_come() {
     let scene = Scene::launch(COCKPIT, None);
     scene.parts.log.take();
-    // Without the connection of the display's position, so that it cannot update.
+    // Without its connection to a position, the display cannot update.
     let (before, _) = COCKPIT.split_once("[[connection]]\nname = \"position\"").unwrap();
     redeploy(&scene, before);
     assert!(scene.parts.log.take().is_empty());
     assert_eq!(scene.locality.status().connections.len(), 2);
     scene.push(1);
     assert!(scene.parts.log.take().is_empty());
-    // A second receiver replaces the first one.
+    // Replace the receiver by another instance.
     let second = COCKPIT.replace("\"gps\"\n", "\"receiver\"\n").replace("gps.", "receiver.");
     redeploy(&scene, &second);
     let lines = scene.parts.log.take();
@@ -83,7 +83,7 @@ fn a_replacement_that_fails_leaves_the_others_running() {
     let names: Vec<&str> = status.instances.iter().map(|one| &*one.name).collect();
     assert_eq!(names, ["rate", "screen"]);
     assert!(status.connections.iter().all(|one| !one.connected));
-    // The next attempt succeeds.
+    // A later redeployment can still succeed.
     redeploy(&scene, COCKPIT);
     assert_eq!(scene.push(1).delivered, 1);
     assert!(scene.parts.log.take().contains(&"update 1 48.5".to_owned()));
@@ -108,7 +108,7 @@ fn connections_end_by_name() {
 #[test]
 fn a_connection_that_ended_itself_is_made_again() {
     let scene = Scene::launch(COCKPIT, None);
-    // Updates fail without a position, and three consecutive failures end the connection.
+    // An update without a position fails, and the connection ends after three consecutive failures.
     scene.locality.disconnect(&["position".to_owned()]);
     for count in 1..=4 {
         scene.push(count);

@@ -1,4 +1,4 @@
-//! Plans that are not launched, and the reasons.
+//! Plans that are refused, and the reasons.
 
 use oxorb::deployment::References;
 
@@ -49,7 +49,7 @@ fn ports() {
         ),
         "{receptacle}"
     );
-    // A consumer of ticks accepts no alarms.
+    // A consumer of ticks does not accept alarms.
     let other = refusal("rate.pulse", "rate.late");
     assert!(
         other.contains(
@@ -105,7 +105,7 @@ fn a_launch_whose_third_instance_fails_leaves_nothing() {
     );
     assert!(scene.locality.status().instances.is_empty());
     assert!(scene.orb.root_poa().children().is_empty());
-    // Nothing left over prevents the next attempt.
+    // The failed launch leaves nothing that prevents the next attempt.
     scene.prepare(COCKPIT, None).unwrap();
     scene.locality.install().unwrap();
     scene.locality.finish(&References::new(), true).unwrap();

@@ -1,4 +1,4 @@
-//! A locality in this process, and plans for it.
+//! A locality in this process, and plans to launch in it.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(crate) fn resources(text: &str) -> ServerResources {
     read.unwrap().into_resources().unwrap()
 }
 
-/// Returns the part of the process with this name, which may be the only process.
+/// Returns the part of the plan in this process, or in the only process of the plan.
 pub(crate) fn part_of(text: &str, process: &str) -> Plan {
     let plan = plan(text);
     let all = processes(&plan);
@@ -97,7 +97,7 @@ impl Scene {
         Scene { orb, parts, locality }
     }
 
-    /// Returns a scene whose executable also has an event channel.
+    /// Creates a scene whose executable also has an event channel.
     pub(crate) fn with_events<E: std::fmt::Display + 'static>(
         open: impl Fn() -> Result<Arc<dyn EventCarrier>, E> + Send + Sync + 'static,
     ) -> Scene {
@@ -125,7 +125,7 @@ impl Scene {
         self.locality.prepare(part_of(text, "main"), resources)
     }
 
-    /// Returns the reason for which a plan is not launched; checks that nothing is left of it.
+    /// Returns the reason why a plan is refused. Checks that no part of the plan remains.
     pub(crate) fn refusal(text: &str, resources: Option<ServerResources>) -> String {
         let scene = Scene::new("main");
         let launched = scene

@@ -8,7 +8,7 @@ use oxorb_giop::{
 use oxorb_object::ServiceContext;
 pub(crate) use oxorb_testkit::octets;
 
-/// Returns the whole message that `begin` starts and `body` ends.
+/// Returns the complete message that `begin` starts and `body` ends.
 pub(crate) fn message(
     messaging: &'static dyn Messaging,
     order: ByteOrder,

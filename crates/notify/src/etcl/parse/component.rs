@@ -1,4 +1,4 @@
-//! Parser of components, which follow a `$`.
+//! Parser of components, which follow `$`.
 //!
 //! ```text
 //! component := [IDENT] ext            ext := ['.' dot | '[' n ']' ext | '(' (IDENT | STRING) ')' ext]
@@ -6,8 +6,8 @@
 //! label     := ['+' | '-'] n | STRING | IDENT
 //! ```
 //!
-//! Extensions of the standard: a STRING between `(` and `)`, for names that are not identifiers, and an IDENT as
-//! a label.
+//! There are two extensions of the standard: a STRING between `(` and `)`, for names that are not identifiers, and an
+//! IDENT as a label.
 
 use super::{Parser, is_reserved};
 use crate::etcl::path::{Path, Root, Step, UnionLabel};
@@ -34,7 +34,7 @@ impl<'t> Parser<'t> {
             let step = match self.peek_in()? {
                 Token::Symbol(".") => {
                     self.take_in()?;
-                    // `$.` alone is the whole event.
+                    // `$.` without a member denotes the whole event.
                     if steps.is_empty() && matches!(root, Root::Whole) && !self.starts_dot()? {
                         break;
                     }
@@ -54,7 +54,7 @@ impl<'t> Parser<'t> {
                 }
                 _ => break,
             };
-            // These have no parts, so that nothing may follow.
+            // The results of these steps are simple values without parts, so no further step is permitted.
             let is_last = matches!(
                 step,
                 Step::Length | Step::Discriminator | Step::TypeName | Step::RepositoryId
@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         Ok(Path { root, steps })
     }
 
-    /// Reports whether a member follows, and not an operator.
+    /// Reports whether the next token begins a member, and not an operator.
     fn starts_dot(&self) -> Result<bool, ParseError> {
         Ok(match self.peek_in()? {
             Token::Word { text, escaped } => escaped || !["and", "or", "in"].contains(&text),
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Parses a name, which may be a keyword here.
+    /// Parses a name. Keywords are accepted as names here.
     fn member_name(&mut self, wanted: &'static str) -> Result<Box<str>, ParseError> {
         match self.peek_in()? {
             Token::Word { text, .. } if !text.starts_with('_') => {

@@ -1,4 +1,4 @@
-//! Evaluation allocates nothing for simple values, and for values in an any as received.
+//! Evaluation allocates no memory for simple values, and none for values in an any that was received.
 
 use oxorb_cdr::{Any, ByteOrder};
 use oxorb_notify::etcl::event_type::{EventType, constraint_covers};
@@ -7,7 +7,7 @@ use oxorb_testkit::alloc::allocations;
 
 use crate::etcl::common::{Structured, received, sample, text};
 
-/// Constraints that are true of the event, and read all parts that they name.
+/// Constraints that are true for the event. Each reads all parts that it names.
 const CONSTRAINTS: [&str; 9] = [
     "$type_name == 'Alarm' and $domain_name == 'Telecom'",
     "$severity >= 3 and $site ~ 'Ulm, Germany' and $urgent",

@@ -1,6 +1,6 @@
-//! Random components of random values, in every form of an any, compared with a plain model: structs, unions,
-//! sequences, arrays, enums and nested anys, by name, position, element and label; `_length`, `_d`, `_type_id`,
-//! `_repos_id`, `exist`, `default` and `in`.
+//! Random components of random values, in every form of an any, compared with a simple model. Values consist of
+//! structs, unions, sequences, arrays, enums and nested anys. Components select parts by name, position, element and
+//! label, and use `_length`, `_d`, `_type_id`, `_repos_id`, `exist`, `default` and `in`.
 
 use oxorb_cdr::{Any, Dynamic, Field, Label, TypeCode};
 use oxorb_notify::etcl::{Constraint, Grammar, Subject};
@@ -18,14 +18,15 @@ enum Type {
     Sequence(Box<Type>),
     Array(Box<Type>, u32),
     Struct(Vec<Type>),
-    /// Members `red`, `blue` and `other`, selected by a color or a number.
+    /// A union with the members `red`, `blue` and `other`, which a color or a number selects.
     Union(bool, Box<[Type; 3]>),
     Any(Box<Type>),
 }
 
 const COLORS: [&str; 3] = ["red", "green", "blue"];
 
-/// Labels of a union that is switched by a number; for an enum, the ordinals of its first and last color.
+/// Labels of a union whose discriminant is a number. If it is a color, the labels are those of the first and last
+/// color.
 const LABELS: [i128; 2] = [-1, 7];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,7 @@ enum Plain {
     Color(usize),
     List(Vec<Plain>),
     Struct(Vec<Plain>),
-    /// Discriminant, index of the member.
+    /// A union: its discriminant, and the index of the member.
     Union(i128, usize, Box<Plain>),
 }
 
@@ -77,7 +78,7 @@ impl Type {
         }
     }
 
-    /// Names as in `_type_id` and `_repos_id`.
+    /// Returns the names that `_type_id` and `_repos_id` select.
     fn names(&self) -> (&'static str, Option<&'static str>) {
         match self {
             Type::Boolean => ("boolean", None),
@@ -169,14 +170,14 @@ impl Step {
     }
 }
 
-/// Part of the value, or a fact about it.
+/// Part of a value, or a property of a part.
 #[derive(Clone, Debug)]
 enum Found {
     Part(Type, Plain),
     Said(Plain),
 }
 
-/// Returns the content of an any.
+/// Resolves nested anys.
 fn opened(ty: &Type, value: &Plain) -> Found {
     match ty {
         Type::Any(of) => opened(of, value),
@@ -212,7 +213,7 @@ fn step(found: Found, step: &Step) -> Option<Found> {
             let is_it = match step {
                 Step::Number(number) => number == label,
                 Step::Color(name) if *by_color => COLORS[*label as usize] == *name,
-                // A label is not spelled this way, so it is a member's name.
+                // The text is not the spelling of a label, so it is the name of a member.
                 Step::Color(name) => ["red", "blue", "other"][*member] == *name,
                 _ => *member == 2,
             };
@@ -231,7 +232,7 @@ fn step(found: Found, step: &Step) -> Option<Found> {
     }
 }
 
-/// Returns the part at the end of a path.
+/// Returns the part that a path selects.
 fn walk(ty: &Type, value: &Plain, path: &[Step]) -> Option<Found> {
     path.iter().try_fold(opened(ty, value), step)
 }
@@ -244,7 +245,7 @@ fn simple(found: &Found) -> Option<&Plain> {
     }
 }
 
-/// Reports whether two simple values are equal; `None` for kinds that are not compared.
+/// Reports whether two simple values are equal; `None` if their kinds cannot be compared.
 fn equal(left: &Plain, right: &Plain) -> Option<bool> {
     let text = |plain: &Plain| match plain {
         Plain::Text(text) => Some(text.clone()),
@@ -351,7 +352,7 @@ fn literal() -> impl Strategy<Value = (String, Plain)> {
     ]
 }
 
-/// Returns the steps that select a part; the others are dropped, except sometimes the last one.
+/// Returns the steps that select an existing part. Other steps are dropped, except sometimes the last one.
 fn fitting(ty: &Type, value: &Plain, steps: Vec<Step>, keeps_last: bool) -> Vec<Step> {
     let mut path: Vec<Step> = Vec::new();
     let count = steps.len();
@@ -384,7 +385,7 @@ proptest! {
         let path = fitting(&ty, &value, steps, keeps_last);
         let found = walk(&ty, &value, &path);
         let component: String = path.iter().map(Step::written).collect();
-        // `default $.u._d` means the same as `default $.u`.
+        // `default $.u._d` means the same as `default $.u`, so remove `_d`.
         let asked = match path.split_last() {
             Some((Step::Discriminator, union)) if found.is_some() => walk(&ty, &value, union),
             _ => found.clone(),

@@ -1,5 +1,4 @@
-//! The entry point of the fuzz target `filter`, on its seeds and on each with single octets
-//! changed.
+//! Runs the fuzz target `filter` with its seeds, and with each seed after single octets have been changed.
 
 #[test]
 fn the_entry_point_takes_its_seeds() {

@@ -1,5 +1,6 @@
-//! Every production of the standard's grammar (Notification Service 1.1, 2.4), as a table for a plain recogniser:
-//! sentences derived from the table are accepted, and changed ones exactly if the recogniser accepts them.
+//! Every production of the standard's grammar (Notification Service 1.1, 2.4), in a table for a simple recogniser. The
+//! parser must accept sentences that are derived from the table. It must accept a modified sentence exactly if the
+//! recogniser accepts it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,8 +8,9 @@ use oxorb_notify::etcl::{Constraint, Grammar, Reason};
 use oxorb_testkit::rounds;
 use proptest::prelude::*;
 
-/// Productions, one alternative per row. Symbols in capitals stand for other rows; `NAME`, `DIGITS` and the like for
-/// one of the words of [`words`]. Lists are written from left to right, which accepts the same language.
+/// Productions, with one alternative per row. Symbols in capitals refer to other rows; those such as `NAME` and
+/// `DIGITS` refer to a class of [`words`]. Recursive rules are written so that lists are read from left to right, which
+/// does not change the language.
 const PRODUCTIONS: [(&str, &str); 64] = [
     ("CONSTRAINT", ""),
     ("CONSTRAINT", "OR"),
@@ -48,7 +50,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("FACTOR", "STRING"),
     ("FACTOR", "TRUE"),
     ("FACTOR", "FALSE"),
-    // `$` alone, and `$.`, are the whole event.
+    // `$` and `$.` alone denote the whole event.
     ("COMPONENT", "EXT"),
     ("COMPONENT", "."),
     ("COMPONENT", "NAME EXT"),
@@ -56,7 +58,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("EXT", ". DOT"),
     ("EXT", "[ DIGITS ] EXT"),
     ("EXT", "( NAME ) EXT"),
-    // Extensions of the standard, as in other services.
+    // Extension of the standard, which other services also support.
     ("EXT", "( STRING ) EXT"),
     ("DOT", "NAME EXT"),
     ("DOT", "DIGITS EXT"),
@@ -70,7 +72,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("UNION", "+ DIGITS"),
     ("UNION", "- DIGITS"),
     ("UNION", "STRING"),
-    // Extensions of the standard, as in other services.
+    // Extension of the standard, which other services also support.
     ("UNION", "NAME"),
     ("NUMBER", "DIGITS"),
     ("NUMBER", "FLOAT"),
@@ -79,7 +81,7 @@ const PRODUCTIONS: [(&str, &str); 64] = [
     ("STRING", "QUOTED"),
 ];
 
-/// Returns the words of a class.
+/// Returns the words of a class; empty if the symbol is not a class.
 fn words(class: &str) -> &'static [&'static str] {
     match class {
         "PLAIN" => &["a", "b1", "c_d"],
@@ -96,7 +98,7 @@ fn alternatives(name: &str) -> Vec<Vec<&'static str>> {
     rows.map(|(_, row)| row.split_whitespace().collect()).collect()
 }
 
-/// Derives a sentence of the grammar by the given choices, and by the shortest way when these are used up.
+/// Derives a sentence of the grammar from the given choices. When they are used up, takes the shortest derivation.
 fn derive(name: &str, choices: &mut impl Iterator<Item = usize>, out: &mut Vec<&'static str>) {
     let rows = alternatives(name);
     let row = match choices.next() {
@@ -119,7 +121,7 @@ fn derive(name: &str, choices: &mut impl Iterator<Item = usize>, out: &mut Vec<&
     }
 }
 
-/// Plain recogniser: finds the positions at which a symbol that begins at a position may end.
+/// A simple recogniser. It determines the positions at which a symbol that begins at a position can end.
 struct Recogniser<'w> {
     words: &'w [&'static str],
     known: HashMap<(&'static str, usize), BTreeSet<usize>>,
@@ -158,8 +160,8 @@ fn accepts(words: &[&'static str]) -> bool {
     recogniser.ends("CONSTRAINT", 0).contains(&words.len())
 }
 
-/// Reports whether the parser accepts the syntax of a sentence; `None` if it rejects the kind of an operand, which
-/// proves nothing about the rest.
+/// Reports whether the parser accepts the syntax of a sentence; `None` if the parser rejects an operand because of its
+/// kind, which does not show whether the syntax is accepted.
 fn parsed(text: &str) -> Option<Result<(), String>> {
     match Constraint::parse(text, Grammar::Extended) {
         Ok(_) => Some(Ok(())),
@@ -248,8 +250,8 @@ impl Change {
     }
 }
 
-/// Reports whether a keyword or a fraction stands where a member's name or position may. There the parser reads a
-/// keyword as a name, for which the standard requires `\`, and a fraction as two positions.
+/// Reports whether a keyword or a fraction is at a place where a member's name or position is possible. There the
+/// parser reads a keyword as a name, although the standard requires `\`, and a fraction as two positions.
 fn is_ambiguous(words: &[&str]) -> bool {
     let keyword = |word: &str| word.chars().all(|c| c.is_ascii_alphabetic()) && word != "a";
     let fraction = |word: &str| word.starts_with(['1', '2']) && word.contains(['.', 'e']);
@@ -292,7 +294,7 @@ proptest! {
 #[test]
 fn every_production_is_used_and_accepted() {
     for (name, row) in PRODUCTIONS {
-        // Shortest derivation from the start symbol to this row.
+        // Derive the shortest sentence that contains this row.
         let symbols: Vec<&str> = row.split_whitespace().collect();
         let mut words_of_row = Vec::new();
         for symbol in symbols {

@@ -1,4 +1,5 @@
-//! The language, clause by clause: constraints that are true, false, not evaluable, or rejected.
+//! The rules of the language, one after the other, with constraints that are true, false, impossible to evaluate, or
+//! rejected.
 
 use oxorb_cdr::{Any, TypeCode};
 use oxorb_notify::etcl::{
@@ -141,7 +142,7 @@ fn parts_of_a_structured_event() {
     assert_eq!(later, Ok(true));
 }
 
-/// Constraints for the sample, as the whole event (`$`) or as the remainder of a structured event.
+/// Constraints for the sample, which is either the whole event (`$`) or the remainder of a structured event.
 const OVER_SAMPLE: [(&str, bool); 69] = [
     ("$.flag", TRUE),
     ("$.small == -5", TRUE),
@@ -270,7 +271,7 @@ fn names_find_members_and_properties_of_what_is_no_structured_event() {
             "{constraint}"
         );
     }
-    // A list of names and values in an any is searched, too.
+    // Names are also found in a list of names and values that is inside an any.
     let pair = common::sample_type().as_ref().at("pairs").unwrap().to_type_code();
     let list = any.dynamic().unwrap().at("pairs").unwrap().clone();
     for any in forms(&Any::with_type(pair, list).unwrap()) {
@@ -380,8 +381,8 @@ fn length_depth_and_work_are_bounded() {
     }
 }
 
-/// Constraints of the maximum length, of operators that could nest: neither parsing nor evaluation needs stack for
-/// them.
+/// Constraints of the maximum length whose operators could be nested. Neither parsing nor evaluation uses a deep stack
+/// for them.
 #[test]
 fn long_constraints_need_no_deep_stack() {
     let limits = ConstraintLimits::default();

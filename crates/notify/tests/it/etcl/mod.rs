@@ -1,4 +1,4 @@
-//! Constraints and the events that they match, a module for each subject.
+//! Tests of constraints and of the events that they match, with one module for each subject.
 
 mod allocations;
 mod common;

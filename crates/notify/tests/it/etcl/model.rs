@@ -1,5 +1,5 @@
-//! Random constraints for random events, compared with a plain model that evaluates them as the specification words
-//! it: no parser, no octets, no sharing.
+//! Random constraints for random events, compared with a simple model that evaluates them literally by the
+//! specification. The model has no parser, uses no encoded values, and shares no code with the implementation.
 
 use oxorb_cdr::{Any, ByteOrder};
 use oxorb_notify::etcl::{Constraint, Grammar, Subject};
@@ -30,12 +30,12 @@ enum Tree {
     In(Box<Tree>, usize),
 }
 
-/// Names of properties; an event has some of them.
+/// Names of properties. Each event has some of them.
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 type Properties = [Option<Plain>; 5];
 
-/// Evaluates a constraint; `None` if it cannot be evaluated.
+/// Evaluates a constraint in the model; `None` if it cannot be evaluated.
 fn model(tree: &Tree, event: &Properties) -> Option<Plain> {
     let boolean = |tree| match model(tree, event)? {
         Plain::Boolean(value) => Some(value),
@@ -104,9 +104,9 @@ fn number(value: &Plain) -> Option<i128> {
     }
 }
 
-/// Writes a constraint with the fewest parentheses, or with one more pair everywhere.
+/// Returns the text of a constraint with the fewest parentheses. If `spare` is set, adds one more pair everywhere.
 fn written(tree: &Tree, spare: bool) -> String {
-    /// Returns the rank of the weakest operator outside parentheses.
+    /// Returns the precedence of the weakest operator outside parentheses.
     fn rank(tree: &Tree) -> u8 {
         match tree {
             Tree::Or(..) => 0,
@@ -232,14 +232,14 @@ proptest! {
                     let found = constraint.evaluate(Subject::Structured(&event));
                     prop_assert_eq!(found.clone().ok(), expected, "{}: {:?}", text, found);
                 },
-                // Only a constraint that matches no event, regardless of the event's values, is rejected.
+                // The parser may reject only a constraint that matches no event, whatever the values of the event are.
                 Err(error) => prop_assert!(never(&tree), "{}: {}", text, error),
             }
         }
     }
 }
 
-/// Reports whether some operator has an operand of a kind that it never accepts.
+/// Reports whether the constraint contains an operand of a kind that its operator never accepts.
 fn never(tree: &Tree) -> bool {
     #[derive(PartialEq, Clone, Copy)]
     enum Kind {

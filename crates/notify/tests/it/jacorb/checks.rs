@@ -1,5 +1,5 @@
-//! Checks of a notification channel other than its events; JacORB's programs make the same ones, under
-//! the same names.
+//! Checks of a notification channel that do not concern the delivery of events. JacORB's programs make the same checks,
+//! under the same names.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -21,7 +21,7 @@ use oxorb_notify::cos_notify_filter::{
 
 use crate::jacorb::kinds::{Peer, event};
 
-/// Runs the checks, and returns the reason for which each failed.
+/// Runs the checks. Returns their names and, for each check that failed, the reason.
 pub(crate) fn run(orb: &Orb, channel: &EventChannelRef) -> Vec<(String, Option<String>)> {
     let checks = Checks { orb: orb.clone(), channel: channel.clone() };
     let all: [(&str, Check); 16] = [
@@ -304,7 +304,7 @@ impl Checks {
         source.disconnect_structured_push_consumer().unwrap();
     }
 
-    /// Each side is notified of the other's offers and subscriptions.
+    /// Each side is notified of the other side's offers and subscriptions.
     fn types(&self) {
         let (proxy, source) = (self.default_supplier(), self.source());
         let consumer = self.consumer();

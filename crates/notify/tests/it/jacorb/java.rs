@@ -1,4 +1,4 @@
-//! JacORB's notification service, suppliers, consumers and checks, each in a separate Java VM.
+//! JacORB's notification service, suppliers, consumers and checks. Each runs in a separate Java VM.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,17 +8,17 @@ use oxorb::Orb;
 use oxorb_notify::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};
 use oxorb_testkit::process::Process;
 
-/// Time limit for a JVM, which starts slowly on a loaded machine.
+/// Time limit for a program in a Java VM, which starts slowly on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sources of the programs.
+/// Source files of the programs.
 const SOURCES: [&str; 3] = ["Notify.java", "NotifyChecks.java", "NotifyPeers.java"];
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Directory of JacORB's jars, from `tests/interop/install-peers.sh`.
+/// Returns the class path with JacORB's jars, which `tests/interop/install-peers.sh` installs.
 fn class_path(own: &Path) -> String {
     let jars = root().join("target/interop/jars");
     assert!(
@@ -28,7 +28,7 @@ fn class_path(own: &Path) -> String {
     format!("{}/*:{}", jars.display(), own.display())
 }
 
-/// JacORB's programs, compiled.
+/// The compiled programs that use JacORB.
 pub(crate) struct JacOrb(PathBuf);
 
 impl JacOrb {
@@ -59,7 +59,7 @@ impl JacOrb {
         Process::spawn(command)
     }
 
-    /// Starts JacORB's service; returns it and a channel.
+    /// Starts JacORB's service. Returns its process and a channel.
     pub(crate) fn channel(&self, orb: &Orb) -> (Process, EventChannelRef) {
         let mut service = self.run(&["org.jacorb.notification.ConsoleMain", "-printIOR"]);
         let ior = service.wait_for_line("IOR:", PATIENCE);
@@ -68,7 +68,7 @@ impl JacOrb {
         (service, channel.unwrap())
     }
 
-    /// Connects a consumer of each kind, all with these filters.
+    /// Connects a consumer of each kind. All consumers have these filters.
     pub(crate) fn consumers(&self, url: &str, constraints: &[&str]) -> Process {
         let args = [&["peers.Notify", "consume", url], constraints].concat();
         let mut consumers = self.run(&args);
@@ -76,14 +76,14 @@ impl JacOrb {
         consumers
     }
 
-    /// Sends events from a supplier of each kind; returns when all are sent.
+    /// Sends events from a supplier of each kind. Returns when all events have been sent.
     pub(crate) fn supply(&self, url: &str, base: i32, events: i32) {
         let (base, events) = (base.to_string(), events.to_string());
         let mut suppliers = self.run(&["peers.Notify", "supply", url, &base, &events]);
         suppliers.wait_for_line("DONE", PATIENCE);
     }
 
-    /// Runs the checks, and returns the reason for which each failed.
+    /// Runs the checks. Returns their names and, for each check that failed, the reason.
     pub(crate) fn checks(&self, url: &str) -> Vec<(String, Option<String>)> {
         let mut checks = self.run(&["peers.Notify", "check", url]);
         checks.wait_for_line("DONE", PATIENCE);

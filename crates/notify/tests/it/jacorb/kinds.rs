@@ -18,7 +18,7 @@ use oxorb_notify::cos_notify_filter::{ConstraintExp, FilterRef};
 
 use crate::jacorb::java::PATIENCE;
 
-/// Kinds of suppliers and of consumers, by number; JacORB's programs use the same numbers.
+/// Kinds of suppliers and consumers, by number. JacORB's programs use the same numbers.
 pub(crate) const KINDS: [&str; 8] = [
     "push_any",
     "push_structured",
@@ -26,22 +26,22 @@ pub(crate) const KINDS: [&str; 8] = [
     "pull_any",
     "pull_structured",
     "pull_sequence",
-    // Event Service.
+    // The last two kinds use the interfaces of the Event Service.
     "push_event",
     "pull_event",
 ];
 
-/// Whether events of a supplier are anys.
+/// Reports whether suppliers of a kind send anys.
 pub(crate) fn is_any(kind: usize) -> bool {
     [0, 3, 6, 7].contains(&kind)
 }
 
-/// Whether consumers have filters: those of the Event Service have none.
+/// Reports whether consumers of a kind have filters. Those of the Event Service have none.
 pub(crate) fn is_filtered(kind: usize) -> bool {
     kind < 6
 }
 
-/// Call received by a consumer of a kind.
+/// Call that a consumer of a kind has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Event(usize, i32),
@@ -65,7 +65,7 @@ pub(crate) fn event(number: i32) -> StructuredEvent {
     }
 }
 
-/// Returns the number that an event carries, even inside an any.
+/// Returns the number that an event contains. The event may be inside an any.
 fn number(any: &Any) -> i32 {
     if let Ok(Some(event)) = any.get::<StructuredEvent>() {
         return number(&event.remainder_of_body);
@@ -77,7 +77,7 @@ fn number(any: &Any) -> i32 {
     number.unwrap_or_else(|why| panic!("{why}: {any:?}")).unwrap_or_else(|| panic!("{any:?}"))
 }
 
-/// Servant of all consumers, and of suppliers that events are pulled from.
+/// Servant of all consumers, and of the suppliers from which the channel pulls.
 pub(crate) struct Peer {
     kind: usize,
     tell: Sender<Heard>,
@@ -246,7 +246,7 @@ impl notify::SequencePullSupplier for Peer {
     }
 }
 
-/// Creates a filter with the channel's factory.
+/// Creates a filter with the channel's filter factory.
 pub(crate) fn filter(channel: &EventChannelRef, constraint: &str) -> FilterRef {
     let filters = channel.default_filter_factory().unwrap().unwrap();
     let filter = filters.create_filter("EXTENDED_TCL").unwrap().unwrap();
@@ -256,8 +256,8 @@ pub(crate) fn filter(channel: &EventChannelRef, constraint: &str) -> FilterRef {
     filter
 }
 
-/// Connects a consumer of each kind, all with these filters. Pulling consumers run in threads, until their channel
-/// ends.
+/// Connects a consumer of each kind. All consumers have these filters. Consumers that pull run in threads until their
+/// channel ends.
 pub(crate) fn consume(
     orb: &Orb,
     channel_of: &EventChannelRef,
@@ -342,7 +342,7 @@ pub(crate) fn consume(
             let Ok((events, has)) = sequence.try_pull_structured_events(10) else {
                 return;
             };
-            // A value is returned even if there is no event.
+            // The operation returns a value even if there is no event, so check `has`.
             let numbers = events.iter().filter(|_| has);
             let numbers = numbers.map(|event| number(&event.remainder_of_body));
             numbers.for_each(|number| tell(5, number));
@@ -352,7 +352,7 @@ pub(crate) fn consume(
     heard
 }
 
-/// Sends events from a supplier of each kind. Suppliers that events are pulled from stay connected.
+/// Sends events from a supplier of each kind. Suppliers from which the channel pulls remain connected.
 pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events: i32) {
     let suppliers = channel_of.default_supplier_admin().unwrap().unwrap();
     let push = |form| {
@@ -402,14 +402,15 @@ pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events:
     let pulled = plain.obtain_pull_consumer().unwrap().unwrap();
     let supplier: comm::PullSupplierRef = orb.root_poa().activate(source(7)).unwrap();
     pulled.connect_pull_supplier(Some(&supplier)).unwrap();
-    // The caller waits for the consumers; these proxies end with their channel.
+    // Do not disconnect the pulled suppliers, because the channel may not have pulled all events. They end with the
+    // channel.
     any.disconnect_push_consumer().unwrap();
     pushed.disconnect_push_consumer().unwrap();
     structured.disconnect_structured_push_consumer().unwrap();
     sequence.disconnect_sequence_push_consumer().unwrap();
 }
 
-/// Receives events until every kind of consumer has the expected number; returns them in order.
+/// Receives events until each kind of consumer has the expected number. Returns them in order.
 pub(crate) fn gather(
     heard: &Receiver<Heard>,
     wanted: impl Fn(usize) -> usize,

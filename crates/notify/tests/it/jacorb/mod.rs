@@ -1,6 +1,6 @@
-//! Channels of JacORB and of OxORB, each with suppliers and consumers of both, of every kind: events, filters,
-//! properties, offers and subscriptions, and the end of connections. The results are the section of INTEROP.md about
-//! notification services; `BLESS=1` writes it.
+//! Channels of JacORB and of OxORB, each with suppliers and consumers of both ORBs and of every kind. The tests cover
+//! events, filters, properties, offers and subscriptions, and the end of connections. The results are in the section of
+//! INTEROP.md about notification services, which `BLESS=1` writes.
 
 mod checks;
 mod java;
@@ -18,18 +18,19 @@ use oxorb_testkit::process::Process;
 use java::{JacOrb, PATIENCE};
 use kinds::{Heard, KINDS, consume, gather, is_any, is_filtered, supply};
 
-/// Number of events of one supplier.
+/// Number of events that each supplier sends.
 const EVENTS: i32 = 5;
 
-/// Filters of all consumers, an event passing if it matches one: anys with a number, structured events but one.
+/// Filters of all consumers. An event passes if one of them matches: every any that contains a number, and every
+/// structured event except one.
 const CONSTRAINTS: [&str; 2] = ["$ >= 0", "$number != 3"];
 const FILTERED: i32 = 3;
 
-/// First numbers of the suppliers of both ORBs.
+/// First numbers of OxORB's and of JacORB's suppliers.
 const OURS: i32 = 200;
 const THEIRS: i32 = 100;
 
-/// Checks that JacORB's service fails, with the reason.
+/// Checks that JacORB's service does not pass, with the reasons.
 const MISSING: [(&str, &str); 8] = [
     ("modify_constraints", "JacORB's filter matches as before"),
     ("delete_constraints", "JacORB raises UNKNOWN for a constraint that is not there"),
@@ -41,7 +42,7 @@ const MISSING: [(&str, &str); 8] = [
     ("unconnected", "JacORB raises OBJECT_NOT_EXIST, not Disconnected"),
 ];
 
-/// Owner of a channel. JacORB's channel delivers in several threads, without a defined order.
+/// Owner of a channel. JacORB's channel delivers with several threads, in no defined order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     JacOrb,
@@ -49,7 +50,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// Checks the events that every kind of consumer got from the suppliers of one ORB; returns the number of pairs.
+    /// Checks which events each kind of consumer received from the suppliers of one ORB. Returns the number of pairs.
     fn check(self, whose: &str, base: i32, got: &[Vec<i32>; KINDS.len()]) -> usize {
         let mut pairs = 0;
         for (consumer, numbers) in got.iter().enumerate() {
@@ -69,19 +70,19 @@ impl Owner {
     }
 }
 
-/// Returns the numbers that one kind of consumer gets from one kind of supplier.
+/// Returns the numbers that one kind of consumer should get from one kind of supplier.
 fn wanted(base: i32, supplier: usize, consumer: usize) -> Vec<i32> {
     let passes = |number: &i32| !is_filtered(consumer) || is_any(supplier) || *number != FILTERED;
     let passing = (0..EVENTS).filter(passes);
     passing.map(|number| base + 10 * supplier as i32 + number).collect()
 }
 
-/// Returns the number of events that a kind of consumer gets from the suppliers of one ORB.
+/// Returns the number of events that one kind of consumer should get from the suppliers of one ORB.
 fn each(consumer: usize) -> usize {
     (0..KINDS.len()).map(|supplier| wanted(0, supplier, consumer).len()).sum()
 }
 
-/// Reads the output of JacORB's consumers, until each kind has the expected number of events.
+/// Reads the output of JacORB's consumers until each kind has the expected number of events.
 fn gather_theirs(consumers: &mut Process) -> [Vec<i32>; KINDS.len()] {
     let mut got: [Vec<i32>; KINDS.len()] = Default::default();
     while (got.iter().enumerate()).any(|(kind, numbers)| numbers.len() < each(kind)) {
@@ -95,15 +96,15 @@ fn gather_theirs(consumers: &mut Process) -> [Vec<i32>; KINDS.len()] {
     got
 }
 
-/// Results of one channel: pairs by suppliers and consumers, and checks.
+/// Results for one channel: the pairs of suppliers and consumers, and the checks.
 struct Seen {
     pairs: Vec<(&'static str, usize)>,
     ended: usize,
     checks: BTreeMap<String, Option<String>>,
 }
 
-/// Checks that each supplier of a channel reaches each consumer, and that all consumers are notified of the channel's
-/// end.
+/// Checks that each supplier of a channel reaches each consumer, and that all consumers are notified when the channel
+/// ends.
 fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChannelRef) -> Seen {
     let url = channel.to_ior();
     let checks = match owner {
@@ -132,7 +133,7 @@ fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChan
     Seen { pairs, ended, checks: checks.into_iter().collect() }
 }
 
-/// Waits until every kind of consumer was notified that it is disconnected.
+/// Waits until every kind of consumer has been notified that it was disconnected.
 fn all_disconnected(heard: &Receiver<Heard>) -> usize {
     let mut ended = [false; KINDS.len()];
     while ended.contains(&false) {
@@ -155,14 +156,14 @@ fn at_jacorb(jacorb: &JacOrb) -> Seen {
 fn at_oxorb(jacorb: &JacOrb) -> Seen {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let settings = Settings {
-        // A consumer in a newly started Java VM is slow.
+        // A consumer in a Java VM that has just started is slow.
         call_timeout: PATIENCE,
         ..Settings::default()
     };
     let service = NotifyService::start_with(&server, settings).unwrap();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let channel: EventChannelRef = orb.resolve(&service.event_channel().unwrap().to_ior()).unwrap();
-    // Our own service passes the checks, too.
+    // OxORB's service must pass all checks as well.
     for (name, why) in checks::run(&orb, &channel) {
         assert_eq!(why, None, "{name}");
     }
@@ -216,7 +217,7 @@ fn table(theirs: &Seen, ours: &Seen) -> String {
     out
 }
 
-/// Compares with INTEROP.md, or writes it.
+/// Compares the table with INTEROP.md. With `BLESS=1`, writes it.
 fn compare(table: &str) {
     const HEADING: &str = "\n## Notification services\n";
     let path = java::root().join("INTEROP.md");

@@ -1,4 +1,5 @@
-//! The quality of service of a supplier's request (RIOP) orders queues and reaches consumers.
+//! The quality of service of a supplier's request (RIOP) determines the order in queues, and is propagated to
+//! consumers.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -14,10 +15,10 @@ use crate::notify::Served;
 use crate::notify::peers::PATIENCE;
 use crate::notify::structured::{event, numbers, property};
 
-/// Longer than a test takes.
+/// Duration that exceeds that of any test.
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Consumer that records the quality of service of each push.
+/// A consumer that records the quality of service of each push.
 struct Notes {
     interface: &'static str,
     to: Mutex<Sender<Option<Qos>>>,
@@ -36,7 +37,7 @@ impl Servant for Notes {
     }
 }
 
-/// Serves a consumer of an interface; the receiver gets the quality of service of each push.
+/// Serves a consumer with an interface. The receiver gets the quality of service of each push.
 fn consumer<I: Interface>(served: &Served, interface: &'static str) -> (I, Receiver<Option<Qos>>) {
     let (to, noted) = channel();
     let servant = Arc::new(Notes { interface, to: Mutex::new(to) });
@@ -44,7 +45,7 @@ fn consumer<I: Interface>(served: &Served, interface: &'static str) -> (I, Recei
     (I::from_ref(reference), noted)
 }
 
-/// Returns the proxy for requests of an importance.
+/// Returns the proxy with an importance for its requests.
 fn important(
     proxy: &StructuredProxyPushConsumerRef,
     importance: i32,

@@ -1,4 +1,4 @@
-//! Events whose characters the native code set of a consumer lacks.
+//! Events with characters that the native code set of a consumer does not contain.
 
 use std::sync::mpsc::channel;
 
@@ -14,7 +14,8 @@ use crate::notify::structured::event;
 
 const NAMES: [&str; 6] = ["one", "zwölf", "€uro", "Łódź", "日本", "six"];
 
-/// A service with this choice of code sets, and clients whose native code set is Latin-1 and which also list UTF-8.
+/// Creates a service with this preference of code sets, and clients with Latin-1 as native code set that also list
+/// UTF-8.
 fn served(prefer_utf8: bool) -> Served {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").prefer_utf8(prefer_utf8);
     let server = server.build().unwrap();
@@ -28,7 +29,7 @@ fn served(prefer_utf8: bool) -> Served {
 
 fn push_all(served: &Served) {
     let source = served.structured_source();
-    // A supplier with UTF-8 as its native code set: all characters reach the channel.
+    // Use a supplier with UTF-8 as native code set, so that all characters reach the channel.
     let supplier = Orb::builder().build().unwrap();
     let source: oxorb_notify::cos_notify_channel_admin::StructuredProxyPushConsumerRef =
         supplier.resolve(&source.to_ior()).unwrap();
@@ -64,7 +65,7 @@ fn what_a_code_set_lacks_is_counted_and_logged() {
         assert_eq!(next_event(&heard).header.fixed_header.event_name, name);
     }
     until("three events are counted", || served.service.counts().dropped(Cause::Failed) == 3);
-    // A line for the first event, and one for the second: their number has doubled.
+    // Three events failed. There is a line for the first one, and one for the second, when the number had doubled.
     let lines: Vec<String> = lines.try_iter().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     for part in ["dropped, and counted as failed", "DATA_CONVERSION", "-ORBPreferUtf8 1", "U+20AC"]

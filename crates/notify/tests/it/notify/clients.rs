@@ -1,4 +1,4 @@
-//! Resources that one client can take of the service, and those that return after it has left.
+//! Resources of the service that one client can use, and their return when the client has disconnected.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use oxorb_testkit::until;
 
 use crate::notify::peers::peer;
 
-/// A service for clients of two identities: the network address, and this host's user.
+/// A service for clients with two identities: the network address, and a user of this host.
 struct Shared {
     server: Orb,
     service: NotifyService,
 }
 
-/// A client, with a separate identity for each protocol.
+/// A client. Its identity depends on the protocol of its connection.
 struct Client {
     orb: Orb,
     channel: EventChannelRef,
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Closes the connections, as when a process dies.
+    /// Closes the connections, as happens when a process ends.
     fn leave(self) {
         self.orb.shutdown(true).unwrap();
     }
@@ -124,7 +124,7 @@ fn a_client_gets_its_share_and_leaves_the_rest_to_others() {
         let (proxies, refused) = all(|| client.obtain());
         assert!(proxies.len() == 2 && is(refused, share), "{} {refused}", proxies.len());
 
-        // It may use returned capacity again.
+        // A client may use again what it has returned.
         channels[0].destroy().unwrap();
         client.create().unwrap();
         admins[0].0.as_ref().unwrap().destroy().unwrap();
@@ -134,7 +134,7 @@ fn a_client_gets_its_share_and_leaves_the_rest_to_others() {
         proxies[0].disconnect_push_supplier().unwrap();
         client.obtain().unwrap();
     }
-    // A caller in the service's own process has no share, and may use all remaining capacity.
+    // A caller in the service's own process has no share, and may use all that is left.
     let channel = shared.service.event_channel().unwrap();
     let local =
         Client { channel, factory: shared.service.factory().clone(), orb: shared.server.clone() };
@@ -153,7 +153,7 @@ fn what_a_client_never_used_goes_after_its_connection() {
     };
     let shared = Shared::new(settings);
     let (first, second) = (shared.client("iiop"), shared.client("iiop"));
-    // Objects in use stay.
+    // Objects that are in use must not be removed.
     let admin = first.channel.default_consumer_admin().unwrap().unwrap();
     let serving = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let (consumer, _heard) = peer::<PushConsumerRef>(&serving);
@@ -161,7 +161,7 @@ fn what_a_client_never_used_goes_after_its_connection() {
     connected.connect_any_push_consumer(Some(&consumer)).unwrap();
     admin.add_filter(Some(&first.filter().unwrap())).unwrap();
     let (connected, admin) = (connected.to_ior(), admin.to_ior());
-    // Objects of the second client, which stay, too.
+    // The second client stays connected, so its objects must not be removed either.
     let (own_proxy, own_filter) = (second.obtain().unwrap(), second.filter().unwrap());
 
     let (proxies, _) = all(|| first.obtain());

@@ -1,4 +1,4 @@
-//! Peers are notified of the end before the operation that ends them returns.
+//! Peers are notified of their disconnection before the operation that disconnects them returns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -16,8 +16,8 @@ use crate::notify::peers::{Heard, PATIENCE, peer};
 
 const PEERS: usize = 100;
 
-/// A service that waits for its peers as long as a test takes: the end waits for a few call limits in
-/// all.
+/// Creates a service that waits for its peers longer than a test takes. The end of a channel waits for up to a few call
+/// time-outs.
 fn patient() -> Served {
     Served::with(Settings { call_timeout: Duration::from_secs(60), ..Settings::default() })
 }
@@ -76,7 +76,7 @@ fn the_factory_tells_the_peers_of_all_channels_first() {
     assert_eq!(told(&heard), 2 * PEERS);
 }
 
-/// A consumer whose disconnect operation returns only when it is released.
+/// A consumer whose disconnect operation returns only when the test releases it.
 struct Silent(Mutex<Receiver<()>>, AtomicBool);
 
 impl PushConsumer for Silent {
@@ -103,7 +103,7 @@ fn a_silent_peer_holds_up_neither_the_others_nor_the_answer() {
     let heard = connect(&served);
     served.events().destroy().unwrap();
     assert!(!silent.1.load(Ordering::SeqCst), "it was not waited for");
-    // On a busy machine some of them are notified after the answer.
+    // On a busy machine some of the peers are notified only after the reply of `destroy`.
     for one in &heard {
         assert_eq!(one.recv_timeout(PATIENCE), Ok(Heard::Disconnected));
     }

@@ -1,4 +1,4 @@
-//! Events of the Event Service, in all combinations of push and pull.
+//! Events of the Event Service, with all combinations of push and pull.
 
 use std::sync::mpsc::channel;
 
@@ -53,7 +53,7 @@ fn a_pull_that_waits_ends_with_its_proxy() {
     pull.disconnect_pull_supplier().unwrap();
     match waiting.wait() {
         Err(PullError::Disconnected(_)) => {}
-        // The request came after the disconnect.
+        // The pull may also arrive after the disconnect, when the object no longer exists.
         Err(PullError::System(exception)) => {
             assert_eq!(exception.kind, oxorb::SystemExceptionKind::ObjectNotExist);
         }
@@ -79,7 +79,7 @@ fn a_dead_and_a_stuck_consumer_delay_nobody() {
     for number in 0..50_i32 {
         assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Any(Any::new(number))));
     }
-    // All were delivered while the stuck one still held its first event.
+    // All events were delivered while the stuck consumer was still blocked in its first event.
     assert!(stuck.is_held());
     stuck.release();
 }

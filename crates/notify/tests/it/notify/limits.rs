@@ -1,4 +1,4 @@
-//! All objects that a client can create are limited, and the answer names the limit.
+//! All kinds of objects that a client can create are limited, and the exception identifies the limit.
 
 use oxorb::{Any, SystemException, SystemExceptionKind as Kind, minor};
 use oxorb_notify::cos_notification::EventType;
@@ -21,7 +21,7 @@ fn limited(limits: Limits) -> Served {
     Served::with(Settings { limits, ..Settings::default() })
 }
 
-/// A constraint whose tree takes many times the octets of the text.
+/// A constraint whose tree takes many times the size of its text.
 fn sum_of_ones() -> ConstraintExp {
     let constraint_expr = format!("1{} == 0", "+1".repeat(1_000));
     ConstraintExp { event_types: Vec::new(), constraint_expr }
@@ -111,8 +111,7 @@ fn filters_and_constraints_are_bounded() {
     }
     assert!(filter.get_all_constraints().unwrap().is_empty(), "all or nothing");
 
-    // An answer is no larger than the filter's contents, even if a constraint is requested
-    // repeatedly.
+    // Requesting a constraint repeatedly must not make the reply larger than the contents of the filter.
     let added = filter.add_constraints(&[constraint("TRUE")]).unwrap();
     match filter.get_constraints(&[added[0].constraint_id; 3]) {
         Err(GetConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
@@ -144,13 +143,13 @@ fn what_is_made_of_constraints_is_counted_and_bounded() {
     first.add_constraints(&[sum_of_ones()]).unwrap();
     let one = held() - before;
     assert!((32 << 10..=100 << 10).contains(&one), "{one} octets for a text of 2,000");
-    // All or nothing: octets counted on the way are released.
+    // The list is refused as a whole, and the memory that its first constraints were charged is released.
     let many: Vec<ConstraintExp> = std::iter::repeat_with(sum_of_ones).take(10).collect();
     assert_full(first.add_constraints(&many));
     assert_eq!(held() - before, one);
     assert_eq!(first.get_all_constraints().unwrap().len(), 1);
 
-    // Limit of all filters together.
+    // The limit for all filters together applies as well.
     first.add_constraints(&many[..1]).unwrap();
     second.add_constraints(&many[..2]).unwrap();
     let added = (0..10).map(|_| third.add_constraints(&many[..1])).find(Result::is_err);
@@ -189,7 +188,7 @@ fn values_and_default_values_of_mapping_filters_are_counted() {
         other => panic!("{other:?}"),
     }
     mapping.destroy().unwrap();
-    // The request that destroyed it may still hold it.
+    // The request that destroyed the filter may still hold a reference to it.
     until("its default value is given back", || served.service.held_octets() == before);
 }
 
@@ -211,7 +210,7 @@ fn names_of_event_types_are_counted_with_each_proxy_that_inherits_them() {
     let full = obtained.expect("room for twenty lists that do not fit").unwrap_err();
     assert_limit(full, minor::imp_limit::EVENT_HELD);
     assert!(served.service.held_octets() <= limits.held_octets);
-    // A shorter list releases octets.
+    // Removing a type releases memory.
     admin.subscription_change(&[], &named(4 << 10)).unwrap();
     admin.obtain_push_supplier().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Contents of a store despite failures: late writes, lower limits, failed starts.
+//! Contents of a store in spite of failures: late writes, lower limits, and failed starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,12 +17,12 @@ use crate::notify::peers::{Heard, PATIENCE, peer};
 use crate::notify::persistent::{Stored, client, kept, next_event, sink, source};
 use crate::notify::structured::{event, property};
 
-/// Settings with which every write is late: each raises TIMEOUT, and is done later.
+/// Returns settings with which every write is late: the operation raises TIMEOUT, and the write is made afterwards.
 fn late() -> Settings {
     Settings { store_timeout: Duration::ZERO, reconnect: true, ..Settings::default() }
 }
 
-/// Ends a test whose store is no longer needed.
+/// Ends a test that no longer needs its store.
 fn end(stored: Stored, client: &Orb) {
     let file = stored.file.clone();
     drop(stored);
@@ -36,7 +36,7 @@ fn numbers(heard: &Receiver<Heard>, events: i32) {
     }
 }
 
-/// A supplier that has one event.
+/// A supplier with a single event.
 struct Once {
     event: Any,
     had: AtomicBool,
@@ -59,7 +59,7 @@ impl PullSupplier for Once {
     }
 }
 
-/// Makes the channel pull from a supplier with one event; the receiver reports each pull.
+/// Makes the channel pull from a supplier with a single event. The receiver reports each pull.
 fn pulled(
     client: &Orb,
     channel_of: &EventChannelRef,
@@ -182,11 +182,11 @@ fn a_pulled_event_waits_until_a_full_store_has_room() {
         accepted += 1;
         assert!(accepted < 1_000);
     }
-    // Larger than the remaining space.
+    // This event is larger than the remaining space of the store.
     let large = Any::new(vec![7_u8; 4 << 10]);
     let (_pulls, asked) = pulled(&client, &channel, large.clone());
     asked.recv_timeout(PATIENCE).unwrap();
-    // Time for the store to refuse it; the test also succeeds without.
+    // Give the store time to refuse the event. The test must succeed even if this time is too short.
     std::thread::sleep(Duration::from_millis(50));
     proxy.resume_connection().unwrap();
     numbers(&heard, accepted);
@@ -194,7 +194,7 @@ fn a_pulled_event_waits_until_a_full_store_has_room() {
     end(stored, &client);
 }
 
-/// Logs the event: its supplier gets no exception, and does not stall.
+/// The service logs the event. The supplier receives no exception, and is pulled from again.
 #[test]
 fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
     let settings = Settings {
@@ -209,7 +209,7 @@ fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
     let large = Any::new(vec![7_u8; 8 << 10]);
     let (_pulls, asked) = pulled(&client, &channel, large.clone());
     assert_eq!(next_event(&heard).remainder_of_body, large);
-    // The supplier is pulled from again.
+    // The service continues to pull from the supplier.
     for _ in 0..2 {
         asked.recv_timeout(PATIENCE).unwrap();
     }
@@ -220,7 +220,7 @@ fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
     end(stored, &client);
 }
 
-/// Events that were pulled and not acknowledged have left the queue, and return to it.
+/// Events that were pulled but not confirmed are no longer in the queue. After a restart they are put back into it.
 #[test]
 fn more_events_may_be_owed_than_a_queue_takes() {
     const QUEUE: i32 = 4;
@@ -248,7 +248,7 @@ fn more_events_may_be_owed_than_a_queue_takes() {
     end(stored, &client);
 }
 
-/// Uses a name with a NUL, which cannot be written.
+/// The name contains a NUL, so it cannot be written.
 #[test]
 fn a_channel_whose_name_is_not_written_does_not_stay() {
     let client = client();
@@ -271,7 +271,7 @@ fn a_start_that_fails_and_a_service_that_is_dropped_close_the_store() {
     let file = stored.file.clone();
     drop(stored);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    // A service without proxies starts no threads for them.
+    // A service whose limit of proxies is 0 cannot be started.
     let nobody =
         Settings { limits: Limits { proxies: 0, ..Limits::default() }, ..Settings::default() };
     let store = Store::open(&file).unwrap();

@@ -1,4 +1,4 @@
-//! The services, called remotely: states and errors, delivered, dropped and refused events.
+//! Tests of the services through remote calls: states and errors, and delivered, dropped and refused events.
 
 mod carried;
 mod characters;
@@ -23,7 +23,7 @@ use oxorb_notify::cos_event_channel_admin as events;
 use oxorb_notify::cos_notify_channel_admin as notify;
 use oxorb_notify::{NotifyService, Settings};
 
-/// A service behind TCP, and an ORB for its clients and peers.
+/// A service that is called over TCP, and an ORB for its clients and peers.
 struct Served {
     server: Orb,
     client: Orb,
@@ -45,7 +45,7 @@ impl Served {
         Served { server, client, service, channel }
     }
 
-    /// Returns the channel as one of the Event Service.
+    /// Returns the channel with the interface of the Event Service.
     fn events(&self) -> events::EventChannelRef {
         self.channel.clone().into()
     }

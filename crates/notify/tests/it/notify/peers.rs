@@ -1,4 +1,4 @@
-//! Suppliers and consumers that record their calls.
+//! Suppliers and consumers that record the calls that they receive.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use oxorb_notify::cos_event_comm as comm;
 use oxorb_notify::cos_notification::{EventType, StructuredEvent};
 use oxorb_notify::cos_notify_comm as notify;
 
-/// Call that a peer received.
+/// A call that a peer has received.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     Any(Any),
@@ -23,14 +23,14 @@ pub(crate) enum Heard {
 
 pub(crate) struct Peer {
     heard: Sender<Heard>,
-    /// Events that remain to be pulled.
+    /// Events that can still be pulled from this supplier.
     waiting: Mutex<VecDeque<Any>>,
 }
 
-/// Longest wait for an expected call.
+/// Maximum wait for an expected call.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Serves a peer of an interface; the receiver gets its calls.
+/// Serves a peer with an interface. The receiver gets the calls to the peer.
 pub(crate) fn peer<I: ServedBy<Peer>>(orb: &Orb) -> (I, Receiver<Heard>) {
     peer_with(orb, [])
 }

@@ -1,4 +1,4 @@
-//! Persistence across restarts: connections, undelivered events, callbacks, and changes that the store refuses.
+//! Persistence over restarts: connections, undelivered events, callbacks, and changes that the store refuses.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -21,7 +21,7 @@ use oxorb_testkit::net::free_port;
 use crate::notify::peers::{Heard, PATIENCE, peer};
 use crate::notify::structured::{event, property};
 
-/// A service with a store, at a port that it reuses after a restart.
+/// A service with a store, which listens on the same port after each restart.
 pub(crate) struct Stored {
     pub(crate) file: PathBuf,
     orb: Orb,
@@ -63,7 +63,7 @@ impl Drop for Stored {
     }
 }
 
-/// Properties of a channel that loses nothing.
+/// Returns properties for a channel that loses no event.
 pub(crate) fn kept() -> Vec<Property> {
     vec![
         property("ConnectionReliability", Any::new(1_i16)),
@@ -101,7 +101,7 @@ pub(crate) fn next_event(heard: &Receiver<Heard>) -> StructuredEvent {
     loop {
         match heard.recv_timeout(PATIENCE).expect("an event") {
             Heard::Structured(event) => return event,
-            // Notifications of offers, after each connection.
+            // Ignore the notification of offers that follows each connect.
             Heard::Types(..) => {}
             other => panic!("{other:?}"),
         }
@@ -132,7 +132,7 @@ fn connections_filters_and_events_outlive_a_restart() {
     }
 
     let stored = stored.restart(Settings::default());
-    // The same objects, under the same references.
+    // The objects still exist, under the same references.
     let id = |channel: &EventChannelRef| channel.get_all_consumeradmins().unwrap();
     assert_eq!(id(&stored.channel(&client)), id(&channel));
     let qos = proxy.get_qos().unwrap();
@@ -145,7 +145,7 @@ fn connections_filters_and_events_outlive_a_restart() {
     let wanted = [1, 2, 4, 5, 6].map(|number| event("d", "t", number));
     assert_eq!(got, wanted, "3 is filtered out, each comes once");
 
-    // A delivered event is not delivered again, and a disconnected proxy does not return.
+    // An event that was delivered is not delivered again, and a proxy that was disconnected does not exist any more.
     proxy.disconnect_structured_push_supplier().unwrap();
     source.push_structured_event(&event("d", "t", 7)).unwrap();
     let file = stored.file.clone();
@@ -211,7 +211,7 @@ fn best_effort_ends_with_the_process() {
     client.shutdown(true).unwrap();
 }
 
-/// The parent decides: an object outlives the process only together with its parents.
+/// An object is persistent only if its parents are.
 #[test]
 fn nothing_is_persistent_under_a_parent_of_best_effort() {
     let client = client();
@@ -235,12 +235,12 @@ fn nothing_is_persistent_under_a_parent_of_best_effort() {
         other => panic!("{other:?}"),
     });
     proxy.set_qos(&reliability(0)).unwrap();
-    // From the top down, persistent again.
+    // Each object can be made persistent after its parent.
     admin.set_qos(&reliability(1)).unwrap();
     proxy.set_qos(&reliability(1)).unwrap();
     let stored = stored.restart(Settings::default());
     assert!(proxy.get_qos().is_ok());
-    // A parent that is no longer persistent makes its objects non-persistent.
+    // If a parent is set to best effort, the objects below it are no longer persistent.
     admin.set_qos(&reliability(0)).unwrap();
     let file = stored.file.clone();
     let stored = stored.restart(Settings::default());
@@ -277,7 +277,7 @@ fn a_store_keeps_no_more_octets_than_it_may() {
     for number in 0..kept {
         assert_eq!(next_event(&heard), event("d", "t", number));
     }
-    // The store has space again.
+    // Delivery has freed space in the store.
     source.push_structured_event(&event("d", "t", kept)).unwrap();
     assert_eq!(next_event(&heard), event("d", "t", kept));
     let file = stored.file.clone();
@@ -374,7 +374,7 @@ fn pushes_succeed_again_once_a_full_disk_has_room() {
     while got.last() != Some(&1_000) {
         got.push(number(next_event(&heard)).unwrap().unwrap());
     }
-    // A refused event may have been written all the same.
+    // An event that was refused may have been written nevertheless.
     got.retain(|number| accepted.contains(number));
     assert_eq!(got, accepted);
     drop(stored);

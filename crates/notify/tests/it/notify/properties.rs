@@ -1,4 +1,4 @@
-//! Properties of channels, admins and proxies over the wire.
+//! Properties of channels, admins and proxies, set through remote calls.
 
 use oxorb::{Any, SystemExceptionKind as Kind, minor};
 use oxorb_notify::cos_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
@@ -34,7 +34,7 @@ fn wrong_properties_raise_the_standard_exceptions() {
     let created = factory.create_channel(&[], &wrong);
     assert!(matches!(created, Err(CreateChannelError::UnsupportedAdmin(_))));
 
-    // Without a store nothing is persistent.
+    // Without a store, no object can be persistent.
     let persistent = [property("ConnectionReliability", Any::new(1_i16))];
     let Err(SetQosError::UnsupportedQoS(unsupported)) = served.channel.set_qos(&persistent) else {
         panic!("it was set");

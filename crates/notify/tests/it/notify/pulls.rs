@@ -1,4 +1,4 @@
-//! Consumers that never return, and pulls beyond the limit.
+//! Consumers whose calls never return, and pulls that exceed the limit.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use oxorb_notify::{Limits, Settings};
 
 use crate::notify::Served;
 
-/// A consumer whose first push returns when it is released.
+/// A consumer whose first push returns only when the test releases it.
 pub(crate) struct Stuck(pub(crate) PushConsumerRef, Sender<()>, Arc<AtomicBool>);
 
 struct Holding(Mutex<Receiver<()>>, Arc<AtomicBool>);
@@ -79,7 +79,7 @@ fn no_more_pulls_wait_than_may() {
         }
         other => panic!("{other:?}"),
     }
-    // A waiting event can be pulled.
+    // The limit applies only to pulls that must wait, so a waiting event can be pulled.
     served.source().push(&Any::new(3_i32)).unwrap();
     assert_eq!(pull.pull().unwrap().get::<i32>(), Ok(Some(3)));
 }

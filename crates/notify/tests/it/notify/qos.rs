@@ -1,4 +1,4 @@
-//! Every property of quality of service and of administration, tested end to end by a remote client.
+//! All properties of quality of service and of administration, tested end to end by a remote client.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,10 +17,10 @@ use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE, peer};
 use crate::notify::structured::{event, numbers, property};
 
-/// Units of `TimeBase` in a second.
+/// Number of `TimeBase` units in a second.
 const SECOND: u64 = 10_000_000;
 
-/// Longer than a test takes.
+/// Duration in `TimeBase` units that exceeds that of any test.
 const HOUR: i64 = 3600 * SECOND as i64;
 
 fn with(number: i32, header: impl IntoIterator<Item = Property>) -> StructuredEvent {
@@ -37,9 +37,9 @@ fn timeout(seconds: u64) -> Property {
     property("Timeout", Any::new(seconds * SECOND))
 }
 
-/// Returns a time property, relative to now.
+/// Returns a time property whose value is relative to the current time.
 fn moment(name: &str, later: i64) -> Property {
-    /// 15 October 1582 to 1 January 1970.
+    /// Time between 15 October 1582 and 1 January 1970, in `TimeBase` units.
     const GREGORIAN: i64 = 122_192_928_000_000_000;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = GREGORIAN + i64::try_from(since.as_nanos() / 100).unwrap();
@@ -48,7 +48,7 @@ fn moment(name: &str, later: i64) -> Property {
     property(name, Any::new(moment))
 }
 
-/// Returns the proxy of a connected pulling consumer, with these properties.
+/// Returns the proxy of a consumer that is connected and pulls, with these properties.
 fn puller(served: &Served, qos: &[Property]) -> StructuredProxyPullSupplierRef {
     let pull = served.structured_pull();
     pull.set_qos(qos).unwrap();
@@ -90,7 +90,7 @@ fn discard_policy_and_most_events() {
         (0_i16, [3, 4, 5]),
         (1, [3, 4, 5]),
         (2, [2, 3, 4]),
-        // The earliest deadline is dropped, even that of the new event.
+        // Drop the event with the earliest deadline, even if this is the new event.
         (3, [1, 3, 4]),
         (4, [1, 2, 3]),
     ] {
@@ -151,7 +151,7 @@ fn start_and_stop_time() {
     assert_eq!(numbers(&pull), [2, 3], "1 waits, 4 is too late");
     let counts = served.service.counts();
     assert_eq!((counts.waiting, counts.dropped(Cause::Expired)), (1, 1));
-    // It is delivered at its start time.
+    // An event with a start time is delivered when this time is reached.
     let soon = served.structured_pull();
     soon.connect_structured_pull_consumer(None).unwrap();
     push(&served, [with(5, [moment("StartTime", SECOND as i64 / 5)])]);
@@ -170,7 +170,7 @@ fn start_and_stop_time_where_they_are_not_supported() {
     assert_eq!(numbers(&pull), [1, 2]);
 }
 
-/// A batch is sent after its interval, even if it is not full.
+/// A batch is sent when its interval has ended, even if the batch is not full.
 #[test]
 fn pacing_interval_and_batch_size() {
     let served = Served::new();
@@ -222,7 +222,7 @@ fn most_consumers_and_length_of_queues() {
     }
     push(&served, (1..6).map(|number| event("d", "t", number)));
     assert_eq!(numbers(&pull), [4, 5]);
-    // Existing queues follow the change.
+    // A change of the property also applies to existing queues.
     let longer = property("MaxQueueLength", Any::new(3_i32));
     served.channel.set_admin(&[longer]).unwrap();
     push(&served, (1..6).map(|number| event("d", "t", number)));

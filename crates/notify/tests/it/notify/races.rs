@@ -1,4 +1,4 @@
-//! Clients that make concurrent calls, and filters that do not answer.
+//! Clients that call concurrently, and filters that do not answer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -21,7 +21,7 @@ use crate::notify::structured::{event, property};
 
 const ROUNDS: usize = 50;
 
-/// A proxy that is disconnected while it is being connected leaves neither a route nor a subscription.
+/// If a proxy is disconnected while it is being connected, neither a route nor a subscription remains.
 #[test]
 fn connecting_and_disconnecting_at_once_leaves_nothing() {
     let served = Served::new();
@@ -62,7 +62,7 @@ fn a_channel_has_one_default_admin_and_a_service_no_more_channels_than_it_may() 
                 scope.spawn(|| {
                     together.wait();
                     served.channel.default_consumer_admin().unwrap();
-                    // One more fits.
+                    // Ignore the result: only one of these channels is within the limit.
                     let _ = served.service.factory().create_channel(&[], &[]);
                 });
             }
@@ -73,7 +73,7 @@ fn a_channel_has_one_default_admin_and_a_service_no_more_channels_than_it_may() 
     }
 }
 
-/// A remote filter without a useful answer, which counts its calls.
+/// A remote filter that returns no useful answer, and counts its calls.
 struct Dead(Arc<AtomicUsize>);
 
 impl Servant for Dead {

@@ -1,4 +1,4 @@
-//! Peers that do not answer, and their cost to other peers.
+//! Peers that do not answer, and how they affect other peers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,14 +16,14 @@ use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE};
 use crate::notify::structured::event;
 
-/// Filters that answer only when all of them are called concurrently.
+/// State of several filters. A filter answers only when all of them are being called at the same time.
 #[derive(Default)]
 struct Meeting {
     here: Mutex<usize>,
     all_here: Condvar,
 }
 
-/// Filter of a meeting, or mapping filter if it has a value.
+/// Filter of a meeting. If it has a value, it is a mapping filter.
 struct Member(Arc<Meeting>, usize, Option<Any>);
 
 impl Servant for Member {
@@ -52,7 +52,7 @@ impl Servant for Member {
     }
 }
 
-/// ORBs of processes that have a filter each.
+/// ORBs of separate processes, each of which has a filter.
 struct Elsewhere(Vec<Orb>);
 
 impl Elsewhere {
@@ -86,7 +86,7 @@ fn filters_elsewhere_are_asked_side_by_side() {
     let served = Served::with(Settings { call_timeout: 2 * PATIENCE, ..Settings::default() });
     let elsewhere = Elsewhere::new(PROCESSES);
     let source = served.structured_source();
-    // Filters of suppliers, and then of consumers.
+    // Attach filters to the supplier's proxy first. The filters of the consumers follow.
     for filter in elsewhere.meet(None) {
         source.add_filter(Some(&FilterRef::from_ref(filter))).unwrap();
     }
@@ -105,7 +105,7 @@ fn filters_elsewhere_are_asked_side_by_side() {
     }
 }
 
-/// Filter that counts its calls.
+/// A filter that counts its calls.
 struct Counted(AtomicUsize);
 
 impl Servant for Counted {
@@ -131,7 +131,7 @@ fn a_filter_elsewhere_is_asked_once_and_only_where_it_matters() {
     let filter = FilterRef::from_ref(filter);
     let asked = || counted.0.load(Ordering::SeqCst);
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
-    // No event passes the filter of the admin.
+    // A filter without constraints matches no event, so no event passes the admin.
     let nothing = served.channel.default_filter_factory().unwrap().unwrap();
     let nothing = nothing.create_filter("EXTENDED_TCL").unwrap().unwrap();
     let id = admin.add_filter(Some(&nothing)).unwrap();
@@ -172,12 +172,12 @@ fn a_pull_ends_with_the_connection_of_its_consumer() {
         };
         let proxy = ProxyPullSupplierRef::from_ref(proxy.reference().with_timeout(patience));
         let pull = proxy.pull_async();
-        // Over the same connection, so that it ends after the pull has begun to wait.
+        // Make another call on the same connection. When it returns, the pull has begun to wait.
         proxy.get_all_filters_async().wait().unwrap();
         assert!(is_full());
         match hangs_up {
             true => gone.shutdown(true).unwrap(),
-            // It is cancelled.
+            // The client's time-out cancels the pull.
             false => match pull.wait() {
                 Err(PullError::System(late)) => assert_eq!(late.kind, Kind::Timeout),
                 other => panic!("{other:?}"),

@@ -1,4 +1,4 @@
-//! Each row of the table of states and errors of the Event Service's proxies.
+//! The states of the Event Service's proxies and the resulting errors, one test for each row of the table.
 
 use oxorb::{Any, SystemException, SystemExceptionKind as Kind, minor};
 use oxorb_notify::Settings;
@@ -121,7 +121,7 @@ fn a_disconnected_proxy_is_gone_and_the_peer_is_not_called() {
         Err(TryPullError::System(exception)) => assert_gone(exception),
         other => panic!("{other:?}"),
     }
-    // A call would have arrived before the following ones.
+    // An unwanted callback would have arrived before the replies to the calls that followed.
     assert!(heard.try_recv().is_err());
 }
 

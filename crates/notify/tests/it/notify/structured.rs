@@ -55,7 +55,7 @@ impl Served {
         proxy
     }
 
-    /// Returns an unconnected proxy for a consumer of structured events.
+    /// Returns a proxy for a consumer of structured events that is not connected yet.
     pub(crate) fn structured_proxy(&self) -> StructuredProxyPushSupplierRef {
         let admin = self.channel.default_consumer_admin().unwrap().unwrap();
         let form = ClientType::StructuredEvent;
@@ -174,7 +174,8 @@ fn a_subscription_decides_what_comes() {
 #[test]
 fn policies_order_and_discard() {
     let served = Served::new();
-    // Order policy, discard policy, and what a queue of three events keeps of the priorities 1, 5, 3, 5, 2.
+    // Columns: order policy, discard policy, and the events that a queue of three keeps of those with the priorities 1,
+    // 5, 3, 5, 2.
     for (order, discard, expected) in [
         (1_i16, 1_i16, [3, 4, 5]),
         (1, 4, [1, 2, 3]),
@@ -302,7 +303,7 @@ fn forms_are_converted() {
     assert_eq!(structured.try_pull_structured_event().unwrap(), (sent.clone(), true));
     let (any, _) = anys.try_pull().unwrap();
     assert_eq!(any.get::<StructuredEvent>(), Ok(Some(sent.clone())));
-    // An any that contains a structured event is delivered as that event.
+    // If an any contains a structured event, this event is delivered.
     from_any.push(&Any::new(sent.clone())).unwrap();
     assert_eq!(structured.try_pull_structured_event().unwrap(), (sent, true));
 }

@@ -1,4 +1,4 @@
-//! Notifications of suppliers and consumers about each other's types.
+//! Notifications of suppliers and consumers about the types of the other side.
 
 use oxorb_notify::cos_event_comm::PushConsumerRef;
 use oxorb_notify::cos_notification::EventType;
@@ -38,7 +38,7 @@ fn consumers_hear_of_offers_and_suppliers_of_subscriptions() {
     second.connect_structured_push_supplier(Some(&supplier)).unwrap();
     let told = heard_supplier.recv_timeout(PATIENCE);
     assert_eq!(told, Ok(Heard::Types(types(&["b"]), vec![])));
-    // The last subscriber disconnects.
+    // The last subscriber of the type disconnects.
     proxy.disconnect_structured_push_supplier().unwrap();
     let told = heard_supplier.recv_timeout(PATIENCE);
     assert_eq!(told, Ok(Heard::Types(vec![], types(&["b"]))));
@@ -52,7 +52,7 @@ fn a_consumer_of_the_event_service_gets_events_all_the_same() {
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
     let (proxy, _) = admin.obtain_notification_push_supplier(ClientType::AnyEvent).unwrap();
     let proxy: ProxyPushSupplierRef = oxorb::Interface::unchecked_narrow(&proxy.unwrap());
-    // This peer has no `offer_change`.
+    // This peer has only the interface of the Event Service, without `offer_change`.
     let (consumer, heard) = peer::<PushConsumerRef>(&served.client);
     proxy.connect_any_push_consumer(Some(&consumer)).unwrap();
     source.offer_change(&types(&["b"]), &[]).unwrap();

@@ -56,7 +56,8 @@ impl GroupAcceptor {
         let socket = multicast::join(place.group, interface).map_err(failed)?;
         let group = oxorb_sys::socket::local_address(&socket).map_err(failed)?;
         let mut endpoint = Place { group, ..place.clone() }.endpoint(at);
-        // Checked for each packet instead of for the link.
+        // The access rules are removed from the endpoint, because they are checked for each packet: the link has many
+        // sources.
         let access = std::mem::take(&mut endpoint.access);
         let limits = Limits { sources: place.sources, kept: place.kept, timeout: place.timeout };
         let reassembly = Arc::new(Mutex::new(Reassembly::new(limits)));
@@ -86,8 +87,8 @@ impl Acceptor for GroupAcceptor {
             if let Some(first) = state.first.take() {
                 return Ok(Box::new(first));
             }
-            // Delayed, so that a serving thread that always closes its link does not keep this
-            // thread busy.
+            // The group is joined again only after a delay. Otherwise, a serving thread that always closes its link
+            // would keep this thread busy.
             if state.over.load(Ordering::Acquire) && since.elapsed() >= LOOK {
                 let socket = multicast::join(self.group, self.interface)?;
                 state.over = Arc::new(AtomicBool::new(false));

@@ -21,8 +21,8 @@ use crate::datagram::message::Header;
 /// Maximum number of packets that a non-blocking read processes without completing a message.
 const MOST_TAKEN: u32 = 64;
 
-/// Socket that receives packets to a group: to the layers above a connection with oneways of any
-/// source. Writes are dropped.
+/// Socket that receives packets to a group. To the layers above, it is a connection that carries
+/// oneways of all sources. Writes are dropped.
 pub(crate) struct Hearer {
     socket: OwnedFd,
     group: SocketAddr,
@@ -83,8 +83,7 @@ impl Hearer {
                 reading.aside.octets = message;
                 return Ok(());
             }
-            // A peer that sends garbage continuously must not occupy a thread with other links to
-            // read.
+            // A peer that sends garbage continuously must not occupy a thread that has other links to read.
             let is_over = match (waits, reading.timeout) {
                 (false, _) => taken >= MOST_TAKEN,
                 (true, None) => false,
@@ -122,7 +121,7 @@ impl Link for Hearer {
         self.read_by(buffer, max, false)
     }
 
-    /// Drops the octets: nobody waits for an answer.
+    /// Drops the octets, because the sender of a oneway does not wait for an answer.
     fn write(&self, _: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         Ok(())
     }
@@ -142,7 +141,7 @@ impl Link for Hearer {
 
     fn close(&self) {
         self.closed.store(true, Relaxed);
-        // Fails with ENOTCONN, but wakes waiting threads.
+        // On this unconnected socket `shutdown` fails with ENOTCONN, but it wakes waiting threads.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -157,7 +156,7 @@ impl Link for Hearer {
         self.closed.load(Relaxed)
     }
 
-    /// Reports whether a packet has arrived; it may complete no message.
+    /// Reports whether a packet has arrived, which need not complete a message.
     fn has_input(&self) -> io::Result<bool> {
         let here = || Ok(socket::waiting(&self.socket)? != Waiting::Nothing);
         match self.pending() || self.closed.load(Relaxed) {

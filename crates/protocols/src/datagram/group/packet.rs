@@ -123,7 +123,7 @@ mod tests {
         assert!(Packet::read(&good).is_some());
         for (at, octet) in [(0, b'm'), (4, 0x11), (5, good[5] | LAST), (6, 1), (16, 253), (8, 2)] {
             let before = std::mem::replace(&mut good[at], octet);
-            // The low octet of a number is the first in this byte order only.
+            // The offsets of numbers above are those of their low octets in little-endian order.
             if cfg!(target_endian = "little") {
                 assert_eq!(Packet::read(&good), None, "octet {at}");
             }

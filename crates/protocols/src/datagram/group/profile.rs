@@ -28,7 +28,8 @@ impl ProfileKind for Uipmc {
         let ip =
             read.address.parse().map_err(|_| Malformed::Profile { tag: profile_tag::UIPMC })?;
         let at = std::net::SocketAddr::new(ip, read.port);
-        // A reference cannot make this process send to an address that is not a multicast group.
+        // If the address is not a multicast group, the profile gets no address, because a reference must not make this
+        // process send packets to any other host.
         let addresses = match ip.is_multicast() {
             true => vec![Address::new(SCHEME, &format!("{at}/{}", text_of(&named)))],
             false => Vec::new(),
@@ -51,7 +52,7 @@ impl ProfileKind for Uipmc {
         let mut components = profile.components.clone();
         if let Some(named) = named {
             match components.iter_mut().find(|it| it.tag == tag::GROUP) {
-                // Kept as parsed, in its byte order.
+                // The component names the same group. It is kept as it was parsed, in its own byte order.
                 Some(known) if Group::parse(&known.data).as_ref() == Ok(&named) => {}
                 Some(known) => *known = named.to_component(),
                 None => components.push(named.to_component()),

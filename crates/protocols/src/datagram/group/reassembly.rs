@@ -46,7 +46,7 @@ pub struct Limits {
 pub struct Counts {
     /// Number of datagrams that are not packets.
     pub malformed: u64,
-    /// Number of packets received before, alone or with their whole message.
+    /// Number of packets that were received before, or whose message was already completed or dropped.
     pub duplicates: u64,
     /// Number of collections with packets that contradict each other, or with too many packets.
     pub contradictory: u64,
@@ -157,7 +157,7 @@ impl Reassembly {
             self.counts.duplicates += 1;
             return None;
         }
-        // The usual case: a message of a single packet.
+        // The usual message has a single packet, so it needs no collection.
         if packet.number == 0 && packet.is_last {
             self.remove(source, id);
             self.end(source, id);
@@ -193,7 +193,8 @@ impl Reassembly {
         None
     }
 
-    /// Records that a source was heard; at the limit the one silent for longest is forgotten.
+    /// Records that a packet of a source has arrived. At the limit of sources, the one that was silent
+    /// for longest is forgotten.
     fn hear(&mut self, now: Instant, source: SocketAddr) {
         if let Some(known) = self.sources.get_mut(&source) {
             known.heard = now;
@@ -235,7 +236,7 @@ impl Reassembly {
         for _ in 0..self.open.iter().take_while(late).count() {
             self.counts.late += 1;
             let gone = self.close(0);
-            // Its later packets begin no new collection.
+            // The id is remembered, so that later packets of this message begin no new collection.
             self.end(gone.source, gone.id);
         }
     }
@@ -259,7 +260,7 @@ impl Reassembly {
         collection
     }
 
-    /// Remembers that a message is finished: run, or dropped.
+    /// Remembers that a message was completed or dropped.
     fn end(&mut self, source: SocketAddr, id: u64) {
         if let Some(source) = self.sources.get_mut(&source) {
             if source.over.len() == REMEMBERED {

@@ -1,4 +1,4 @@
-//! Sending end of a group: whole oneways, divided into packets.
+//! Sending end of a group: oneways, each divided into packets.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -74,7 +74,7 @@ impl Sender {
         Ok(0)
     }
 
-    /// Sends whole messages that follow one another, except those refused.
+    /// Sends a sequence of complete messages, except those that are refused.
     fn send_all(&self, state: &mut State, mut rest: &[u8]) -> Result<(), WriteError> {
         let (mut written, mut first) = (0, None);
         while !rest.is_empty() {
@@ -89,7 +89,7 @@ impl Sender {
                     written += message.len();
                     continue;
                 }
-                // About a connection, which does not exist here.
+                // The message concerns a connection. It is dropped, because a group has no connections.
                 Some(header) if header.ends_connection() => continue,
                 _ => Unanswered.into(),
             };

@@ -132,7 +132,8 @@ fn packets_that_contradict_each_other_end_their_collection() {
         packet.push(1);
         packet
     };
-    // Another count; a packet after the last one; more packets than a message may have.
+    // The second packet has another count; the second packet's count excludes the first packet; the count exceeds the
+    // limit of a message.
     for (first, second) in [((0, 3), (1, 4)), ((5, 9), (2, 3)), ((0, 70_000), (1, 70_000))] {
         let mut reassembly = Reassembly::new(LIMITS);
         assert_eq!(reassembly.take(now, source(0), &packet(first.0, first.1)), None);
@@ -160,7 +161,7 @@ fn floods_are_kept_within_the_limits_and_leave_room_for_others() {
     let mut all = packets(5000, &whole, 1400).into_iter();
     let came = all.find_map(|packet| reassembly.take(now, source(60), &packet));
     assert_eq!(came, Some(whole));
-    // Larger than the memory limit.
+    // A message that is larger than the memory limit is never completed.
     let huge = message(5001, LIMITS.kept);
     let all = packets(5001, &huge, 1400).into_iter();
     assert_eq!(all.filter_map(|it| reassembly.take(now, source(61), &it)).count(), 0);

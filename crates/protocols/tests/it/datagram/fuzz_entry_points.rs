@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets on their seeds: run here to keep them working between fuzz
-//! runs.
+//! Entry points of the fuzz targets, run on their seeds. These tests show when a change breaks an
+//! entry point between two fuzz runs.
 
 use oxorb_protocols::datagram::fuzz::datagrams;
 use oxorb_protocols::datagram::group::fuzz::groups;

@@ -1,5 +1,5 @@
-//! Copies of a payload, and leases: both are counted for the whole process, so each test has its
-//! own.
+//! Copies of a payload, and leases. Both are counted per process, so each test runs in its own
+//! process.
 
 use std::io::IoSlice;
 
@@ -45,7 +45,7 @@ fn leased(link: &dyn Link, octets: usize) -> Lease {
     lease.unwrap().expect("it lies where it was written")
 }
 
-/// Neither side copies; octets of another room, or sent twice, are copied.
+/// Neither side copies a filled room. Rooms of another connection, and rooms sent twice, are copied.
 fn what_the_application_wrote_in_place_is_never_copied() {
     let [client, server] = pair("@|blocks=1M");
     for round in 0..40_u8 {
@@ -60,7 +60,7 @@ fn what_the_application_wrote_in_place_is_never_copied() {
         assert_eq!(read(&*server, 3), b"end");
         assert_eq!(oxorb_sys::shared::copied() - before, 14);
         assert_eq!(lease.to_vec(), [round; 100_000]);
-        // Sent again: as a copy, in addition to the lease.
+        // A room that is sent a second time is copied. The lease is not affected.
         client.write(&mut [IoSlice::new(&room)]).unwrap();
         drop(lease);
         drop(room);
@@ -78,7 +78,7 @@ fn what_the_application_wrote_in_place_is_never_copied() {
     assert_eq!(oxorb_sys::shared::copied() - before, 199_999);
     assert_eq!(read(&*server, 100_000), [1; 100_000]);
     assert_eq!(read(&*server, 99_999), [2; 99_999]);
-    // Of another connection.
+    // A room of another connection is sent like any other octets.
     let [other, reader] = pair("@");
     other.write(&mut [IoSlice::new(&room)]).unwrap();
     assert_eq!(read(&*reader, 100_000), [2; 100_000]);
@@ -103,7 +103,7 @@ fn rooms_are_few_and_come_back() {
     }
     let all: Vec<_> = std::iter::from_fn(|| rooms.room(16 << 10)).collect();
     assert_eq!(all.len(), 16);
-    // Other payloads find no block then, and pass through the ring.
+    // All slots are in use, so another payload finds no block and passes through the ring.
     let payload = [5; 20_000];
     client.write(&mut [IoSlice::new(&payload)]).unwrap();
     assert_eq!(read(&*server, 20_000), payload);
@@ -125,7 +125,7 @@ fn a_room_that_was_sent_is_nobody_elses_while_the_application_has_it() {
     assert!(room.iter().all(|octet| *octet == 3));
     drop(room);
     let room = rooms.room(64 << 10).unwrap();
-    // The connection is dropped first.
+    // The room stays valid although the connection is dropped first.
     drop(client);
     drop(server);
     assert_eq!(room.len(), 64 << 10);

@@ -157,21 +157,22 @@ fn greet_in_part(address: &str) {
 
 #[test]
 fn whoever_survives_is_told_and_nothing_is_left() {
-    // Descriptors, threads and mappings are counted for the process.
+    // The test counts descriptors, threads and mappings of its process.
     if !alone(whoever_survives_is_told_and_nothing_is_left) {
         return;
     }
-    // Each state, on each side.
+    // This is the number of kills in each state, on each side.
     let killed = std::env::var("OXORB_SHM_KILLED").ok();
     let killed = killed.map_or(rounds(8, 40), |number| number.parse().unwrap());
     let _guard = watchdog(OUTSIDE * (30 + killed));
-    // The process's single descriptor for threads that wait at connections.
+    // The first run creates what the process keeps, such as its single descriptor for threads that wait at connections.
     survive(State::Watches, true, Duration::ZERO);
     let before = (descriptors(), threads());
     println!("microseconds until the survivor knew, of {killed} kills each");
     for state in STATES {
         for victim_serves in [false, true] {
-            // Before and after a reader has moved from the word to the socket.
+            // The delays are such that some kills come before, and some after a reader has moved from the word to the
+            // socket.
             let delay = |round| Duration::from_millis(10) * round / killed;
             let told = (0..killed).map(|round| survive(state, victim_serves, delay(round)));
             let mut told: Vec<u128> = told.map(|time| time.as_micros()).collect();
@@ -227,7 +228,7 @@ fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
         State::Talks => "echoes",
         State::Borrows => "sends",
         State::Lends => "borrows",
-        // A server has no rooms to fill.
+        // Only clients have rooms to fill.
         State::Fills if !victim_serves => "fills",
         _ => "sleeps",
     };
@@ -324,7 +325,7 @@ fn run(link: &dyn Link, state: State) {
                 assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
                 return;
             };
-            // At least once: the peer may be dead before this thread runs.
+            // The room is filled at least once, because the peer may be dead before this thread runs.
             loop {
                 room.fill(5);
                 if link.is_dead() {
@@ -332,7 +333,7 @@ fn run(link: &dyn Link, state: State) {
                 }
             }
             let room = room.sealed();
-            // If no wake-up was needed, the read reports it.
+            // If the write needs no wake-up, it succeeds, and only the read reports the death of the peer.
             let _ = link.write(&mut [IoSlice::new(&room)]);
             assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
             assert!(room.iter().all(|octet| *octet == 5));

@@ -27,7 +27,7 @@ fn read(link: &dyn Link, octets: usize) -> Vec<u8> {
     buffer
 }
 
-/// Reads return a whole message without waiting: the peer is woken once.
+/// Reads return a complete message without waiting, because the peer is woken only once.
 #[test]
 fn a_payload_larger_than_the_ring_is_there_at_once() {
     let _guard = guard();
@@ -36,7 +36,7 @@ fn a_payload_larger_than_the_ring_is_there_at_once() {
     for (from, to) in [(&client, &server), (&server, &client)] {
         for _ in 0..3 {
             let mut slices = [b"head", &payload[..], b"end"].map(IoSlice::new);
-            // Without a reader it does not wait.
+            // The write does not wait, although no thread reads yet.
             from.write(&mut slices).unwrap();
             let mut buffer = Vec::new();
             let octets = payload.len() + 7;
@@ -88,7 +88,7 @@ fn a_write_that_is_late_leaves_the_connection_as_it_was() {
     assert_eq!(read(&*server, 60_000), [3; 60_000]);
 }
 
-/// Two adjacent blocks at the end of a piece of the ring.
+/// Sends two adjacent blocks at the end of a piece of the ring.
 #[test]
 fn blocks_may_lie_behind_each_other() {
     let _guard = guard();
@@ -99,7 +99,7 @@ fn blocks_may_lie_behind_each_other() {
     assert!(read(&*server, parts.concat().len()) == parts.concat());
 }
 
-/// The message may still be read and served.
+/// A message that was written before the close may still be read and served.
 #[test]
 fn who_closes_does_not_know_that_its_last_request_is_unread() {
     let _guard = guard();

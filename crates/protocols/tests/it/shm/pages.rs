@@ -44,7 +44,7 @@ fn pages_are_as_they_were_asked_for() {
     at_once([test_name(resident), test_name(give_back), test_name(torn), refused], |test| {
         let run = rerun(test);
         let mut command = Command::new("sh");
-        // Without the privilege to lock more than this.
+        // The test of refusals must not have the privilege to lock more memory than this limit.
         let limits = match test == refused {
             true => {
                 "ulimit -l 64 && exec setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \"$@\""
@@ -71,10 +71,10 @@ fn resident() {
     set(&*client, resident(false, false)).unwrap();
     assert_eq!(told("Rss"), all);
     assert_eq!(told("Locked"), 0);
-    // The other end maps the existing pages.
+    // The pages exist already, so this end only maps them.
     set(&*server, resident(false, true)).unwrap();
     assert_eq!(told("Rss"), 2 * all);
-    // The system counts a page that is mapped twice as half of one.
+    // If a page is mapped twice, each mapping counts half of it.
     assert_eq!(told("Locked"), all / 2);
 
     let huge = ends("@|ring=1M&blocks=0");
@@ -97,15 +97,15 @@ fn give_back() {
     let again = set(&*ends.0, rest).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::InvalidInput, "{again}");
     for _ in 0..5 {
-        // If the machine stalls after an exchange, pages are given back before the check.
+        // The exchange may be repeated: if the machine stalls after it, pages are given back before the check.
         await_that(|| {
             exchange(&ends, 1 << 20);
             told("Rss") > 1 << 20
         });
-        // Only the header of each end is left.
+        // Finally, only the header remains, which each end maps.
         await_that(|| told("Rss") <= 2 * PAGE);
     }
-    // Unread octets stay.
+    // Pages with unread octets are not given back.
     ends.0.write(&mut [IoSlice::new(&[5; 3000])]).unwrap();
     thread::sleep(Duration::from_millis(100));
     let mut buffer = Vec::new();
@@ -152,7 +152,8 @@ fn torn() {
                 assert_ne!(client.read(&mut buffer, length).unwrap(), 0);
             }
             assert_eq!(buffer, octets, "round {round}");
-            // About the idle time after which pages are given back.
+            // The pauses are about as long as the idle time after which pages are given back, so that many writes begin
+            // while that happens.
             thread::sleep(Duration::from_micros(u64::from(round * 37 % 4000)));
         }
         println!("{round} rounds");

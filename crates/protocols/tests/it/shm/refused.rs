@@ -107,7 +107,8 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     let _guard = guard();
     let acceptor = listen();
     served(&*acceptor);
-    // So each of them is rejected for what accompanies or follows the greeting.
+    // A client with a plain greeting is accepted, so each client below is rejected only for what accompanies or follows
+    // its greeting.
     drop(greeted(&*acceptor));
     let before = descriptors();
     let (sockets, unread) = reluctant(12);
@@ -141,7 +142,8 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     for _ in 0..10 {
         served(&*acceptor);
     }
-    // Only the server's ends, which wait to be closed, and no descriptors received over them.
+    // The server has only its ends of the rejected connections, which wait to be closed, and no descriptors received
+    // over them.
     assert!(descriptors() <= held + clients.len());
     assert_eq!(closing(), 1, "it waits for the first of them");
     drop((unread, clients));
@@ -150,7 +152,7 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     }
 }
 
-/// Clients that have sent files since the last check, when the acceptor is closed or dropped.
+/// Silent clients have sent files since the last check when the acceptor is closed or dropped.
 #[test]
 fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
     if !alone(an_acceptor_ends_without_a_wait_for_what_silent_clients_sent) {
@@ -162,7 +164,7 @@ fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
         let acceptor = listen();
         let (sockets, unread) = reluctant(3);
         let clients: Vec<_> = sockets.iter().map(|_| knock(&*acceptor)).collect();
-        // They have connected before this one, and wait.
+        // The silent clients connected before the one that is served here, so the acceptor has them in its queue.
         served(&*acceptor);
         for (client, socket) in clients.iter().zip(sockets) {
             send(client, b"OxORB", &[socket.as_fd()]).unwrap();
@@ -173,8 +175,7 @@ fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
             assert_eq!(over, Some(io::ErrorKind::NotConnected));
         }
         drop(acceptor);
-        // The first of them is being closed by another thread, which waits for a reader at its
-        // other end.
+        // Another thread closes the first of the files, and waits until its other end is read or closed.
         while closing() == 0 {
             thread::yield_now();
         }
@@ -209,7 +210,7 @@ fn greeted(acceptor: &dyn Acceptor) -> (UnixStream, Box<dyn Link>) {
     (client, acceptor.accept().unwrap())
 }
 
-/// Octets over the socket, also out of band, without octets in the memory.
+/// The client sends octets over the socket, also out of band, and writes none into the memory.
 #[test]
 fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
     if !alone(a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart) {
@@ -223,7 +224,7 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
             assert!(error.to_string().contains("woke this end 1000 times"));
         };
-        // A reading thread.
+        // First, a thread of the server reads.
         let (client, server) = greeted(&*acceptor);
         thread::scope(|scope| {
             scope.spawn(|| why(server.read(&mut Vec::new(), 9).unwrap_err()));
@@ -231,7 +232,7 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
         });
         why(server.read_now(&mut Vec::new(), 9).unwrap_err());
 
-        // A thread that waits for many connections.
+        // Then, a thread of the server waits at the descriptor, as one that waits for many connections does.
         let (client, server) = greeted(&*acceptor);
         let descriptor = server.poll_fd().unwrap();
         let mut woken = 0;

@@ -63,7 +63,8 @@ fn asked_for_while_read(rounds: usize, spins: impl Fn(usize) -> usize) {
         let told = || poll::readable(descriptor, Some(LATE)).unwrap();
         assert!(told(), "nobody learns of what is left in round {round}");
         assert_eq!(server.read_now(&mut Vec::new(), 9).unwrap(), 1);
-        // A late octet over the socket may wake once.
+        // An octet that arrives late over the socket may make the descriptor readable once more, which this read
+        // undoes.
         let _ = server.read_now(&mut Vec::new(), 9);
         assert!(!poll::readable(descriptor, Some(Duration::ZERO)).unwrap());
         write(&*client, b"later");
@@ -81,7 +82,7 @@ fn the_descriptor_tells_of_what_is_left_whoever_asks_for_it_first() {
 /// Linux allows 10 epolls to watch one file where each of them is watched through three more.
 #[test]
 fn many_connections_are_watched_by_a_poller_that_others_watch_in_turn() {
-    // Descriptors are counted for the process.
+    // The test counts the descriptors of its process.
     if !alone(many_connections_are_watched_by_a_poller_that_others_watch_in_turn) {
         return;
     }
@@ -100,13 +101,13 @@ fn many_connections_are_watched_by_a_poller_that_others_watch_in_turn() {
         pollers[0].add(descriptor, token).unwrap();
         ends.push((client, server));
     });
-    // Descriptors of clients, servers, and watches.
+    // Each connection has a descriptor of the client, one of the server, and one of the watch.
     assert!(descriptors() <= before + 3 * CONNECTIONS + 8);
     for (number, (client, server)) in ends.iter().enumerate() {
         write(&**client, b"xy");
         let told = || pollers[0].wait_one(Some(LATE)).unwrap();
         assert_eq!(told(), Some(Token(number as u64)));
-        // This end raises it for the remaining octets.
+        // After this read an octet remains, so the server's end makes its descriptor readable.
         assert_eq!(server.read_now(&mut Vec::new(), 1).unwrap(), 1);
         pollers[0].rearm(server.poll_fd().unwrap(), Token(number as u64)).unwrap();
         assert!(poll::readable(pollers[3].as_fd(), Some(LATE)).unwrap());

@@ -34,7 +34,7 @@ fn meet(server: Security, client: Security) -> (Result<String, String>, Result<S
                 let refused = Refused::of(&error).expect("a peer was refused");
                 assert!(refused.peer.starts_with("127.0.0.1:"), "{refused:?}");
                 let why = refused.why.clone();
-                // The client is notified meanwhile, as by the next turn of an ORB's acceptor.
+                // The client is notified during the next call of `accept`, which an ORB would make at once.
                 let closing = scope.spawn(|| drop(acceptor.accept()));
                 thread::sleep(Duration::from_millis(200));
                 acceptor.close();
@@ -95,7 +95,7 @@ fn both_know_each_other() {
         (Ok("CN=server,O=Bank"), Ok("CN=alice,O=Bank"))
     );
 
-    // Without a certificate the peer is its address.
+    // A client without a certificate is identified by its address.
     let stranger = Security { certificate: None, ..client.clone() };
     let (called, served) = meet(server.clone(), stranger.clone());
     assert_eq!((called.is_ok(), served.as_deref()), (true, Ok("127.0.0.1")));
@@ -199,7 +199,7 @@ fn keys_that_are_pinned() {
     let called = called.unwrap_err();
     let (_, own) = called.split_once("SHA-256 of it is ").unwrap();
 
-    // With the given settings, and without any root.
+    // The pinned key alone is enough: this client has no roots.
     let mut pinned = Security { roots: None, certificate: None, ..client };
     pinned.pin(&own[..64]).unwrap();
     assert_eq!(meet(server, pinned).0.as_deref(), Ok("CN=server,O=Bank"));
@@ -287,7 +287,7 @@ fn settings_that_cannot_be_used_are_named() {
     let to = "ssl:127.0.0.1:1".parse().unwrap();
     let error = nothing.start(&to).err().unwrap().to_string();
     assert!(error.contains("-ORBTlsRoots"), "{error}");
-    // Names of files, without their contents.
+    // The output of `Debug` contains the names of files, but not their contents.
     let shown = format!("{:?}", prepared(client));
     assert!(shown.contains("alice.pem") && !shown.contains("PRIVATE"), "{shown}");
 }
@@ -318,14 +318,14 @@ fn changed_files_are_read_again_and_broken_ones_are_not_taken() {
     let name = || connect(&client, &address, LONG).unwrap().identity().to_string();
     assert_eq!(name(), "CN=server,O=Bank");
 
-    // Reloaded by a call.
+    // A call of `reload` loads the changed file.
     let file = server.certificate.unwrap();
     let renewed = authority.sign("renewed", &["127.0.0.1"]);
     std::fs::copy(renewed, &file).unwrap();
     transport.reload().unwrap();
     assert_eq!(name(), "CN=renewed,O=Bank");
 
-    // Reloaded automatically without a call.
+    // A changed file is loaded even without a call of `reload`.
     let third = authority.sign("third", &["127.0.0.1"]);
     std::fs::copy(third, &file).unwrap();
     while name() != "CN=third,O=Bank" {

@@ -1,4 +1,5 @@
-//! Entry point of the fuzz target on its seeds: run here to keep it working between fuzz runs.
+//! Entry point of the fuzz target, run on its seeds. This test shows when a change breaks the entry
+//! point between two fuzz runs.
 
 use oxorb_protocols::unix::fuzz::profiles;
 

@@ -11,7 +11,7 @@ use oxorb_testkit::process::alone;
 
 #[test]
 fn nothing_is_allocated_from_dispatch_to_run() {
-    // Allocations of all threads count.
+    // The counter includes the allocations of all threads, so other tests must not run meanwhile.
     if !alone(nothing_is_allocated_from_dispatch_to_run) {
         return;
     }

@@ -61,7 +61,8 @@ fn plan(dispatching: Dispatching, storage: Storage) -> Plan {
 
 #[test]
 fn requests_leave_in_the_order_of_the_strategy() {
-    // (deadline, execution, order) of requests 1 to 4, and who goes first.
+    // Each request has a deadline, an execution time and an order. The expected sequences number
+    // the requests from 1.
     let requests = [
         (900 * SECOND, 100 * SECOND, 1),
         (700 * SECOND, 10 * SECOND, 3),
@@ -155,7 +156,8 @@ fn no_request_is_slept_through() {
             other => panic!("{other:?}"),
         }
     }
-    // A lost wake-up would cost a tick of half a second each.
+    // Each lost wake-up would delay a request by half a second, until its thread rechecks the
+    // queue.
     assert!(begun.elapsed() < SOON);
     for sender in senders {
         sender.join().unwrap();

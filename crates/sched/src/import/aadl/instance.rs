@@ -117,13 +117,15 @@ impl<'p> Build<'p> {
         for part in &component.subcomponents {
             self.part(part, component, at, depth + 1)?;
         }
-        // Properties of outer components override those of inner ones.
+        // Set these properties last, because properties of outer components override those of inner
+        // ones.
         for property in component.properties.iter().filter(|property| is_read(&property.name)) {
             for path in &property.to {
                 let key = join(&self.instances[at].key, &path.join("."));
                 match self.places.get(&key) {
                     Some(&to) => self.set(to, property, at)?,
-                    // Buses, data and other skipped categories have no instances.
+                    // Buses, data and other skipped categories have no instances, so only count the
+                    // value.
                     None if path.first().is_some_and(|name| component.others.contains(name)) => {
                         self.count(property.place)?;
                     }
@@ -352,7 +354,7 @@ impl<'p> Build<'p> {
             worst_case,
             period: period_ns,
             deadline: match deadline {
-                // As for `Deadline => Period`, the default.
+                // `Deadline => Period` is the default, so no deadline needs to be stored.
                 Some(value) if first(value).is("period") => None,
                 Some(value) => match down(value)? {
                     0 => return Err(first(value).refuse("a deadline of 0 cannot be met")),
@@ -480,7 +482,6 @@ fn time<'v>(
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| overflow())?;
     let tenths = 10u128.pow(fraction.len() as u32);
     let time = digits.checked_mul(scale).ok_or_else(overflow)?;
-    // Fractions of a picosecond are rounded up.
     let time = time.div_ceil(tenths);
     match time / 1_000 > u128::from(LONGEST) {
         true => Err(overflow()),

@@ -13,7 +13,7 @@
 //!
 //! Constructs that would change the timing and are not supported are refused with their name and
 //! position: modes, arrays, `extends`, prototypes, property constants, shared data (`requires data
-//! access`), virtual processors, thread groups' own bindings to several processors, and dispatch
+//! access`), virtual processors, bindings of a thread group to several processors, and dispatch
 //! protocols other than `Periodic` and `Sporadic`.
 //!
 //! Input is bounded: [`MOST_TOKENS`], [`MOST_INSTANCES`], [`DEEPEST`]. The cost is linear in its
@@ -36,7 +36,7 @@ pub const MOST_INSTANCES: usize = 20_000;
 /// Largest nesting depth of components.
 pub const DEEPEST: usize = 32;
 
-/// Position in one of the texts, counted from 1.
+/// Position in one of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Index of the text among the given ones, from 0.

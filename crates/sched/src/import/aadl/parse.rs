@@ -18,7 +18,7 @@ pub(super) enum Category {
     Other,
 }
 
-/// Value of a property, as written.
+/// Property with its value as written.
 #[derive(Debug, Clone)]
 pub(super) struct Property<'t> {
     /// Name in lower case, without its property set.
@@ -102,7 +102,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn peek(&self) -> &'t Token<'t> {
-        // The last token is the end of the text, and the parser never passes it.
+        // The last token is the end of the text. The parser gets it again if it reads beyond.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -284,7 +284,8 @@ impl<'t> Reader<'t> {
                 "prototypes" if category != Category::Other => {
                     return Err(token.refuse("prototypes are not read"));
                 }
-                // Skipped categories may have any section.
+                // These sections are skipped. Modes and prototypes get here only in skipped
+                // categories of components.
                 "connections" | "flows" | "calls" | "modes" | "prototypes" => self.section()?,
                 "internal" | "processor" if self.take("features") => self.section()?,
                 _ => {
@@ -309,7 +310,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Skips an annex: its name, its body or none.
+    /// Skips an annex, which has a name and perhaps a body.
     fn annex(&mut self) -> Result<(), ModelError> {
         self.word("the name of the annex")?;
         match self.peek().kind {
@@ -326,7 +327,8 @@ impl<'t> Reader<'t> {
         let token = self.peek();
         let names = SECTIONS.iter().any(|section| token.is(section));
         let later = self.tokens.get(self.at + 1);
-        // A feature may have the name of a section.
+        // A feature may have the name of a section. A colon after the name shows that a feature is
+        // declared.
         let declares = later.is_some_and(|later| later.is(":"));
         let two = (token.is("internal") || token.is("processor"))
             && later.is_some_and(|later| later.is("features"));

@@ -102,7 +102,7 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
     }
 }
 
-/// Returns the length of a number: digits, and a fraction unless two dots begin a range.
+/// Returns the length of a number. A point belongs to it unless two points begin a range.
 fn number(text: &str) -> usize {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '_');

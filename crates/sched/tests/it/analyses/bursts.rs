@@ -1,5 +1,5 @@
-//! Bursts: every sequence of arrivals that keeps both rules is within the bounds, and the densest
-//! one reaches them.
+//! Bursts: every sequence of arrivals that obeys both rules is within the bounds, and the densest
+//! sequence reaches them.
 
 use oxorb_sched::analysis::{Outcome, analyse};
 use oxorb_sched::{Burst, DispatchModel, Dispatching, Task, TaskSet, overloads};
@@ -23,7 +23,7 @@ fn tasks(numbers: &mut Numbers, many: usize) -> Vec<Task> {
     tasks
 }
 
-/// Releases as early as the rules allow, or a little later.
+/// Returns releases as early as the rules allow, or a little later.
 fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64, hurry: bool) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
@@ -70,7 +70,8 @@ proptest! {
         for (verdict, reached) in found.iter().zip(reached) {
             let response = verdict.response.unwrap();
             prop_assert!(reached <= response, "{}", verdict.explain(&set));
-            // A busy period that ends in time is simulated to its end.
+            // The simulation is long enough for a busy period of less than 100, so the bound is
+            // reached.
             if response < 100 {
                 prop_assert_eq!(reached, response, "{}", verdict.explain(&set));
             }
@@ -82,7 +83,8 @@ proptest! {
         let numbers = &mut Numbers(seed);
         let tasks = tasks(numbers, many);
         let dispatching = [Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity][dispatching];
-        // The laxity of a running job stays constant; this simulator supports fixed keys only.
+        // This simulator supports only fixed keys. With full preemption by laxity keys change, as
+        // the laxity of a running job stays constant and that of the others falls.
         prop_assume!(!(preempts && dispatching == Dispatching::Laxity));
         let model = if preempts { DispatchModel::Urgency } else { DispatchModel::NonPreemptive };
         let mut set = TaskSet::dynamic(tasks.clone(), dispatching, model);

@@ -1,5 +1,5 @@
-//! Probability of a miss: the bound is never below the share of late jobs in a simulation by more
-//! than chance explains.
+//! Probability of a miss: the share of late jobs in a simulation exceeds the bound by no more than
+//! chance explains.
 
 use oxorb_sched::analysis::chance::{Distribution, miss};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
@@ -98,8 +98,8 @@ proptest! {
             let counts = count(&tasks, &typical, &phases, numbers, by_deadline, preempts);
             for (place, (all, late)) in counts.into_iter().enumerate() {
                 let bound = miss(&set, place, &times).unwrap();
-                // Seven standard deviations, and some more as jobs are not independent of each
-                // other.
+                // Allow seven standard deviations, and some more because jobs are not independent
+                // of each other.
                 let expected = bound * all as f64;
                 let beyond = 7.0 * (3.0 * expected).sqrt() + 8.0;
                 prop_assert!(late as f64 <= expected + beyond, "{late} of {all}, bound {bound}: {:?}", tasks[place]);
@@ -113,7 +113,8 @@ proptest! {
 fn a_bound_by_hand() {
     let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 3, 10)]);
     let times = [Distribution::typical(1, 0.9, 4).unwrap(), Distribution::always(3)];
-    // Within 10: up to two of a, one of b. 4 + 4 + 3 = 11 is too much; 4 + 1 + 3 is not.
+    // Within 10, at most two jobs of a and one of b run. b is late only if both jobs of a are long:
+    // 4 + 4 + 3 = 11, but 4 + 1 + 3 = 8.
     let chance = miss(&set, 1, &times).unwrap();
     assert!((chance - 0.01).abs() < 1e-9, "{chance}");
 }

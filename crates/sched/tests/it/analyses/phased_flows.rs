@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::plain::{self, Numbers};
 
-/// Job on a resource, with its position in its flow if it has one.
+/// Job on a resource, with its position in its flow if it belongs to one.
 struct Job {
     at: Step,
     /// Flow, index in it, and nominal release of the flow.
@@ -36,7 +36,8 @@ fn run(
             let first = ready.min_by_key(|(_, job)| (job.at.task, job.release));
             running[place] = kept.or(first.map(|(at, _)| at));
         }
-        // All resources advance together: a job done now releases the next one at the next moment.
+        // All resources advance together: a job that ends now releases its successor at the next
+        // moment.
         for runs in &mut running {
             let Some(at) = *runs else {
                 continue;
@@ -67,7 +68,7 @@ fn run(
     worst
 }
 
-/// Two flows over three resources, one of which is non-preemptive, with other tasks.
+/// Returns two flows over three resources, one of which is non-preemptive, with other tasks.
 fn system(numbers: &mut Numbers) -> (Vec<Resource>, Vec<Flow>) {
     let mut sets: Vec<Vec<Task>> = vec![Vec::new(); 3];
     for (place, set) in sets.iter_mut().enumerate() {
@@ -166,7 +167,7 @@ proptest! {
     }
 }
 
-/// Returns systems in which a late release brings together two runs of a flow that a clock keeps
+/// Checks systems in which a late release brings together two runs of a flow that a clock would keep
 /// apart.
 #[test]
 fn the_tighter_bound_holds_where_late_runs_meet() {
@@ -178,7 +179,8 @@ fn the_tighter_bound_holds_where_late_runs_meet() {
 fn holds(seed: u64) -> Result<(), TestCaseError> {
     let numbers = &mut Numbers(seed);
     let (resources, flows) = system(numbers);
-    // Close to full utilisation jitters grow without end, which takes long and proves nothing.
+    // Close to full utilisation jitter grows without end, and such a case takes long and proves
+    // nothing.
     let most = Utilization(850_000_000);
     prop_assume!(resources.iter().all(|one| Utilization::of(&one.set.tasks) <= most));
     let found = analyse_flows(&resources, &flows).unwrap();
@@ -216,7 +218,8 @@ fn only(found: &Holistic) -> (Option<u64>, Option<u64>) {
     (found.flows[0].holistic, found.flows[0].offsets)
 }
 
-/// A request and its reply on one link, and a client that begins and ends on one node: they never meet.
+/// A request and its reply never meet on their link, nor do the beginning and the end of the call on
+/// the client.
 #[test]
 fn a_call_and_its_reply_do_not_meet() {
     let mut link = fixed("link", [exactly("reply", 4, 100), exactly("request", 6, 100)]);
@@ -234,8 +237,8 @@ fn a_call_and_its_reply_do_not_meet() {
         deadline: 50,
     };
     let found = analyse_flows(&resources, &[flow]).unwrap();
-    // Apart: 5 + 6 + 20 + 4 + 10. Otherwise `begin` waits for `end`, `request` for `reply`, and
-    // `reply` behind 5 of `request`.
+    // The steps take 5 + 6 + 20 + 4 + 10, and `reply` is blocked by 5 of `request`. Without offsets,
+    // `begin` also waits for `end` and `request` for `reply`.
     assert_eq!(only(&found), (Some(45 + 10 + 4 + 5), Some(45 + 5)));
     assert_eq!(found.flows[0].response, Some(50));
     assert!(found.flows[0].meets);
@@ -257,13 +260,15 @@ fn the_system_of_palencia_and_gonzalez() {
         deadline: 150,
     };
     let found = analyse_flows(&resources, &[flow]).unwrap();
-    // Steps of the flow never meet: 20 + 2 * 4, 25, 15 + 5, 34, 30 + 2 * 4.
+    // With offsets, steps of the flow never meet, so the steps take 20 + 2 * 4, 25, 15 + 5, 34 and 30 +
+    // 2 * 4.
     let by = [28, 53, 73, 107, 145].map(Some);
     assert_eq!(found.flows[0].by, by);
     assert!(found.flows[0].meets);
-    // If they may meet, 21 waits twice for 25, whose jitter is 247 - 94, and 22 twice for 24: 20 +
-    // 60 + 5 * 4, 25 + 68, 20, 34, 38.
+    // Without offsets, 21 waits twice for 25, whose jitter is 247 - 94, and 22 waits twice for 24. The
+    // steps then take 20 + 60 + 5 * 4, 25 + 68, 20, 34 and 38.
     assert_eq!(found.flows[0].holistic, Some(100 + 93 + 20 + 34 + 38));
-    // The other task gains from less jitter: 100 + 5 * 5 + 15, where 23 came twice.
+    // Less jitter also helps the other task: it takes 100 + 5 * 5 + 15, as 23 comes only once and not
+    // twice.
     assert_eq!(found.verdicts[2][2].response, Some(140));
 }

@@ -102,7 +102,7 @@ fn light_tasks_make_a_heavy_one_late() {
 /// Goossens, Funk and Baruah 2003: the bound holds with equality, and not one unit beyond.
 #[test]
 fn the_density_bound_is_sharp() {
-    // Two processors, largest 1/2: up to 2 - 1/2 = 3/2.
+    // For two processors and a largest density of 1/2 the sum may be at most 2 - 1/2 = 3/2.
     let three = |wcet| {
         let tasks = [5, 5, wcet].map(|wcet| Task::periodic("t", wcet, 10));
         global::density(&tasks, 2)

@@ -55,7 +55,7 @@ fn deadlines_beyond_periods_need_another_order() {
 /// instance of C is late, which the refuted analysis misses.
 #[test]
 fn the_refutation_of_the_can_analysis() {
-    // In units of 1/1000 ms.
+    // Times are in units of 1/1000 ms.
     let mut set = TaskSet::fixed_priority([
         with_deadline("A", 1_000, 2_500, 2_500),
         with_deadline("B", 1_000, 3_500, 3_250),
@@ -66,7 +66,7 @@ fn the_refutation_of_the_can_analysis() {
     let found = analyse(&set).verdicts;
     assert_eq!(found[2].response, Some(3_500));
     assert_eq!(found[2].outcome, Outcome::Misses);
-    // A less urgent message began at least one unit before.
+    // A less urgent message blocks for 999, as it began at least one unit before.
     assert_eq!((found[0].response, found[1].response), (Some(1_999), Some(2_999)));
     assert!(found[..2].iter().all(|verdict| verdict.outcome == Outcome::Meets));
 }

@@ -19,8 +19,8 @@ struct Span {
     end: u64,
 }
 
-/// Runs jobs with critical sections by units of time. `rank` is the urgency of a job, the least
-/// first; `level` that of a task, for ceilings.
+/// Simulates jobs with critical sections by units of time. `rank` returns the urgency of a job and `level` that of a
+/// task, for ceilings; the smaller number is more urgent.
 fn run(
     jobs: &mut [Job],
     spans: &[Span],
@@ -56,8 +56,8 @@ fn run(
             ready.iter().filter_map(|&at| Some((at, holds(&jobs[at])?))).collect();
         let chosen = match protocol {
             Protocol::NonPreemptive => held.first().map(|(at, _)| *at).or(order.first().copied()),
-            // Immediate ceilings, and the stack resource policy: no job begins below the ceiling in
-            // force.
+            // With immediate ceilings and the stack resource policy, a job begins only if it is more urgent than the
+            // ceilings of all resources that other jobs hold.
             Protocol::Ceiling | Protocol::Stack => {
                 let may = order.iter().copied().find(|&at| {
                     let others = held.iter().filter(|(holder, _)| *holder != at);
@@ -67,8 +67,8 @@ fn run(
                 });
                 may.or(held.first().map(|(at, _)| *at)).or(order.first().copied())
             }
-            // The most urgent job runs, or the one at the end of the chain of holders that it waits
-            // for.
+            // The most urgent job runs. If it waits for a resource, the job at the end of the chain of holders runs
+            // instead.
             Protocol::Inheritance => order.first().map(|&first| {
                 let mut at = first;
                 while let Some(resource) = wants(&jobs[at]) {
@@ -190,7 +190,7 @@ fn the_example_of_buttazzo() {
     assert_eq!(blocking(&set, &kept, Protocol::NonPreemptive).unwrap(), [9, 8, 6, 0]);
 }
 
-/// The sections of an operation count for its two-way callers.
+/// The critical sections of an operation also count for operations that call it two-way.
 #[test]
 fn sections_belong_to_the_thread_that_runs_them() {
     let mut repository = Repository::new();

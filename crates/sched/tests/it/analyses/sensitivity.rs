@@ -57,10 +57,10 @@ proptest! {
         }
         let set = TaskSet::fixed_priority(tasks.clone());
         let least = best::responses(&set);
-        // The bound beyond the time alone holds for sets that meet their deadlines.
+        // A bound that exceeds the time alone holds only for sets that meet their deadlines.
         let feasible = analyse(&set).is_feasible();
         for round in 0..6 {
-            // A task without an offset may pause for any time.
+            // A task without an offset need not be strictly periodic, so it may pause for any time.
             let late = if round % 2 == 0 { 0 } else { 20 };
             let mut jobs = Vec::new();
             for (place, task) in tasks.iter().enumerate() {
@@ -75,7 +75,7 @@ proptest! {
             jobs.sort_by_key(|job| job.release);
             plain::run(&mut jobs, 1, Preemption::Full, 200, |job| job.task as u64);
             let first = (0..many).map(|task| jobs.iter().find(|job| job.task == task).map_or(0, |job| job.release)).max().unwrap();
-            // Idle: everything released by then is done.
+            // The processor is idle at a time if all jobs that were released earlier are done.
             let is_idle = |time: u64| jobs.iter().all(|job| job.release >= time || job.done.is_some_and(|done| done <= time));
             let rest = (first + 1..200).find(|&time| is_idle(time));
             for job in &jobs {

@@ -17,8 +17,9 @@ struct Played {
     phase: u64,
 }
 
-/// Simulates tasks and one server, whose requests wait first come first served. `rank` is the rank
-/// of a task's job and of the server, the least first.
+/// Simulates tasks and one server, which serves its requests in the order of arrival. The rank
+/// functions return the urgency of a task's job and of the server; the smaller number is more
+/// urgent.
 fn run(
     jobs: &mut [Job],
     requests: &mut [Job],
@@ -101,7 +102,7 @@ proptest! {
         all.insert(place, server.task("server"));
         let set = TaskSet::fixed_priority(all);
         let found = analyse(&set).verdicts;
-        // The server does not wait for itself.
+        // The delay of the server affects only other tasks, so analyse the server without it.
         let mut alone = set.clone();
         alone.tasks[place].delay = 0;
         let own = analyse_one(&alone, place);
@@ -109,12 +110,13 @@ proptest! {
         let said = requests(numbers, many_requests);
         let longest = own.response.filter(|_| own.outcome == Outcome::Meets);
         let longest = longest.and_then(|response| server.longest(response, &said));
-        // Tasks after the server have an index larger by one.
+        // The server is inserted at `place`, so later tasks have an index larger by one.
         let order = |task: usize| if task >= place { task + 1 } else { task };
         for _ in 0..5 {
             let mut jobs = plain::sporadic(&tasks, numbers, 200, 5);
             let mut waiting = plain::sporadic(&said, numbers, 200, 5);
-            // Its last period began before, and its capacity was not used.
+            // A deferrable server may have kept the capacity of a period that began before the
+            // simulation.
             let budget = if deferrable { server.capacity } else { 0 };
             let mut played = Played { server, budget, deadline: 0, phase: numbers.up_to(server.period - 1) };
             run(

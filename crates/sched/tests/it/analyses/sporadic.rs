@@ -1,4 +1,5 @@
-//! Sporadic servers: chunks of capacity are replenished a period after they could be used.
+//! Sporadic servers: chunks of capacity are replenished a period after they became available for
+//! use.
 
 use std::collections::VecDeque;
 
@@ -9,15 +10,15 @@ use proptest::prelude::*;
 
 use super::plain::{self, Job, Numbers};
 
-/// Capacity available from a moment on.
+/// Capacity that is available from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Chunk {
     from: u64,
     amount: u64,
 }
 
-/// Simulates tasks and a server, whose requests wait first come first served. Tasks below `place`
-/// are more urgent than the server. Returns the replenishments with their times.
+/// Simulates tasks and a server, which serves its requests in the order of arrival. Tasks below
+/// `place` are more urgent than the server. Returns the replenishments with their times.
 fn run(
     jobs: &mut [Job],
     requests: &mut [Job],
@@ -76,7 +77,7 @@ fn server(capacity: u64, period: u64) -> Server {
     Server { kind: Kind::Sporadic, capacity, period }
 }
 
-/// Requests that need most of the server, some of them in bursts.
+/// Returns requests that need most of the server, some of them in bursts.
 fn requests(numbers: &mut Numbers, server: &Server) -> Vec<Task> {
     let many = numbers.between(1, 3);
     let one = |at: u64| {
@@ -91,7 +92,7 @@ fn requests(numbers: &mut Numbers, server: &Server) -> Vec<Task> {
     (0..many).map(one).collect()
 }
 
-/// Requests as early as possible, some of them later.
+/// Returns requests as early as possible, and some of them later.
 fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
@@ -112,7 +113,7 @@ fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64) -> Vec<Job> {
 proptest! {
     #![proptest_config(plain::cases(1_000))]
 
-    /// Each case is run five times.
+    /// Random tasks and requests never end later than their bounds; each case is run five times.
     #[test]
     fn nothing_is_later_than_its_bound(seed in any::<u64>(), many in 1..4usize) {
         let numbers = &mut Numbers(seed);
@@ -157,7 +158,8 @@ fn the_bound_is_reached() {
     let request = |release, time| Job::new(0, release, time);
     let mut requests = [request(0, 3), request(3, 6)];
     let back = run(&mut [], &mut requests, &server, 0, 50);
-    // Capacity is replenished 10 after its first use, and so on: (T - Q) + T + R.
+    // The first request uses all capacity from 0 on, so it is replenished at 10. The second request
+    // then takes (T - Q) + T + R.
     assert_eq!(requests[1].response(), Some(7 + 10 + 3));
     assert_eq!(back[0], Chunk { from: 10, amount: 3 });
     let once = [Task::periodic("request", 6, 100)];
@@ -174,7 +176,8 @@ fn a_server_of_medium_priority_of_buttazzo() {
     jobs.extend([job(1, 0, 4), job(1, 15, 4)]);
     let mut requests = [job(0, 4, 2), job(0, 8, 2)];
     let back = run(&mut jobs, &mut requests, &server, 1, 30);
-    // The first is interrupted from 5 to 6 and done at 7; its capacity was active from 4 on.
+    // The first request is interrupted from 5 to 6 and done at 7. Its capacity was active from 4
+    // on.
     assert_eq!(requests.map(|request| request.done), [Some(7), Some(10)]);
     let chunk = |from| Chunk { from, amount: 2 };
     assert_eq!(back, [chunk(14), chunk(18)]);
@@ -183,7 +186,7 @@ fn a_server_of_medium_priority_of_buttazzo() {
         server.task("server"),
         Task::periodic("2", 4, 15),
     ]);
-    // Behind the first task twice.
+    // The server waits for two jobs of the first task.
     assert_eq!(analyse(&set).verdicts[1].response, Some(7));
 }
 

@@ -37,7 +37,7 @@ fn a_peer_that_is_gone_does_not_stop_the_next() {
     for hard in [true, false, true, true, false] {
         let gone = TcpStream::connect(("127.0.0.1", port)).unwrap();
         if hard {
-            // Closing then resets the connection instead of ending the stream.
+            // With a linger time of zero, closing the socket resets the connection instead of ending the stream.
             rustix::net::sockopt::set_socket_linger(&gone, Some(Duration::ZERO)).unwrap();
         }
     }
@@ -54,7 +54,7 @@ fn a_peer_that_is_gone_does_not_stop_the_next() {
     assert_eq!(buffer, b"here");
 }
 
-/// Clients may have sent requests, and are notified that those did not run.
+/// Clients may have sent requests before the close, and must be notified that those did not run.
 #[test]
 fn peers_that_had_connected_are_accepted_after_the_end() {
     let _guard = guard();
@@ -111,7 +111,7 @@ fn a_port_that_is_taken_says_so_and_what_to_do() {
 
 #[test]
 fn a_span_of_ports_passes_over_one_that_is_taken() {
-    // With the following ports, which are free, too.
+    // The ports that follow this one are free, too.
     let first = oxorb_testkit::net::free_port();
     let _taken = TcpListener::bind(("127.0.0.1", first)).unwrap();
     let both = place(&format!("127.0.0.1:{first}/portspan=2")).unwrap();
@@ -154,7 +154,7 @@ fn an_unknown_host_is_named() {
 #[test]
 fn a_host_that_swallows_packets_times_out() {
     let _guard = guard();
-    // A full backlog: the kernel drops further attempts, and the client keeps trying.
+    // When the backlog is full, the kernel drops the packets of further attempts, and those clients keep trying.
     let how = oxorb_sys::socket::Listen { reuse_address: true, dual_stack: false, backlog: 0 };
     let full = oxorb_sys::socket::listen("127.0.0.1:0".parse().unwrap(), how).unwrap();
     let port = oxorb_sys::socket::local_address(&full).unwrap().port();

@@ -1,9 +1,9 @@
-//! Events for which constraints are evaluated.
+//! Events for the evaluation of constraints.
 
 use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, TypeCode};
 use oxorb_notify::etcl::Event;
 
-/// Structured event, built from its parts.
+/// A structured event, which tests assemble from its parts.
 #[derive(Default)]
 pub(crate) struct Structured {
     pub(crate) domain: &'static str,
@@ -44,7 +44,7 @@ pub(crate) fn text(text: &str) -> Any {
     Any::new(text.to_owned())
 }
 
-/// Returns the any as received from a peer of this byte order.
+/// Returns the any as a peer with this byte order would send it.
 pub(crate) fn received(any: &Any, order: ByteOrder) -> Any {
     let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
     any.encode(&mut encoder).unwrap();
@@ -52,14 +52,13 @@ pub(crate) fn received(any: &Any, order: ByteOrder) -> Any {
     Any::decode(&mut Decoder::new(&octets, order, Dialect::GIOP_1_2)).unwrap()
 }
 
-/// Returns the any in all forms: inserted locally, received in both byte orders, and as a tree.
+/// Returns the any in four forms: inserted locally, received in both byte orders, and as a tree.
 pub(crate) fn forms(any: &Any) -> [Any; 4] {
     let tree = Any::with_type(any.type_code().clone(), any.dynamic().unwrap()).unwrap();
     [any.clone(), received(any, ByteOrder::Big), received(any, ByteOrder::Little), tree]
 }
 
-/// Type of a struct of everything: see [`sample`]. The last members are those that allocate when
-/// read or skipped.
+/// Type of a struct with a member of every kind; see [`sample`]. Reading or skipping the last members allocates memory.
 pub(crate) fn sample_type() -> TypeCode {
     let color = TypeCode::enumeration("IDL:Color:1.0", "Color", ["red", "green", "blue"]);
     let pair = TypeCode::structure(

@@ -1,0 +1,21 @@
+//! Both programs, as the README runs them.
+
+use std::process::Command;
+use std::time::Duration;
+
+use oxorb_testkit::process::Process;
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+#[test]
+fn a_request_is_answered_after_the_next_one_has_come() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_amh-server"));
+    server.args(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
+    let mut server = Process::spawn(server);
+    let reference = server.wait_for_line("IOR:", LIMIT);
+    let mut client = Command::new(env!("CARGO_BIN_EXE_amh-client"));
+    client.arg(&reference);
+    let mut client = Process::spawn(client);
+    let said = client.wait_success(LIMIT).iter().map(|line| line.text.as_str());
+    assert_eq!(said.collect::<Vec<_>>(), ["bread is baked", "cake is baked"]);
+}

@@ -1,0 +1,43 @@
+//! Uses the device whose reference is the first argument.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use oxorb::Orb;
+use oxorb_example_device::control::device::OnError;
+use oxorb_example_device::control::{DevFailed, DeviceRef, Reading};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let orb = Orb::builder().args(std::env::args()).build()?;
+    let [_, reference] = orb.args() else {
+        return Err("usage: client REFERENCE".into());
+    };
+    let device: DeviceRef = orb.resolve(reference)?;
+
+    device.on()?;
+    device.write_voltage(12.5)?;
+    show(&device)?;
+
+    // More than the device can supply.
+    device.write_voltage(40.0)?;
+    show(&device)?;
+    match device.on() {
+        Err(OnError::DevFailed(DevFailed { reason, description, origin })) => {
+            println!("{reason}: {description} ({origin})");
+        }
+        other => println!("unexpected: {other:?}"),
+    }
+
+    device.reset()?;
+    show(&device)?;
+    Ok(())
+}
+
+/// Prints the state and the voltage of a device.
+fn show(device: &DeviceRef) -> oxorb::Result<()> {
+    let began = SystemTime::now();
+    let Reading { value, quality, time } = device.voltage()?;
+    let is_new = UNIX_EPOCH + Duration::from_nanos(time) >= began;
+    let when = if is_new { "measured by this call" } else { "measured earlier" };
+    println!("{:?}: {value} V, {quality:?}, {when}", device.state()?);
+    Ok(())
+}

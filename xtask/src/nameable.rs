@@ -64,9 +64,11 @@ impl Crate {
     fn document(package: &str) -> Result<Crate, String> {
         let target =
             std::env::var("CARGO_TARGET_DIR").map_or_else(|_| "target".into(), String::from);
+        let features = ["--features", "components,deployment,bridge,tls"];
         let mut command = Command::new("cargo");
         command
             .args(["rustdoc", "--quiet", "--locked", "--lib", "--package", package])
+            .args(if package == FACADE { &features[..] } else { &[] })
             .args(["--", "-Z", "unstable-options", "--output-format", "json"])
             .current_dir(workspace::folder())
             .env("RUSTC_BOOTSTRAP", "1");

@@ -1,6 +1,7 @@
 //! Runs of the tests by cargo-nextest.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
 
 use crate::workspace;
@@ -33,10 +34,11 @@ pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
         .current_dir(workspace::folder())
         .stdin(Stdio::null());
     // Cargo passes them to xtask. Build scripts of dependencies depend on them, and would run again with this package's.
-    let of_package = |name: &str| {
+    let of_package = |name: &OsStr| {
+        let name = name.to_string_lossy();
         ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_"].iter().any(|of| name.starts_with(of))
     };
-    for (name, _) in std::env::vars().filter(|(name, _)| of_package(name)) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| of_package(name)) {
         command.env_remove(name);
     }
     command

@@ -55,7 +55,9 @@ impl Failure {
     /// # Ok::<(), oxorb_core::ResolveError>(())
     /// ```
     pub fn of(exception: &SystemException) -> Option<Failure> {
-        LAST.with_borrow(Clone::clone).filter(|failure| failure.exception == *exception)
+        let number = exception.note.number();
+        let last = LAST.with_borrow(Clone::clone).filter(|(of, _)| number != 0 && *of == number);
+        last.map(|(_, failure)| failure)
     }
 }
 
@@ -101,7 +103,8 @@ static NOTED: oxorb_sys::sync::Mutex<Noted> =
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
-    static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
+    /// The thread's last failure, with the number of the note of its exception.
+    static LAST: RefCell<Option<(u32, Failure)>> = const { RefCell::new(None) };
 }
 
 /// Records the attempts before `exception` is raised. Returns the exception with a note that names the endpoints.
@@ -113,7 +116,8 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
             ..exception
         },
     };
-    LAST.set(Some(Failure { exception, attempts, inconsistent_policies: Vec::new() }));
+    let failure = Failure { exception, attempts, inconsistent_policies: Vec::new() };
+    LAST.set(Some((noted.note.number(), failure)));
     noted
 }
 

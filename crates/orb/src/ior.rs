@@ -11,7 +11,7 @@ pub use oxorb_object::components::tag::{
 pub use oxorb_object::corbaloc::Location;
 #[doc(inline)]
 pub use oxorb_object::{
-    CodeSetComponentInfo, Corbaloc, Corbaname, IiopEndpoint, IiopProfile, Ior, Malformed, Note,
+    CodeSetComponentInfo, Corbaloc, Corbaname, IiopEndpoint, IiopProfile, Ior, Malformed,
     ReferenceError, SocketIdentity, TaggedComponent, TaggedProfile, TlsMechanism, Version,
     describe,
 };

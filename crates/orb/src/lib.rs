@@ -23,15 +23,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Most programs begin with `use oxorb::prelude::*`.
+//!
 //! | To | see |
 //! |---|---|
 //! | start, configure, end an ORB | [`Orb`], [`Builder`], [`settings`] |
 //! | serve objects | [`poa`], [`servant`] |
 //! | call objects | the generated `...Ref` types, [`Interface`], [`client`] |
 //! | pass values | [`values`] |
+//! | read and write references | [`ior`] |
+//! | see each request, and each event of a connection | [`interceptor`], [`incident`] |
 //! | keep deadlines | [`rt`], [`policy`], [`admission`], [`sched`] |
 //! | write components | `components`, with the feature of that name |
 //! | launch deployment plans | `deployment`, with the feature of that name |
+//! | pass requests on between protocols | `bridge`, with the feature of that name |
 //! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`client::Failure`] |
 //!

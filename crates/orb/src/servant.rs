@@ -4,5 +4,5 @@
 pub use oxorb_core::{
     Aliased, Amh, Busy, ClientConnection, ConfinedBy, ConfinedServant, Context, DelegatesTo,
     Detached, DetachedReply, Held, Later, LentArena, NotConfined, NotOneThread, Operations, Raise,
-    Rejected, ServedBy, Violation, current_connection, escape, request_is_cancelled,
+    Rejected, ServedBy, current_connection, escape, request_is_cancelled,
 };

@@ -4,5 +4,5 @@
 pub use oxorb_core::{
     AccessRule, AccessRules, ClientConnections, Collocation, Concurrency, Demultiplexing,
     Incompatible, Limits, LogLevel, Meaning, OperationSearch, Options, PEER_OPTIONS, PeerOption,
-    ReactorChoice, SETTINGS, Setting, SettingError,
+    ReactorChoice, SETTINGS, Setting, SettingError, Violation,
 };

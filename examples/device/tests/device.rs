@@ -20,10 +20,10 @@ fn the_device_is_used_fails_and_is_reset() {
     assert_eq!(
         said,
         [
-            "On: 12.5 V, Valid, measured by this call",
-            "Fault: 0 V, Invalid, measured by this call",
+            "On: 12.5 V, Valid",
+            "Fault: 0 V, Invalid",
             "NotAllowed: on is not allowed in state Fault (PowerSupply::on)",
-            "Off: 0 V, Invalid, measured by this call",
+            "Off: 0 V, Invalid",
         ]
     );
 }

@@ -215,6 +215,13 @@ fn a_threadpool_names_its_architecture() {
         priority = 1000
         threads = 1
 
+        [threadpool.laned-each]
+        concurrency = \"thread-per-connection\"
+
+        [[threadpool.laned-each.lane]]
+        priority = 1000
+        threads = 1
+
         [[threadpool.rates.rate]]
         hz = 20
         threads = 2

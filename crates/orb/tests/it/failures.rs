@@ -1,13 +1,16 @@
 //! Failures as callers see them when servers die, close, hang or misbehave: the right exception,
 //! the right completion status, and a working next call.
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use oxorb::client::Failure;
 use oxorb::settings::{ClientConnections, Concurrency};
-use oxorb::{CompletionStatus, Interface, ObjectRef, SystemException, SystemExceptionKind, minor};
+use oxorb::{
+    CompletionStatus, Interface, ObjectRef, Outcome, Servant, SystemException, SystemExceptionKind,
+    Upcall, minor,
+};
 use oxorb_cdr::Encode as _;
 use oxorb_giop::ReplyStatus;
 use oxorb_object::TaggedComponent;
@@ -269,11 +272,13 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
     let (one, two) = (free_place().address, free_place().address);
     let url = url(&[&one, &two], "nobody");
     let object = client.string_to_object(&url).unwrap();
-    for raised in [
-        ping(&object, 1).unwrap_err(),
-        ping_async(&object, 1).wait().unwrap_err(),
-        object.reference().send(&NOTE, |_| Ok(())).unwrap_err(),
-    ] {
+    let calls: [&dyn Fn() -> SystemException; 3] = [
+        &|| ping(&object, 1).unwrap_err(),
+        &|| ping_async(&object, 1).wait().unwrap_err(),
+        &|| object.reference().send(&NOTE, |_| Ok(())).unwrap_err(),
+    ];
+    for call in calls {
+        let raised = call();
         assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
         let failure = Failure::of(&raised).unwrap();
         let tried: Vec<_> =
@@ -281,6 +286,35 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
         assert_eq!(tried, [one.for_people(), two.for_people()]);
         assert!(nobody_listens(&failure.to_string()), "{failure}");
     }
+}
+
+/// Servant whose calls fail with an exception that it received itself.
+struct PassesOn(SystemException);
+
+impl Servant for PassesOn {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        upcall.fail(self.0)
+    }
+}
+
+#[test]
+fn an_exception_of_an_object_that_was_reached_has_no_attempts() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    let client = client(ClientConnections::Cached);
+    let nobody = client.string_to_object(&url(&[&free_place().address], "nobody")).unwrap();
+    let unreachable = ping(&nobody, 1).unwrap_err();
+    let servant = Arc::new(PassesOn(unreachable));
+    let reference = server.root_poa().activate_servant(servant).unwrap();
+    let passed_on = ping(&elsewhere(&client, &reference), 1).unwrap_err();
+    assert_eq!(passed_on, unreachable);
+    assert!(Failure::of(&passed_on).is_none());
+    assert!(Failure::of(&unreachable).is_some());
+    server.shutdown(true).unwrap();
 }
 
 #[test]

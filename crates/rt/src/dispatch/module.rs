@@ -150,26 +150,35 @@ impl<T: Send + 'static> Module<T> {
         };
         let started = builder.spawn(move || {
             let _alive = Alive(&shared);
-            let _ = shared.threads[number].set(thread::current());
             let scheduled = shared.schedule(scheduling);
             let goes_on = scheduled.is_ok();
+            if goes_on {
+                let _ = shared.threads[number].set(thread::current());
+            }
             let _ = tell.send(scheduled);
             if goes_on {
                 shared.work(number, &*run);
             }
         });
-        if let Err(error) = started {
+        let scheduled = match started {
+            Ok(_) => {
+                let told = ready.recv();
+                told.unwrap_or_else(|_| Err(StartError::Threads(io::ErrorKind::Other.into())))
+            }
+            Err(error) => {
+                self.shared.lock().alive -= 1;
+                let refused = error.downcast::<ReservationError>();
+                Err(refused.map_or_else(StartError::Threads, StartError::Reservation))
+            }
+        };
+        if scheduled.is_err() {
+            // The number is free again, unless another spare got the next one in the meantime.
             let mut state = self.shared.lock();
-            state.alive -= 1;
-            // Another spare may have been started in the meantime, with the next number.
             if state.begun == number + 1 {
                 state.begun = number;
             }
-            drop(state);
-            let refused = error.downcast::<ReservationError>();
-            return Err(refused.map_or_else(StartError::Threads, StartError::Reservation));
         }
-        ready.recv().map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?.map(|()| true)
+        scheduled.map(|()| true)
     }
 
     /// Enqueues a request and wakes a sleeping thread, if any.

@@ -86,7 +86,7 @@ pub struct DispatchQueue<S: Store> {
     pending: S,
     late: S,
     /// Number of the next request, which keeps equally urgent requests in the order of arrival. Counts from the time at
-    /// which the queue was empty.
+    /// which the queue was empty; after 2^32 requests without such a time, the order of equals may change.
     arrivals: u32,
     on_missed: Option<OnMissed<S::Item>>,
     misses: u64,

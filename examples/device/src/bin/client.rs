@@ -1,7 +1,5 @@
 //! Uses the device whose reference is the first argument.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use oxorb::Orb;
 use oxorb_example_device::control::device::OnError;
 use oxorb_example_device::control::{DevFailed, DeviceRef, Reading};
@@ -34,10 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Prints the state and the voltage of a device.
 fn show(device: &DeviceRef) -> oxorb::Result<()> {
-    let began = SystemTime::now();
-    let Reading { value, quality, time } = device.voltage()?;
-    let is_new = UNIX_EPOCH + Duration::from_nanos(time) >= began;
-    let when = if is_new { "measured by this call" } else { "measured earlier" };
-    println!("{:?}: {value} V, {quality:?}, {when}", device.state()?);
+    let Reading { value, quality, .. } = device.voltage()?;
+    println!("{:?}: {value} V, {quality:?}", device.state()?);
     Ok(())
 }

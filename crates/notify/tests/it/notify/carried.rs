@@ -111,7 +111,7 @@ fn deadlines_of_requests_order_events_and_drop_none() {
     pull.set_qos(&[property("OrderPolicy", Any::new(3_i16))]).unwrap();
     pull.connect_structured_pull_consumer(None).unwrap();
     let source = served.structured_source();
-    for (number, deadline) in [(1, HOUR * 2), (2, Duration::from_millis(1)), (3, HOUR)] {
+    for (number, deadline) in [(1, HOUR * 2), (2, Duration::from_micros(1)), (3, HOUR)] {
         important(&source, 0, deadline).push_structured_event(&event("d", "t", number)).unwrap();
     }
     source.push_structured_event(&event("d", "t", 4)).unwrap();

@@ -273,7 +273,8 @@ impl Printer<'_> {
         if field.optional {
             notes += "@optional ";
         }
-        if field.annotations.iter().any(|it| it.name == "external") {
+        let external = field.annotations.iter().find(|it| it.name == "external");
+        if external.is_some_and(|it| it.value("value") != Some(&Value::Boolean(false))) {
             // `@external` permits a member type that is defined later.
             notes += "@external(TRUE) ";
         }

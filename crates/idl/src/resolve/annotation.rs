@@ -158,7 +158,7 @@ impl Resolver<'_> {
         AnnotationMember { name: member.name.name.to_string(), ty, default }
     }
 
-    /// Reports whether a standard annotation is applied, unless its value is the literal `FALSE`.
+    /// Reports whether a standard annotation is applied, and its value is not `FALSE`.
     pub(super) fn is_set(&self, applied: &[ast::Annotation], name: &str) -> bool {
         self.set_at(applied, name).is_some()
     }
@@ -167,8 +167,21 @@ impl Resolver<'_> {
     pub(super) fn set_at(&self, applied: &[ast::Annotation], name: &str) -> Option<Span> {
         let found = standard(applied, name)?;
         match found.params.first() {
-            Some((_, expr)) if matches!(expr.kind, ExprKind::Boolean(false)) => None,
+            Some((_, expr)) if self.is_false(expr) => None,
             _ => Some(found.span),
+        }
+    }
+
+    /// Reports whether an expression is `FALSE` or a constant with this value. IDL has no operators on booleans.
+    fn is_false(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Boolean(value) => !value,
+            ExprKind::Name(name) => {
+                let Some(Entity::Def(def)) = self.find(name) else { return false };
+                let kind = &self.model.def(def).kind;
+                matches!(kind, DefKind::Const(found) if found.value == Value::Boolean(false))
+            }
+            _ => false,
         }
     }
 

@@ -1,5 +1,6 @@
 //! External tests of the front end: golden cases, foreign IDL, hostile input.
 
+mod annotations;
 mod cases;
 mod complete;
 mod corpus;

@@ -4,7 +4,8 @@ use std::fmt;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The objects cannot be activated, because the ORB already serves a channel with this name, or was shut down.
+    /// The objects cannot be activated, because the ORB already serves a channel with this name or was shut down, or
+    /// because the real-time policies of the proxies contradict each other.
     #[error("the event channel cannot be served: {0}")]
     Poa(#[from] oxorb::poa::PoaError),
     /// The channel was destroyed.

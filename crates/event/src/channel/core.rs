@@ -661,7 +661,7 @@ impl Core {
                 None => {}
             }
         }
-        side_by_side(calls, self.options.call_timeout * DESTROY_CALLS);
+        side_by_side(calls, self.options.call_timeout.saturating_mul(DESTROY_CALLS));
         if let Some(scheduling) = self.scheduling.get() {
             scheduling.retract();
         }
@@ -702,13 +702,14 @@ impl Drop for Core {
 
 /// Makes calls with several threads. Starts no call after `limit`.
 fn side_by_side(calls: Calls, limit: Duration) {
-    let end = Instant::now() + limit;
+    let end = Instant::now().checked_add(limit);
+    let in_time = || end.is_none_or(|end| Instant::now() < end);
     let threads = calls.len().min(SIDE_BY_SIDE);
     let calls = Mutex::new(calls.into_iter());
     let next = || calls.lock().next();
     let work = || {
         while let Some(call) = next() {
-            if Instant::now() < end {
+            if in_time() {
                 call();
             }
         }

@@ -24,7 +24,8 @@ pub struct ReassemblyLimits {
     pub window: u32,
     /// Maximum size in octets of one message. Default 1 MiB. A larger message is dropped.
     pub message: usize,
-    /// Maximum total size in octets of incomplete messages. Default 4 MiB. Beyond it, the oldest ones are dropped.
+    /// Maximum total size in octets of incomplete messages. Default 4 MiB. Beyond it, the oldest ones are dropped. One
+    /// more bit is kept for each octet.
     pub octets: usize,
     /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
@@ -55,8 +56,8 @@ pub enum Dropped {
     Late,
     /// The message is larger than a limit.
     TooLarge,
-    /// Byte order, size or number of fragments differ from those of other fragments of the message, or the total length
-    /// of the fragments exceeds the size of the message.
+    /// Byte order, size or number of fragments differ from those of other fragments of the message, or the fragment is
+    /// empty, overlaps another one, or is not within the message.
     Contradiction,
 }
 
@@ -106,6 +107,8 @@ enum Entry {
 struct Partial {
     order: ByteOrder,
     octets: Vec<u8>,
+    /// Octets that have been received.
+    received: OctetSet,
     /// Number of octets that have been received.
     filled: usize,
     /// Bit set of the fragments that have been received.
@@ -174,6 +177,10 @@ impl Reassembly {
                 return Ok(Some(Cow::Borrowed(octets)));
             }
             None => {}
+        }
+        // A fragment that is refused must not displace messages of other senders.
+        if !is_within(header, octets) {
+            return Err(Dropped::Contradiction);
         }
         self.make_room(header.size as usize);
         let mut partial = Partial::new(header, self.next_age, now);
@@ -297,6 +304,7 @@ impl Partial {
         Self {
             order: header.order,
             octets: vec![0; header.size as usize],
+            received: OctetSet::new(header.size as usize),
             filled: 0,
             came: vec![0; (header.count as usize).div_ceil(64)],
             missing: header.count,
@@ -310,28 +318,61 @@ impl Partial {
         let same = header.order == self.order
             && header.size as usize == self.octets.len()
             && header.count == self.count;
-        if !same {
+        if !same || !is_within(header, octets) {
             return Err(Dropped::Contradiction);
         }
         let (word, bit) = (header.fragment as usize / 64, 1u64 << (header.fragment % 64));
         if self.came[word] & bit != 0 {
             return Err(Dropped::Duplicate);
         }
-        // If all fragments have arrived and their total length is that of the message, there is a gap only if fragments
-        // overlap.
-        let filled = self.filled + octets.len();
-        if filled > self.octets.len() || octets.is_empty() {
+        let start = header.offset as usize;
+        let end = start + octets.len();
+        if !self.received.add(start, end) {
             return Err(Dropped::Contradiction);
         }
-        let start = header.offset as usize;
-        self.octets[start..start + octets.len()].copy_from_slice(octets);
-        self.filled = filled;
+        self.octets[start..end].copy_from_slice(octets);
+        self.filled += octets.len();
         self.came[word] |= bit;
         self.missing -= 1;
         Ok(())
     }
 
+    /// Reports whether all fragments and all octets have been received. No octet was received twice, so their number
+    /// shows whether there is a gap.
     fn is_complete(&self) -> bool {
         self.missing == 0 && self.filled == self.octets.len()
+    }
+}
+
+/// Reports whether a fragment has octets, and its number and its octets are within the message.
+fn is_within(header: &Header, octets: &[u8]) -> bool {
+    let end = (header.offset as usize).saturating_add(octets.len());
+    header.fragment < header.count && !octets.is_empty() && end <= header.size as usize
+}
+
+/// Set of octets of a message, with one bit for each octet of the message.
+#[derive(Debug)]
+struct OctetSet {
+    words: Vec<u64>,
+}
+
+impl OctetSet {
+    fn new(octets: usize) -> Self {
+        Self { words: vec![0; octets.div_ceil(64)] }
+    }
+
+    /// Adds the octets from `start` up to `end`, and returns true; changes nothing and returns false if the set contains
+    /// any of them. `start` must be less than `end`.
+    fn add(&mut self, start: usize, end: usize) -> bool {
+        let masks = (start / 64..end.div_ceil(64)).map(|word| {
+            let first = word * 64;
+            let (low, high) = (start.max(first) - first, end.min(first + 64) - first);
+            (word, (u64::MAX >> (64 - (high - low))) << low)
+        });
+        if masks.clone().any(|(word, mask)| self.words[word] & mask != 0) {
+            return false;
+        }
+        masks.for_each(|(word, mask)| self.words[word] |= mask);
+        true
     }
 }

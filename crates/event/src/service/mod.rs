@@ -7,7 +7,7 @@ mod root;
 
 use std::sync::Arc;
 
-use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Poa, Policies};
+use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Poa, Policies, RtPolicies};
 use oxorb::{CompletionStatus, Interface as _, Orb, Ref, Servant, SystemException, minor};
 
 use crate::channel::{ConnectError, Core};
@@ -56,6 +56,49 @@ impl EventChannel {
     /// # Errors
     /// [`Error::Poa`] if the ORB already serves a channel with this name, or was shut down; [`Error::Destroyed`].
     pub fn serve(&self, orb: &Orb, name: &str) -> Result<Served, Error> {
+        self.serve_with(orb, name, RtPolicies::default())
+    }
+
+    /// Serves the channel as [`serve`](Self::serve) does, with real-time policies for the proxies, which receive the
+    /// pushes of suppliers. On lanes, with `CLIENT_PROPAGATED`, each push is read and served by the lane of its
+    /// supplier's priority, so that a supplier does not wait for less urgent ones. The channel and its admins have no
+    /// real-time policies.
+    ///
+    /// The policies apply to all operations of the proxies of suppliers and of consumers: connecting, pushing,
+    /// suspending and disconnecting. With `CLIENT_PROPAGATED`, a thread whose CORBA priority no lane has cannot call a
+    /// proxy: its calls fail with INV_POLICY, minor `NO_LANE`. A thread without a CORBA priority calls at the priority
+    /// to which its ORB maps its native priority; if no lane has this priority, at `server_priority`; and if no lane
+    /// has that one either, at the priority of the lowest lane.
+    ///
+    /// ```
+    /// use oxorb::Orb;
+    /// use oxorb::poa::RtPolicies;
+    /// use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
+    /// use oxorb_event::{ChannelOptions, EventChannel};
+    ///
+    /// let server = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+    /// let lanes = [
+    ///     ThreadpoolLane::new(Priority::new(100)?, 2),
+    ///     ThreadpoolLane::new(Priority::new(20_000)?, 2),
+    /// ];
+    /// let proxies = RtPolicies {
+    ///     threadpool: Some(server.create_threadpool(Threadpool::with_lanes(lanes))?),
+    ///     priority_model: Some(PriorityModelPolicy {
+    ///         model: PriorityModel::ClientPropagated,
+    ///         server_priority: 100,
+    ///     }),
+    ///     ..RtPolicies::default()
+    /// };
+    /// let channel = EventChannel::new(ChannelOptions::default());
+    /// let served = channel.serve_with(&server, "EventService", proxies)?;
+    /// # drop(served);
+    /// # server.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`serve`](Self::serve); [`Error::Poa`] if the policies contradict each other.
+    pub fn serve_with(&self, orb: &Orb, name: &str, proxies: RtPolicies) -> Result<Served, Error> {
         if self.is_destroyed() {
             return Err(Error::Destroyed);
         }
@@ -68,7 +111,11 @@ impl EventChannel {
             },
         )?;
         poa.manager().hold_requests(false)?;
-        let proxies = poa.create_poa("proxies", Policies::default())?;
+        let proxies = Policies { realtime: proxies, ..Policies::default() };
+        let proxies = poa.create_poa("proxies", proxies).inspect_err(|_| {
+            // Ignore the error: the POA has no objects yet. Its name is free again.
+            let _ = poa.destroy(false, false);
+        })?;
         let objects = Objects { core: Arc::clone(self.core()), poa: poa.clone(), proxies };
         let activate = |key: &str, servant: Arc<dyn Servant>| -> Result<Ref, Error> {
             let id = ObjectId::from(key);

@@ -1,6 +1,7 @@
 //! Channels that are used within one process.
 
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
@@ -94,6 +95,19 @@ fn destroy_tells_everybody_and_ends_everything() {
     assert_eq!(refused, ConnectError::Destroyed);
     channel.destroy();
     assert_eq!(supplier.disconnects(), 1);
+}
+
+/// The end of such a time limit cannot be represented as a time.
+#[test]
+fn destroy_tells_everybody_even_without_an_end_of_the_time_limit() {
+    let options = ChannelOptions { call_timeout: Duration::MAX, ..ChannelOptions::default() };
+    let queued = EventChannel::queued(options.clone(), Plan::pool(1), Qos::default()).unwrap();
+    for channel in [EventChannel::new(options), queued] {
+        let record = Record::new();
+        let _connected = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+        channel.destroy();
+        assert_eq!(record.disconnects(), 1);
+    }
 }
 
 /// A consumer that destroys its channel when it receives the first event.

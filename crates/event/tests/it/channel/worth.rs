@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{CommunicationClass, Qos as Worth, RequestQos, SyncScope};
-use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, current_qos};
-use oxorb::{Interface as _, Orb};
+use oxorb::rt::{
+    Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane, current_qos,
+};
+use oxorb::{Interface as _, Orb, SystemExceptionKind, minor};
 use oxorb_event::delivery::{Order, Plan, Qos, WhenFull};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
@@ -201,6 +203,48 @@ fn an_event_carries_the_priority_of_its_lane_to_consumers_elsewhere() {
         for (heard, level) in heard.iter().zip(levels) {
             assert_eq!(heard.recv_timeout(LONG), Ok(Some(level)));
         }
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// The test needs no privilege for real-time scheduling, because priorities select lanes without it.
+#[test]
+fn a_lane_of_the_channel_serves_the_suppliers_of_its_priority() {
+    let (server, client) = (orb(), Orb::builder().build().unwrap());
+    let levels = [100, 20_000].map(|level| Priority::new(level).unwrap());
+    let lanes = levels.map(|level| ThreadpoolLane::new(level, 2));
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
+    let propagated =
+        PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 100 };
+    let proxies = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: Some(propagated),
+        ..RtPolicies::default()
+    };
+    // Without queues, the thread that serves a push delivers its events.
+    let channel = EventChannel::new(ChannelOptions::default());
+    let (to, heard) = mpsc::channel();
+    let consumer = Arc::new(Priorities { orb: server.clone(), to: Mutex::new(to) });
+    let _consumer = channel.connect_consumer(consumer, &asks(&Filter::ALL)).unwrap();
+    let contradictory = RtPolicies { priority_model: None, ..proxies };
+    assert!(channel.serve_with(&server, "EventService", contradictory).is_err());
+    let served = channel.serve_with(&server, "EventService", proxies).unwrap();
+    let far: EventChannelRef = client.resolve(&served.reference().to_ior()).unwrap();
+    let admin = far.for_suppliers().unwrap().unwrap();
+    for level in levels {
+        client.set_thread_priority(level).unwrap();
+        let proxy = admin.obtain_push_consumer().unwrap().unwrap();
+        proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
+        for _ in 0..3 {
+            proxy.push(&[event(1)]).unwrap();
+            assert_eq!(heard.recv_timeout(LONG), Ok(Some(level)));
+        }
+        // No lane has this priority.
+        client.set_thread_priority(Priority::new(500).unwrap()).unwrap();
+        let refused = proxy.disconnect_push_consumer().unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::InvPolicy);
+        assert_eq!(refused.minor, minor::inv_policy::NO_LANE);
     }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();

@@ -161,6 +161,64 @@ fn forged_senders_do_not_drive_out_one_that_sends() {
     }
 }
 
+#[test]
+fn fragments_that_overlap_are_refused_and_leave_no_gap() {
+    let mut all = Reassembly::new(small());
+    let now = Instant::now();
+    let mut take = |offset, fragment, octets: &[u8]| {
+        let taken = all.take(from(1), &header(1, 24, offset, fragment, 3), octets, now);
+        taken.map(|message| message.map(|octets| octets.into_owned()))
+    };
+    assert_eq!(take(0, 0, &[1; 8]), Ok(None));
+    // The lengths of the first fragment and of these two add up to the size of the message.
+    assert_eq!(take(4, 1, &[2; 8]), Err(Dropped::Contradiction));
+    assert_eq!(take(0, 2, &[2; 8]), Err(Dropped::Contradiction));
+    // A fragment that is not within the message is refused, too.
+    assert_eq!(take(17, 2, &[2; 8]), Err(Dropped::Contradiction));
+    assert_eq!(take(16, 3, &[2; 8]), Err(Dropped::Contradiction));
+    // The fragments that were refused do not prevent the complete message.
+    assert_eq!(take(16, 2, &[4; 8]), Ok(None));
+    assert_eq!(take(9, 1, &[3; 8]), Err(Dropped::Contradiction));
+    let message = [[1u8; 8], [3; 8], [4; 8]].concat();
+    assert_eq!(take(8, 1, &[3; 8]), Ok(Some(message)));
+}
+
+#[test]
+fn fragments_that_are_refused_displace_no_message() {
+    let mut all = Reassembly::new(small());
+    let now = Instant::now();
+    assert_eq!(all.take(from(1), &header(1, 60, 0, 0, 2), &[7; 30], now), Ok(None));
+    // Another sender begins a message with a fragment that is empty, or is not within the message. Both messages
+    // together exceed the limit.
+    let refused: [(u32, u32, &[u8]); 3] = [(0, 0, &[]), (31, 0, &[8; 30]), (0, 2, &[8; 30])];
+    for (offset, fragment, octets) in refused {
+        let taken = all.take(from(2), &header(1, 60, offset, fragment, 2), octets, now);
+        assert_eq!(taken, Err(Dropped::Contradiction));
+    }
+    assert_eq!((all.held(), all.counts().evicted), (60, 0));
+    let taken = all.take(from(1), &header(1, 60, 30, 1, 2), &[7; 30], now).unwrap();
+    assert_eq!(taken.as_deref(), Some(&[7; 60][..]));
+}
+
+#[test]
+fn every_octet_of_a_large_message_may_be_a_fragment_boundary() {
+    let message: Vec<u8> = (0..200).map(|octet| octet + 1).collect();
+    for boundary in 1..200 {
+        let mut all = Reassembly::new(ReassemblyLimits::default());
+        let now = Instant::now();
+        let (first, second) = message.split_at(boundary);
+        let mut take = |offset: usize, fragment, octets: &[u8]| {
+            let header = header(1, 200, offset as u32, fragment, 2);
+            let taken = all.take(from(1), &header, octets, now);
+            taken.map(|message| message.map(|octets| octets.into_owned()))
+        };
+        assert_eq!(take(boundary, 1, second), Ok(None), "{boundary}");
+        let longer = &message[..boundary + 1];
+        assert_eq!(take(0, 0, longer), Err(Dropped::Contradiction), "{boundary}");
+        assert_eq!(take(0, 0, first), Ok(Some(message.clone())), "{boundary}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -228,6 +286,8 @@ proptest! {
                 let taken = reassembly.take(from(1), &header, octets, now);
                 if let Ok(Some(message)) = taken {
                     prop_assert_eq!(message.len(), size as usize);
+                    let all_were_sent = message.iter().all(|octet| *octet == 1);
+                    prop_assert!(all_were_sent, "the message has octets that nobody sent");
                 }
             }
             prop_assert!(reassembly.held() <= small().octets);

@@ -200,15 +200,11 @@ impl Publishing {
             let declared = self.session.declare_publisher(self.name(key));
             let declared = declared.congestion_control(self.congestion()).priority(priority);
             let declared = declared.express(priority as u8 <= EXPRESS as u8).wait();
+            let publisher = Arc::new(declared.map_err(drop)?);
+            // Count the topic only now, because a topic whose declaration failed is not in `all`.
             let keeps = *latest < self.options.latest;
             *latest += usize::from(keeps);
-            let topic = Topic {
-                publisher: Arc::new(declared.map_err(drop)?),
-                number: 0,
-                keeps,
-                latest: None,
-            };
-            all.insert(key, topic);
+            all.insert(key, Topic { publisher, number: 0, keeps, latest: None });
         }
         Ok(all.get_mut(&key))
     }
@@ -242,5 +238,36 @@ impl Publishing {
     fn lock(&self) -> MutexGuard<'_, Topics> {
         // A poisoned lock can be used, because a panic under it leaves no partial change.
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Federation, Node};
+
+    #[test]
+    fn a_failed_declaration_takes_no_place_among_the_topics_whose_last_event_is_kept() {
+        let node = Node {
+            listen: vec!["tcp/127.0.0.1:0".to_owned()],
+            scouting: false,
+            ..Node::default()
+        };
+        let federation = Federation::join(&node).unwrap();
+        // zenoh refuses the names of topics with this prefix, because a part of each name is empty.
+        let prefix = "wrong//prefix".to_owned();
+        let mut publishing = Publishing {
+            session: federation.session().clone(),
+            sender: [1; 16],
+            options: FederationOptions { prefix, latest: 1, ..FederationOptions::default() },
+            topics: Mutex::default(),
+            counters: Arc::default(),
+        };
+        let mut event = Event::default();
+        (event.header.r#type, event.header.source, event.header.ttl) = (17, 1, 9);
+        assert_eq!(publishing.publish(&event), Err(()));
+        publishing.options.prefix = "tests/sending".to_owned();
+        assert_eq!(publishing.publish(&event), Ok(()));
+        assert!(publishing.lock().all[&(17, 1)].latest.is_some());
     }
 }

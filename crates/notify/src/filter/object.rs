@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use crate::etcl::{
@@ -53,16 +53,21 @@ pub(crate) struct FilterObject {
 
 /// Number of objects to which a filter is attached.
 #[derive(Default)]
-pub(super) struct Uses(AtomicUsize);
+pub(super) struct Uses {
+    now: AtomicUsize,
+    /// Number of uses that have begun.
+    begun: AtomicU64,
+}
 
 impl Uses {
     pub(super) fn begin(&self) {
         // No stronger ordering is needed: `begin` and the check for use are called with the list of filters locked.
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.now.fetch_add(1, Ordering::Relaxed);
+        self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn end(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.now.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -301,7 +306,16 @@ impl FilterObject {
 
 impl Usable for FilterObject {
     fn is_unused(&self) -> bool {
-        self.uses.0.load(Ordering::Relaxed) == 0 && !self.saved.is_on_disk()
+        self.uses.now.load(Ordering::Relaxed) == 0 && !self.saved.is_on_disk()
+    }
+
+    fn may_become_unused(&self) -> bool {
+        // Every use can end, until the filter itself ends.
+        !self.held().destroyed
+    }
+
+    fn uses_begun(&self) -> u64 {
+        self.uses.begun.load(Ordering::Relaxed)
     }
 
     fn expire(&self) {

@@ -442,6 +442,11 @@ impl Usable for ProxyConsumer {
         self.link.phase() == Phase::New && !self.saved.is_on_disk()
     }
 
+    fn may_become_unused(&self) -> bool {
+        // A proxy that was connected does not become new again, but a stored one may be removed from the store.
+        self.link.phase() == Phase::New
+    }
+
     fn expire(&self) {
         // The lock of the connection must not be held during this check: writers of the store hold the lock of `saved`
         // when they read the state of the connection.

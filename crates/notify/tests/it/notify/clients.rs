@@ -80,6 +80,11 @@ impl Client {
         }
     }
 
+    /// Returns a reference to another client's filter.
+    fn again(&self, filter: &FilterRef) -> FilterRef {
+        self.orb.resolve(&filter.to_ior()).unwrap()
+    }
+
     fn create(&self) -> Result<EventChannelRef, SystemException> {
         match self.factory.create_channel(&[], &[]) {
             Ok((channel, _)) => Ok(channel.unwrap()),
@@ -184,6 +189,41 @@ fn what_a_client_never_used_goes_after_its_connection() {
     assert_eq!(admin.unwrap().get_all_filters().unwrap().len(), 1);
     own_proxy.my_type().unwrap();
     own_filter.get_all_constraints().unwrap();
+    serving.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_filter_that_becomes_unused_after_its_connection_has_ended_goes() {
+    let settings = Settings {
+        limits: Limits { client_share: 100, ..Limits::default() },
+        keep_unused: Duration::from_millis(1),
+        ..Settings::default()
+    };
+    let shared = Shared::new(settings);
+    let (first, second) = (shared.client("iiop"), shared.client("iiop"));
+    let admin = second.channel.default_consumer_admin().unwrap().unwrap();
+    let serving = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let (consumer, _heard) = peer::<PushConsumerRef>(&serving);
+    let proxy = second.obtain().unwrap();
+    proxy.connect_any_push_consumer(Some(&consumer)).unwrap();
+    // The admin and the proxy use one filter each.
+    let used = [first.filter().unwrap(), first.filter().unwrap()];
+    let [of_admin, of_proxy] = used.each_ref().map(|filter| second.again(filter));
+    let attached = admin.add_filter(Some(&of_admin)).unwrap();
+    proxy.add_filter(Some(&of_proxy)).unwrap();
+    // After so many filters of one connection, the service checks which of them it must remember.
+    let unused: Vec<FilterRef> = (0..70).map(|_| first.filter().unwrap()).collect();
+    let unused = second.again(unused.last().unwrap());
+    first.leave();
+
+    until("the unused filter goes", || unused.get_all_constraints().is_err());
+    of_admin.get_all_constraints().unwrap();
+    of_proxy.get_all_constraints().unwrap();
+    admin.remove_filter(attached).unwrap();
+    until("the admin's filter goes", || of_admin.get_all_constraints().is_err());
+    of_proxy.get_all_constraints().unwrap();
+    proxy.disconnect_push_supplier().unwrap();
+    until("the proxy's filter goes", || of_proxy.get_all_constraints().is_err());
     serving.shutdown(true).unwrap();
 }
 

@@ -2,7 +2,10 @@
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Maximum duration of a wait: 50 years. All systems can sleep for this time, and can add it to the current time.
+pub(crate) const LONGEST: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
 
 /// A clock that counts nanoseconds and never runs backwards.
 pub trait Clock: Debug + Send + Sync {
@@ -47,7 +50,25 @@ impl Clock for ManualClock {
     }
 }
 
+/// Returns the end of a wait that begins at `begin`. A limit of more than [`LONGEST`] counts as `LONGEST`.
+pub(crate) fn end_of_wait(begin: Instant, limit: Duration) -> Instant {
+    begin + limit.min(LONGEST)
+}
+
 /// Returns a duration in nanoseconds, capped at `u64::MAX` (584 years).
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_end_at_their_limit_however_long_it_is() {
+        let begin = Instant::now();
+        let day = Duration::from_secs(24 * 3600);
+        assert_eq!(end_of_wait(begin, day).duration_since(begin), day);
+        assert_eq!(end_of_wait(begin, Duration::MAX).duration_since(begin), LONGEST);
+    }
 }

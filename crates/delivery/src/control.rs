@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use oxorb_sys::schedule::Schedule;
 
+use crate::clock::LONGEST;
 use crate::sync::{Lock, Signal};
 
 /// A consumer or supplier that can be pinged.
@@ -129,7 +130,8 @@ impl Shared {
         while !self.ended.load(Ordering::SeqCst) {
             let seen = self.changed.seen();
             if !self.ended.load(Ordering::SeqCst) {
-                self.changed.wait(seen, self.period);
+                // The system rejects a sleep that is too long, and the thread would then ping without a pause.
+                self.changed.wait(seen, self.period.min(LONGEST));
             }
             let round = self.peers.lock().clone();
             for watched in round {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sched::Dispatching;
 
+use crate::clock::end_of_wait;
 use crate::core::Core;
 use crate::handle::Outlet;
 use crate::lane::Lane;
@@ -167,7 +168,8 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             let began = Instant::now();
             for outlet in full.into_iter().flatten() {
                 let wait = outlet.shared.lock().wait.min(self.plan.wait);
-                let offered = outlet.shared.offer(event, about, Some(began + wait));
+                let end = end_of_wait(began, wait);
+                let offered = outlet.shared.offer(event, about, Some(end));
                 taken += usize::from(offered == Offered::Taken);
             }
         }
@@ -214,7 +216,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
     ///
     /// Returns `true` if the shutdown dropped no event of an outlet with a sink, and no thread is still inside a sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
+        let until = end_of_wait(Instant::now(), limit);
         let left = || until.saturating_duration_since(Instant::now());
         self.ended.store(true, Ordering::SeqCst);
         let outlets = self.live();

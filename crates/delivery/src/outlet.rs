@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sched::queue::Timing;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, end_of_wait};
 use crate::core::Core;
 use crate::lane::Lane;
 use crate::queue::Room;
@@ -19,9 +19,6 @@ use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers, TooManyTimer
 
 use state::Next;
 pub(crate) use state::{State, Turns};
-
-/// Maximum duration of a wait. Longer limits are reduced to this duration.
-const LONG: Duration = Duration::from_secs(3600);
 
 /// Outlet of one consumer. Handles, lanes and timers share it.
 pub(crate) struct Shared<E: Clone + Send + 'static> {
@@ -108,7 +105,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 Asked::Done(offered) => return offered,
                 Asked::Full => {}
             }
-            let end = *until.get_or_insert_with(|| Instant::now() + wait.min(LONG));
+            let end = *until.get_or_insert_with(|| end_of_wait(Instant::now(), wait));
             let left = end.saturating_duration_since(Instant::now());
             if !left.is_zero() {
                 self.room.wait(seen, left);
@@ -344,7 +341,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
     }
 
     fn wait_until(&self, limit: Duration, done: impl Fn(&State<E>) -> bool) -> bool {
-        let until = Instant::now() + limit.min(LONG);
+        let until = end_of_wait(Instant::now(), limit);
         loop {
             let seen = self.ends.seen();
             let mut state = self.lock();

@@ -4,8 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 use super::state::{Hand, Next, Pulled, Taken};
-use super::{LONG, Runner, Shared};
-use crate::clock::nanoseconds;
+use super::{Runner, Shared};
+use crate::clock::{end_of_wait, nanoseconds};
 use crate::{Cause, Outcome, PullError, Release};
 
 /// Maximum number of turns during one offer of a reactive outlet. After that, a timer continues.
@@ -182,7 +182,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
             if limit.is_zero() {
                 return Err(PullError::Empty);
             }
-            let end = *until.get_or_insert_with(|| Instant::now() + limit.min(LONG));
+            let end = *until.get_or_insert_with(|| end_of_wait(Instant::now(), limit));
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(PullError::Empty);

@@ -295,6 +295,30 @@ fn others_have_the_event_before_one_is_waited_for() {
     assert_eq!(receive(&held, 2), [1, 2]);
 }
 
+/// The end of such a wait cannot be represented as a time.
+#[test]
+fn waits_may_be_as_long_as_a_duration_can_be() {
+    let plan = Plan { wait: Duration::MAX, ..Plan::pool(2) };
+    let dispatcher = Dispatcher::start(plan).unwrap();
+    let (sink, held, release) = Recorder::blocking();
+    let waiting = Qos { events: 1, wait: Duration::MAX, ..Qos::default() };
+    let outlet = dispatcher.connect(sink, waiting).unwrap();
+    let (other, told) = Recorder::new();
+    let other = dispatcher.connect(other, Qos::default()).unwrap();
+    outlet.offer(&0, &PLAIN);
+    receive(&held, 1);
+    outlet.offer(&1, &PLAIN);
+    thread::scope(|scope| {
+        let offer = scope.spawn(|| dispatcher.offer_all([&outlet, &other], &2, &PLAIN));
+        // The outlet was full when the event was offered to it.
+        assert_eq!(receive(&told, 1), [2]);
+        drop(release);
+        assert_eq!(offer.join().unwrap(), 2);
+    });
+    assert_eq!(receive(&held, 2), [1, 2]);
+    assert!(dispatcher.shut_down(Duration::MAX));
+}
+
 #[test]
 fn a_consumer_that_fails_too_often_or_is_gone_is_released() {
     for plan in plans() {

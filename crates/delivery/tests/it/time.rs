@@ -202,6 +202,26 @@ fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
     assert_eq!(control.lost(), 3);
 }
 
+/// The system rejects a sleep of this length. The thread must not ping without a pause because of that.
+#[test]
+fn the_longest_period_lets_no_ping_come() {
+    struct Pinged(AtomicU32);
+    impl Peer for Pinged {
+        fn ping(&self, _: Duration) -> Ping {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ping::Alive
+        }
+        fn lost(&self) {}
+    }
+    let control = Control::start(Duration::MAX, Control::TIMEOUT, 0).unwrap();
+    let pinged = Arc::new(Pinged(AtomicU32::new(0)));
+    let peer: Arc<dyn Peer> = pinged.clone();
+    let watch = control.watch(&peer);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(pinged.0.load(Ordering::Relaxed), 0);
+    drop(watch);
+}
+
 #[test]
 fn a_supplier_beyond_its_rate_is_counted_refused_or_delayed() {
     let rate = |beyond| Rate { period: Duration::from_millis(10), burst: 3, beyond };

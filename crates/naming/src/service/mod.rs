@@ -227,20 +227,11 @@ impl Service {
         }
         let patience = self.limits.write_timeout;
         let done = self.store.change(change, &self.limits, patience);
-        done.map_err(|unwritten| match unwritten {
-            Unwritten::QueueFull => {
-                SystemException::transient(minor::transient::WRITES_QUEUED, CompletionStatus::No)
+        done.map_err(|unwritten| {
+            if let Unwritten::Failed(error) = &unwritten {
+                self.store.note(Arc::clone(error));
             }
-            Unwritten::Failed(error) => {
-                self.store.note(error);
-                SystemException::persist_store(
-                    minor::persist_store::NOT_WRITTEN,
-                    CompletionStatus::No,
-                )
-            }
-            Unwritten::Late => {
-                SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)
-            }
+            unwritten.exception()
         })
     }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::Orb;
+use oxorb::{CompletionStatus, Orb};
 use oxorb_store::{Access, CACHE, Database};
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableDefinition,
@@ -204,7 +204,8 @@ impl Store {
         limits: &Arc<Limits>,
         patience: Duration,
     ) -> Result<Result<ContextId, Refusal>, Unwritten> {
-        let writer = self.writer.as_ref().ok_or(Unwritten::QueueFull)?;
+        let no_thread = Unwritten::Ended(CompletionStatus::No);
+        let writer = self.writer.as_ref().ok_or(no_thread)?;
         writer.change(change, limits, patience)
     }
 

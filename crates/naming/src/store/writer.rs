@@ -1,12 +1,12 @@
 //! Thread that makes all changes. Changes that wait while the disk is busy are written together,
 //! with one `fsync`.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oxorb::Orb;
 use oxorb::rt::ThreadPurpose;
+use oxorb::{CompletionStatus, Orb, SystemException, minor};
 use oxorb_store::Database;
 
 use super::ContextId;
@@ -24,12 +24,35 @@ type Verdict = Result<ContextId, Refusal>;
 /// Reason why a change may not be on disk.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
-    /// The queue of changes is full, or no thread writes them.
+    /// The queue of changes is full.
     QueueFull,
+    /// The thread that writes changes has ended, or was not started. The status states whether the change happened.
+    Ended(CompletionStatus),
     /// The database failed, and nothing was changed.
     Failed(Arc<redb::Error>),
     /// The time limit has passed; the change may still happen.
     Late,
+}
+
+impl Unwritten {
+    /// Returns the exception for the client.
+    pub(crate) fn exception(&self) -> SystemException {
+        match self {
+            Unwritten::QueueFull => {
+                SystemException::transient(minor::transient::WRITES_QUEUED, CompletionStatus::No)
+            }
+            Unwritten::Ended(completed) => {
+                SystemException::persist_store(minor::persist_store::WRITER_ENDED, *completed)
+            }
+            Unwritten::Failed(_) => SystemException::persist_store(
+                minor::persist_store::NOT_WRITTEN,
+                CompletionStatus::No,
+            ),
+            Unwritten::Late => {
+                SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -68,17 +91,20 @@ impl Writer {
     ) -> Result<Verdict, Unwritten> {
         let (answer, answered) = sync_channel(1);
         let job = Job { change, limits: Arc::clone(limits), answer };
-        let queue = self.queue.as_ref().ok_or(Unwritten::QueueFull)?;
+        let queue = self.queue.as_ref().ok_or(Unwritten::Ended(CompletionStatus::No))?;
         match queue.try_send(job) {
             Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                return Err(Unwritten::QueueFull);
+            Err(TrySendError::Full(_)) => return Err(Unwritten::QueueFull),
+            Err(TrySendError::Disconnected(_)) => {
+                return Err(Unwritten::Ended(CompletionStatus::No));
             }
         }
         match answered.recv_timeout(patience) {
             Ok(Ok(verdict)) => Ok(verdict),
             Ok(Err(error)) => Err(Unwritten::Failed(error)),
-            Err(_) => Err(Unwritten::Late),
+            Err(RecvTimeoutError::Timeout) => Err(Unwritten::Late),
+            // The thread has ended, before or after it wrote the change.
+            Err(RecvTimeoutError::Disconnected) => Err(Unwritten::Ended(CompletionStatus::Maybe)),
         }
     }
 }
@@ -133,4 +159,55 @@ fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb
         write.abort()?;
     }
     Ok(verdicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb::SystemExceptionKind;
+
+    use super::*;
+
+    /// Returns a writer without a thread, and the queue from which a thread would take the changes.
+    fn writer() -> (Writer, Receiver<Job>) {
+        let (queue, jobs) = sync_channel(1);
+        let (_, ended) = sync_channel(0);
+        (Writer { queue: Some(queue), ended: Mutex::new(ended) }, jobs)
+    }
+
+    fn change(writer: &Writer) -> SystemException {
+        let done = writer.change(Change::NewContext, &Arc::default(), Duration::from_secs(60));
+        done.expect_err("no thread writes").exception()
+    }
+
+    fn facts(exception: SystemException) -> (SystemExceptionKind, u32, CompletionStatus) {
+        (exception.kind, exception.minor, exception.completed)
+    }
+
+    #[test]
+    fn a_change_without_a_thread_says_that_the_thread_has_ended() {
+        let (writer, jobs) = writer();
+        drop(jobs);
+        let kind = SystemExceptionKind::PersistStore;
+        let expected = (kind, minor::persist_store::WRITER_ENDED, CompletionStatus::No);
+        assert_eq!(facts(change(&writer)), expected);
+    }
+
+    #[test]
+    fn a_change_that_a_thread_took_before_it_ended_may_have_happened() {
+        let (writer, jobs) = writer();
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(jobs.recv()));
+            let kind = SystemExceptionKind::PersistStore;
+            let expected = (kind, minor::persist_store::WRITER_ENDED, CompletionStatus::Maybe);
+            assert_eq!(facts(change(&writer)), expected);
+        });
+    }
+
+    #[test]
+    fn a_full_queue_is_no_end_of_the_thread() {
+        let (writer, _jobs) = writer();
+        let late = writer.change(Change::NewContext, &Arc::default(), Duration::ZERO);
+        assert!(matches!(late, Err(Unwritten::Late)), "{late:?}");
+        assert_eq!(change(&writer).minor, minor::transient::WRITES_QUEUED);
+    }
 }

@@ -69,7 +69,8 @@ impl Database {
     ///
     /// # Errors
     /// Errors of the library, and [`redb::Error::Corrupted`] for a file of 0 octets, whose contents
-    /// must have been lost because no crash leaves such a file behind.
+    /// must have been lost, because only a crash on a file system without hard links leaves such a file behind. This
+    /// error is reported only after 100 ms, in case another process is replacing the file with a new database.
     pub fn open(path: &Path, cache: usize) -> Result<Database, redb::Error> {
         let open = guarded(|| file::open_or_create(path, cache))?;
         Ok(Database::of(Some(path.to_owned()), cache, open))

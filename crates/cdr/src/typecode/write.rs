@@ -16,7 +16,7 @@ const OCTETS_IN_FULL: usize = 1 << 16;
 /// Nesting depth from which no type is written in full again, as with [`IN_FULL`].
 const DEEP: usize = 24;
 
-/// Maximum nesting depth of types that are written: readers would reject deeper ones.
+/// Maximum nesting depth of encapsulations that are written: readers would reject deeper ones.
 const DEEPEST: usize = 64;
 
 impl Encode for TypeCode {
@@ -62,15 +62,18 @@ impl Writer {
                     Ok(())
                 }
                 kind if kind.is_simple() => Ok(()),
-                kind => e.encapsulation(|e| {
-                    write_names(ty, e);
-                    if kind == TcKind::Value {
-                        e.short(0);
-                        e.ulong(TcKind::Null as u32);
-                        e.ulong(0);
-                    }
-                    Ok(())
-                }),
+                kind => {
+                    self.check_depth(e)?;
+                    e.encapsulation(|e| {
+                        write_names(ty, e);
+                        if kind == TcKind::Value {
+                            e.short(0);
+                            e.ulong(TcKind::Null as u32);
+                            e.ulong(0);
+                        }
+                        Ok(())
+                    })
+                }
             };
         };
         if let Some((there, open)) = self.written.get(ty.slot)
@@ -85,9 +88,9 @@ impl Writer {
             e.long(-offset);
             return Ok(());
         }
-        if self.depth > DEEPEST {
-            let limit = DEEPEST as u16;
-            return Err(e.error(ErrorKind::TooDeep { limit }));
+        // The parameters of strings and `fixed` types are in no encapsulation.
+        if !matches!(node, Node::Text { .. } | Node::Fixed { .. }) {
+            self.check_depth(e)?;
         }
         self.count += 1;
         self.depth += 1;
@@ -111,6 +114,14 @@ impl Writer {
         self.written.insert(ty.slot, (here, false));
         self.depth -= 1;
         written
+    }
+
+    /// Fails if another encapsulation would be nested too deeply.
+    fn check_depth(&self, e: &Encoder<'_>) -> Result<()> {
+        if self.depth >= DEEPEST {
+            return Err(e.error(ErrorKind::TooDeep { limit: DEEPEST as u16 }));
+        }
+        Ok(())
     }
 
     fn write_parameters(

@@ -280,6 +280,37 @@ fn members_of_nothing_are_counted_over_all_elements() {
     }
 }
 
+/// These types are constructed, because the types in a peer's type code are less deep.
+#[test]
+fn values_are_nested_in_250_levels_at_most() {
+    // Unoptimised code may need more stack than the thread of a test has.
+    let thread = std::thread::Builder::new().stack_size(32 << 20);
+    let checked = thread.spawn(|| {
+        let nested = |structs: u32| {
+            (0..structs).fold(TypeCode::STRING, |inner, at| {
+                TypeCode::structure(&format!("IDL:S{at}:1.0"), "", [("inner", inner)])
+            })
+        };
+        let octets = [0, 0, 0, 1, 0];
+        let read = |ty: &TypeCode| Dynamic::decode(ty, &mut reader(&octets, ByteOrder::Big, 0));
+        let skipped = |ty: &TypeCode| skip(ty, &mut reader(&octets, ByteOrder::Big, 0));
+
+        // The string is the last level.
+        let deepest = nested(249);
+        assert_eq!(skipped(&deepest), Ok(()));
+        assert_eq!(read(&deepest), Dynamic::default_for(&deepest));
+
+        let deeper = nested(250);
+        let too_deep = ErrorKind::TooDeep { limit: 250 };
+        assert_eq!(skipped(&deeper).unwrap_err().kind, too_deep);
+        let reason = read(&deeper).unwrap_err().reason;
+        assert!(matches!(&reason, Reason::Cdr(error) if error.kind == too_deep), "{reason:?}");
+        let reason = Dynamic::default_for(&deeper).unwrap_err().reason;
+        assert!(matches!(&reason, Reason::TooLarge), "{reason:?}");
+    });
+    checked.unwrap().join().unwrap();
+}
+
 #[test]
 fn implausible_lengths_are_refused_before_memory_is_reserved() {
     let ty = TypeCode::sequence(point());

@@ -538,6 +538,106 @@ fn nesting_ends_at_the_limit() {
     assert!(TypeCode::decode(&mut decoder.with_limits(limits)).is_err());
 }
 
+/// Encodes a type, or returns the error.
+fn encoded(ty: &TypeCode) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+    ty.as_ref().encode(&mut encoder)?;
+    Ok(encoder.finish().to_vec())
+}
+
+#[test]
+fn no_type_is_written_that_is_too_deep_for_readers() {
+    let nested =
+        |depth: u32, leaf: &TypeCode| (1..=depth).fold(leaf.clone(), TypeCode::bounded_sequence);
+    // Each sequence is an encapsulation, and so are references and enums.
+    for (leaf, most) in [
+        (TypeCode::LONG, 64),
+        (TypeCode::STRING, 64),
+        (TypeCode::bounded_string(5), 64),
+        (TypeCode::fixed(5, 2), 64),
+        (TypeCode::OBJECT, 63),
+        (TypeCode::enumeration("IDL:E:1.0", "E", ["a"]), 63),
+    ] {
+        let deepest = nested(most, &leaf);
+        let octets = encoded(&deepest).expect("within the limit");
+        let read = TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0));
+        assert_eq!(read.as_ref(), Ok(&deepest), "{leaf}");
+        let error = encoded(&nested(most + 1, &leaf)).expect_err("too deep");
+        assert_eq!(error.kind, ErrorKind::TooDeep { limit: 64 }, "{leaf}");
+    }
+}
+
+/// Returns the number of indirections in a type code.
+fn indirections(octets: &[u8]) -> usize {
+    let words = octets.chunks_exact(4);
+    words.filter(|word| word[..] == INDIRECTION.to_be_bytes()).count()
+}
+
+/// Beyond each of the limits, a repeated type is written as an indirection to its first occurrence.
+#[test]
+fn repeated_types_are_written_in_full_within_limits() {
+    let repeated = |name: &str| TypeCode::structure("P", name, [("x", TypeCode::LONG)]);
+    let many = |ty: &TypeCode, count: usize| {
+        let members = (0..count).map(|_| ("m", ty.clone()));
+        encoded(&TypeCode::structure("T", "", members)).expect("complete")
+    };
+    // The limit on the number of types: 1000, the enclosing struct not counted.
+    assert_eq!(indirections(&many(&repeated(""), 1000)), 0);
+    assert_eq!(indirections(&many(&repeated(""), 1200)), 200);
+    // The limit on the size: seven of these types begin in the first 64 KiB.
+    let long = repeated(&"n".repeat(10_000));
+    assert_eq!(indirections(&many(&long, 7)), 0);
+    assert_eq!(indirections(&many(&long, 20)), 13);
+    // The limit on the depth: each level contains the repeated type, and the innermost one contains it twice.
+    let short = repeated("");
+    let levels = |count: usize| {
+        let nested = (0..count).fold(short.clone(), |inner, at| {
+            let members = [("p", short.clone()), ("inner", inner)];
+            TypeCode::structure(&format!("IDL:L{at}:1.0"), "", members)
+        });
+        encoded(&nested).expect("complete")
+    };
+    assert_eq!(indirections(&levels(24)), 0);
+    assert_eq!(indirections(&levels(40)), 17);
+}
+
+#[test]
+fn typedefs_of_typedefs_that_are_read_end_at_the_limit() {
+    fn inside(e: &mut Encoder<'_>, length: usize) -> Result<()> {
+        if length == 0 {
+            e.ulong(TcKind::Long as u32);
+            return Ok(());
+        }
+        e.ulong(TcKind::Alias as u32);
+        e.encapsulation(|e| {
+            names(e);
+            inside(e, length - 1)
+        })
+    }
+    // With the usual limit on the depth, this limit would not be reached.
+    let limits = Limits { max_depth: 100, ..Limits::default() };
+    let read = |length: usize| {
+        let octets = written(ByteOrder::Big, 0, |e| inside(e, length).expect("no text in it"));
+        TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0).with_limits(limits))
+    };
+    assert_eq!(read(64).map(|ty| ty.resolved()), Ok(TypeCode::LONG));
+    assert_eq!(read(65), Err(ErrorKind::BadTypeCode.at(0)));
+}
+
+#[test]
+fn text_of_nested_types_ends_at_the_limit() {
+    let nested = |depth: u32, around: fn(TypeCode, u32) -> TypeCode| {
+        (1..=depth).fold(TypeCode::LONG, around).to_string()
+    };
+    let sequences = |depth| nested(depth, TypeCode::bounded_sequence);
+    assert!(!sequences(8).contains("...") && sequences(9).contains("..."));
+    assert_eq!(sequences(60).matches("sequence<").count(), 8);
+    // Arrays of arrays are written with up to 16 dimensions at each level.
+    let arrays = |depth| nested(depth, TypeCode::array);
+    assert!(!arrays(144).contains("...") && arrays(145).contains("..."));
+    assert_eq!(arrays(200).matches('[').count(), 144);
+}
+
 #[test]
 fn typedefs_of_typedefs_end_at_the_limit() {
     let chain = |length: usize| {

@@ -1,5 +1,7 @@
 //! Values and types as JSON: every type in both directions, and descriptive errors.
 
+use std::cell::Cell;
+
 use oxorb_cdr::{
     Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Encode, Encoder, Label, Limits, LongDouble,
     RawProfile, RawReference, ValueModifier, Visibility,
@@ -615,6 +617,69 @@ fn what_is_filled_in_is_bounded() {
     let lenient = Known(point(), LeftOut::Zero);
     let refused = from_json(&json!({}), &ty, &lenient).unwrap_err();
     assert!(refused.what.contains("more than 1048576 parts"), "{refused}");
+}
+
+#[test]
+fn structs_are_filled_in_to_128_levels() {
+    let chain = |structs: usize| {
+        (0..structs).fold(TypeCode::LONG, |inner, at| {
+            TypeCode::structure(&format!("IDL:C{at}:1.0"), "C", [("inner", inner)])
+        })
+    };
+    // Unoptimised code may need more stack than the thread of a test has.
+    let thread = std::thread::Builder::new().stack_size(32 << 20);
+    let checked = thread.spawn(move || {
+        let lenient = Known(point(), LeftOut::Zero);
+        // The long is the last level.
+        assert!(Reader::new(&lenient).zero(&chain(127)).is_ok());
+        let refused = Reader::new(&lenient).zero(&chain(128)).unwrap_err();
+        assert!(refused.what.contains("or 128 levels"), "{refused}");
+    });
+    checked.unwrap().join().unwrap();
+}
+
+#[test]
+fn types_are_compared_with_earlier_ones_within_a_limit() {
+    // The encoder repeats this type in full, and the decoder makes a type of each repetition.
+    let repeated = TypeCode::structure("IDL:P:1.0", "P", [("x", TypeCode::LONG)]);
+    let members = (0..40).map(|_| ("m", repeated.clone()));
+    let octets = octets_of(&TypeCode::structure("IDL:T:1.0", "T", members));
+    let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+    let ty = TypeCode::decode(&mut decoder).unwrap();
+    let text = serde_json::to_string(&JsonType(&ty)).unwrap();
+    // The 32 repetitions that are compared with the first one refer to it.
+    assert_eq!(text.matches(r#""kind":"recursive""#).count(), 32);
+    assert_eq!(text.matches(r#""kind":"struct","id":"IDL:P:1.0""#).count(), 8);
+    assert_eq!(type_from_json(&serde_json::from_str(&text).unwrap(), &Plain).as_ref(), Ok(&ty));
+}
+
+/// Names that count how often they are asked for the name of a type.
+struct Asked(Cell<usize>);
+
+impl Names for Asked {
+    fn find_type(&self, _: &str) -> Option<TypeCode> {
+        None
+    }
+
+    fn name_of_type(&self, _: &TypeCode) -> Option<String> {
+        self.0.set(self.0.get() + 1);
+        None
+    }
+}
+
+#[test]
+fn names_of_types_are_looked_up_within_a_limit() {
+    let ids: Vec<String> = (0..300).map(|at| format!("IDL:M{at}:1.0")).collect();
+    let members = ids.iter().map(|id| ("m", TypeCode::structure(id, "M", [])));
+    let ty = TypeCode::structure("IDL:T:1.0", "T", members);
+    let any = Any::with_type(TypeCode::sequence(ty), Dynamic::Sequence(Vec::new())).unwrap();
+    let value = Dynamic::Any(any);
+    let asked = Asked(Cell::new(0));
+    let shared = Shared::new([&value]).with_names(&asked);
+    let json = serde_json::to_value(shared.json(&value)).unwrap();
+    assert_eq!(asked.0.get(), 256);
+    // Types beyond the limit are described in full, as those without a name are.
+    assert_eq!(from_json(&json, &TypeCode::ANY, &Plain), Ok(value));
 }
 
 #[test]

@@ -334,6 +334,28 @@ fn several_requests_are_answered_in_any_order() {
 }
 
 #[test]
+fn all_of_several_requests_are_sent_even_if_one_of_them_fails() {
+    use minor::bad_inv_order::{ALREADY_SENT, NOT_SENT};
+    let office = Office::open();
+    let mut requests: Vec<Request> = (0..3).map(|n| office.add(n, 100)).collect();
+    requests[0].invoke().unwrap();
+    let failed = Exception::System(out_of_order(ALREADY_SENT));
+    assert_eq!(send_multiple_deferred(&mut requests), Err(failed));
+    let mut answered = Vec::new();
+    oxorb_testkit::until("both are answered", || {
+        if let Some(at) = poll_next_response(&mut requests).unwrap() {
+            requests[at].get_response().unwrap();
+            answered.push(at);
+        }
+        answered.len() == 2
+    });
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2]);
+    assert_eq!(poll_next_response(&mut requests), Err(out_of_order(NOT_SENT)));
+    assert_eq!(next_response(&mut requests), Err(out_of_order(NOT_SENT)));
+}
+
+#[test]
 fn what_comes_out_of_order_is_bad_inv_order() {
     use minor::bad_inv_order::{
         ALREADY_SENT, NOT_SENT, REQUEST_INVOKED_TWICE, RESULT_TAKEN, SYNCHRONOUS,

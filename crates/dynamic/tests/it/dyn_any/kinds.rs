@@ -54,6 +54,15 @@ fn types_without_values_are_inconsistent() {
 }
 
 #[test]
+fn types_with_too_many_parts_are_inconsistent() {
+    let most = 1 << 20;
+    // The array itself is a part, too.
+    assert!(DynAny::from_type_code(&TypeCode::array(TypeCode::OCTET, most - 1)).is_ok());
+    let made = DynAny::from_type_code(&TypeCode::array(TypeCode::OCTET, most));
+    assert!(matches!(made, Err(DynAnyError::InconsistentTypeCode(_))));
+}
+
+#[test]
 fn what_a_type_code_starts_with() {
     assert!(!of(&TypeCode::BOOLEAN).get::<bool>().unwrap());
     assert_eq!(of(&TypeCode::STRING).get::<String>().unwrap(), "");

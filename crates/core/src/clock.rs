@@ -4,6 +4,10 @@
 //! `simulation` they read the clock of the simulated world (`src/simulation`), which jumps to the next deadline when
 //! all threads wait. In all other builds they only forward to the clocks of the system.
 
+/// Maximum duration of a wait: 50 years. All systems can sleep for this time, and can add it to the current time.
+pub(crate) const LONGEST_WAIT: std::time::Duration =
+    std::time::Duration::from_secs(50 * 365 * 24 * 3600);
+
 #[cfg(not(all(test, feature = "simulation")))]
 mod chosen {
     use std::time::{Duration, Instant, SystemTime};

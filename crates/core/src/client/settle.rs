@@ -8,6 +8,7 @@ use oxorb_object::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use super::call::Lost;
 use super::exchange::Step;
 use super::{Peer, Reply, Timing};
+use crate::clock::LONGEST_WAIT;
 use crate::failure::{self, Attempt};
 use crate::policy::Retry;
 use crate::raise;
@@ -85,7 +86,7 @@ pub(super) fn pause(
         return None;
     }
     let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
-    let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
+    let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay).min(LONGEST_WAIT);
     // After the end of the time limit there is no retry: the failure tells the caller more than a time-out does.
     let left = timing.left_to_send().ok()?;
     left.is_none_or(|left| left > delay).then_some(delay)
@@ -130,5 +131,23 @@ impl Lost {
     ) -> Result<Step, SystemException> {
         self.exception.completed = CompletionStatus::No;
         self.end(peer, attempts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Effective;
+    use crate::{Options, Orb, clock};
+
+    /// A call adds the delay to the current time.
+    #[test]
+    fn delays_may_be_as_long_as_a_duration_can_be() {
+        let orb = Orb::new(Options { round_trip_timeout: None, ..Options::default() });
+        let timing = Timing::of(&Effective::of(orb.options()));
+        let retry = Retry { times: 1, delay: Duration::MAX, max_delay: Duration::MAX };
+        let failed = SystemException::transient(0, CompletionStatus::No);
+        let delay = pause(&retry, 0, &failed, timing, orb.shared()).unwrap();
+        assert!(clock::now().checked_add(delay).is_some());
     }
 }

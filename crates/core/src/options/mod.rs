@@ -233,6 +233,8 @@ pub struct Options {
     /// - of a request that `max_held` counts, which then raises TRANSIENT;
     /// - of a request for its start time; with a later start time it raises TRANSIENT at once;
     /// - of the object adapter for the end of running requests, if a caller asks it to wait.
+    ///
+    /// More than 50 years count as 50 years.
     pub hold_time: Duration,
     /// Whether the times at which requests pass each stage are recorded, in all threads of this process: see
     /// [`probe`](crate::probe), which can also switch that while the ORB runs.

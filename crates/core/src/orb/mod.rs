@@ -107,7 +107,8 @@ impl Orb {
     }
 
     /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
-    pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
+    pub fn with_interceptors(mut options: Options, interceptors: Interceptors) -> Orb {
+        options.hold_time = options.hold_time.min(crate::clock::LONGEST_WAIT);
         crate::failure::explain_exceptions();
         if options.time_probes {
             crate::probe::on();

@@ -71,6 +71,19 @@ fn a_request_that_does_not_end_is_waited_for_only_so_long() {
     orb.shutdown(true).unwrap();
 }
 
+/// The end of such a wait cannot be represented as a time.
+#[test]
+fn hold_times_may_be_as_long_as_a_duration_can_be() {
+    let _guard = watchdog(LONG);
+    let (orb, root) = start_with(|options| options.hold_time = Duration::MAX);
+    let poa = root.create_poa("held", persistent()).unwrap();
+    poa.activate_servant_with_id(&"one".into(), Echo::new()).unwrap();
+    poa.manager().hold_requests(true).unwrap();
+    poa.manager().activate().unwrap();
+    poa.destroy(true, true).unwrap();
+    orb.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_request_cannot_wait_for_itself() {
     let _guard = watchdog(LONG);

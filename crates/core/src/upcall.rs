@@ -397,7 +397,9 @@ impl<'r> Upcall<'r> {
     }
 
     /// Answers with the answer of another server, octet for octet and in its byte order, which is copied once, into the
-    /// message. Interceptors see it as the servant's answer.
+    /// message. Interceptors see it as the servant's answer. If its octets can be copied, `passing` is called before
+    /// interceptors see the answer, and before the answer is sent. The client receives another answer if an interceptor
+    /// replaces this one, or if this one exceeds the limit of outgoing messages.
     ///
     /// # Errors
     /// If the octets would have another meaning in this answer (see [`Relayed`]), upcall and answer are returned, and
@@ -409,6 +411,7 @@ impl<'r> Upcall<'r> {
     pub fn pass_on<'a>(
         mut self,
         answered: Answered<'a>,
+        passing: impl FnOnce(),
     ) -> Result<Outcome, (Upcall<'r>, Answered<'a>)> {
         let (status, d) = match &answered {
             Answered::Results(d) => (ReplyStatus::NO_EXCEPTION, d),
@@ -418,6 +421,7 @@ impl<'r> Upcall<'r> {
             Ok(values) if self.is_alike(status, &values) => values,
             _ => return Err((self, answered)),
         };
+        passing();
         probe::stamp(Stage::ServantReturned);
         let Some(flow) = self.flow.take() else {
             return Ok(self.send_in(values.order(), status, &[], |e| values.encode(e)));

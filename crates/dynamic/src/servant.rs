@@ -1,9 +1,11 @@
 //! Servants of interfaces known only at run time (DSI).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use oxorb_cdr::Dynamic;
-use oxorb_core::{Answered, Context, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb_cdr::{Dynamic, Encoder, Result as CdrResult};
+use oxorb_core::{Answered, Context, ObjectRef, Orb, Outcome, Raise, Servant, Upcall};
+use oxorb_object::SystemException;
 
 use crate::call::{read_answer, read_arguments, write_results};
 use crate::exception::UNLISTED;
@@ -94,45 +96,127 @@ impl<S: DynamicServant> Servant for Adapter<S> {
         self.0.is_a(id) || id == <ObjectRef as oxorb_core::Interface>::REPOSITORY_ID
     }
 
-    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        let Some(signature) = self.0.signature(upcall.operation()) else {
-            return upcall.unknown_operation();
-        };
-        let (args, context) = match upcall.args(|d| read_arguments(signature, d)) {
-            Ok(read) => read,
-            Err(rejected) => return upcall.reject(rejected),
-        };
-        let invocation = Invocation {
-            signature,
-            args,
-            context,
-            expects_reply: upcall.expects_reply(),
-            orb: upcall.orb(),
-        };
-        match self.0.invoke(invocation) {
-            Ok(_) if signature.oneway => upcall.done(),
-            done => write_answer(upcall, signature, done),
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match self.0.signature(upcall.operation()) {
+            Some(signature) => serve(upcall, signature, |it| self.0.invoke(it), |_| ()),
+            None => upcall.unknown_operation(),
         }
+    }
+}
+
+/// Serves one request of the operation `signature` by `invoke`, as [`DynamicServant::invoke`] does. For servants that
+/// count their requests: `ended` is called once, before the answer is sent, and receives `false` if the answer is a
+/// system exception. This includes the exception that replaces results or a user exception that cannot be encoded.
+///
+/// Later changes of the answer are not reported: an interceptor may replace a user exception, and an answer that exceeds
+/// the limit of outgoing messages is replaced with a system exception. If an interceptor replaces results, they are not
+/// encoded, and `ended` receives `false` after the answer was sent.
+pub fn serve(
+    mut upcall: Upcall<'_>,
+    signature: &Signature,
+    invoke: impl FnOnce(Invocation<'_>) -> Result<Results, Exception>,
+    ended: impl FnOnce(bool),
+) -> Outcome {
+    let (args, context) = match upcall.args(|d| read_arguments(signature, d)) {
+        Ok(read) => read,
+        Err(rejected) => {
+            ended(false);
+            return upcall.reject(rejected);
+        }
+    };
+    let invocation = Invocation {
+        signature,
+        args,
+        context,
+        expects_reply: upcall.expects_reply(),
+        orb: upcall.orb(),
+    };
+    match invoke(invocation) {
+        Ok(_) if signature.oneway => {
+            ended(true);
+            upcall.done()
+        }
+        done => write_answer(upcall, signature, done, ended),
     }
 }
 
 /// Answers a request with the reply of another server, decoded and re-encoded: for bridges between protocols in which
 /// the same octets have different meanings. Results that do not match the signature raise MARSHAL; undeclared
-/// exceptions become UNKNOWN.
-pub fn answer(upcall: Upcall<'_>, signature: &Signature, answered: Answered<'_>) -> Outcome {
-    write_answer(upcall, signature, read_answer(signature, answered))
+/// exceptions become UNKNOWN. `ended` is called as [`serve`] calls it.
+pub fn answer(
+    upcall: Upcall<'_>,
+    signature: &Signature,
+    answered: Answered<'_>,
+    ended: impl FnOnce(bool),
+) -> Outcome {
+    write_answer(upcall, signature, read_answer(signature, answered), ended)
 }
 
 fn write_answer(
     upcall: Upcall<'_>,
     signature: &Signature,
     done: Result<Results, Exception>,
+    ended: impl FnOnce(bool),
 ) -> Outcome {
     match done {
-        Ok(results) => upcall.reply(|e| write_results(signature, &results, e)),
+        // Nobody waits for the results, so they are not encoded.
+        Ok(_) if !upcall.expects_reply() => {
+            ended(true);
+            upcall.done()
+        }
+        Ok(results) => {
+            let mut ended = Some(ended);
+            let outcome = upcall.reply(|e| {
+                let written = write_results(signature, &results, e);
+                if let Some(ended) = ended.take() {
+                    ended(written.is_ok());
+                }
+                written
+            });
+            // An interceptor has replaced the results.
+            if let Some(ended) = ended {
+                ended(false);
+            }
+            outcome
+        }
         Err(Exception::User(user)) if signature.exception(user.id()).is_none() => {
+            ended(false);
             upcall.fail(UNLISTED)
         }
-        Err(exception) => upcall.raise(&exception),
+        Err(exception @ Exception::User(_)) => {
+            let reported =
+                ReportedException { exception: &exception, ended: Cell::new(Some(ended)) };
+            let outcome = upcall.raise(&reported);
+            // Nobody waits for the exception, so it was not encoded.
+            if let Some(ended) = reported.ended.take() {
+                ended(true);
+            }
+            outcome
+        }
+        Err(exception) => {
+            ended(false);
+            upcall.raise(&exception)
+        }
+    }
+}
+
+/// User exception that calls `ended` when it is encoded for the first time. If there are interceptors, it is encoded for
+/// them first, and again for the client.
+struct ReportedException<'x, F> {
+    exception: &'x Exception,
+    ended: Cell<Option<F>>,
+}
+
+impl<F: FnOnce(bool)> Raise for ReportedException<'_, F> {
+    fn system(&self) -> Option<SystemException> {
+        self.exception.system()
+    }
+
+    fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
+        let written = self.exception.raise(e);
+        if let Some(ended) = self.ended.take() {
+            ended(written.is_ok());
+        }
+        written
     }
 }

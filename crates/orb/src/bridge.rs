@@ -83,7 +83,7 @@ pub(crate) struct Inner {
     pub(crate) foreign: Orb,
     named: Poas,
     pub(crate) passing: Passing,
-    pub(crate) interfaces: Arc<Interfaces>,
+    pub(crate) interfaces: Interfaces,
     pub(crate) counts: Counts,
 }
 
@@ -112,7 +112,7 @@ impl Bridge {
             foreign,
             named: Poas::new(root, POA_NAME, named)?,
             passing: Passing::new(Poas::new(root, "bridged", Policies::default())?),
-            interfaces: Arc::new(interfaces),
+            interfaces,
             counts: Counts::default(),
         })))
     }

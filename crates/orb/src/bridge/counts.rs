@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Counts of a [`Bridge`](crate::bridge::Bridge).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Number of two-way requests that ended with results or a user exception.
+    /// Number of two-way requests that ended with results or a user exception, which were passed on to the client.
     pub answered: u64,
     /// Number of oneway requests that were passed on.
     pub oneways: u64,
-    /// Number of requests that ended with a system exception, raised by the target or by the bridge.
+    /// Number of requests that ended with a system exception, raised by the target or by the bridge. Includes requests
+    /// whose replies could not be encoded for the client. A reply that an interceptor of the bridge's ORB replaces, or
+    /// that exceeds the limit of outgoing messages, counts as [`answered`](Self::answered). The exception are results
+    /// that were decoded: if an interceptor replaces them before they are encoded again, the request counts as failed.
     pub failed: u64,
     /// Total size in octets of the arguments of all requests, except rewritten ones.
     pub octets: u64,
@@ -40,6 +43,14 @@ impl Counts {
             octets: self.octets.load(Relaxed),
             rewritten: self.rewritten.load(Relaxed),
             references: self.references.load(Relaxed),
+        }
+    }
+
+    /// Counts a two-way request by its answer: results or a user exception, or else a system exception.
+    pub(crate) fn end(&self, is_answered: bool) {
+        match is_answered {
+            true => add(&self.answered, 1),
+            false => add(&self.failed, 1),
         }
     }
 }

@@ -14,7 +14,7 @@ use oxorb_core::{Answered, Op, Operation};
 use crate::bridge::Inner;
 use crate::bridge::counts::add;
 use crate::bridge::interfaces::Known;
-use crate::bridge::typed::Typed;
+use crate::bridge::typed;
 
 static TWOWAY: Op = Op::twoway("");
 static ONEWAY: Op = Op::oneway("");
@@ -30,26 +30,15 @@ pub(crate) struct Forwarder {
     native: Ref,
     /// Reference for requests in the opposite byte order.
     foreign: Ref,
-    /// Serves operations that carry references.
-    typed: Arc<dyn Servant>,
 }
 
 impl Forwarder {
     pub(crate) fn new(bridge: &Arc<Inner>, target: &Ior) -> Forwarder {
-        let native = Ref::new(&bridge.orb, target.clone());
-        let weak = Arc::downgrade(bridge);
-        let typed = Typed {
-            bridge: weak.clone(),
-            interfaces: bridge.interfaces.clone(),
-            type_id: target.type_id.clone(),
-            target: native.clone(),
-        };
         Forwarder {
-            bridge: weak,
+            bridge: Arc::downgrade(bridge),
             type_id: target.type_id.clone(),
-            native,
+            native: Ref::new(&bridge.orb, target.clone()),
             foreign: Ref::new(&bridge.foreign, target.clone()),
-            typed: oxorb_dynamic::servant(typed),
         }
     }
 
@@ -59,17 +48,23 @@ impl Forwarder {
     }
 
     /// Passes a request on.
-    fn pass(&self, bridge: &Inner, mut upcall: Upcall<'_>, known: Option<&Known>) -> Outcome {
+    fn pass(&self, bridge: &Arc<Inner>, mut upcall: Upcall<'_>, known: Option<&Known>) -> Outcome {
         let values = match upcall.args(Relayed::rest) {
             Ok(values) => values,
-            Err(rejected) => return upcall.reject(rejected),
+            Err(rejected) => {
+                add(&bridge.counts.failed, 1);
+                return upcall.reject(rejected);
+            }
         };
         add(&bridge.counts.octets, values.octets().len() as u64);
         // Keep this thread at the caller's priority until the target has answered, so that the request to the target
         // carries that priority.
         let _raised = match upcall.priority() {
             Ok(priority) => priority.and_then(|it| bridge.orb.raise_thread(it).ok()),
-            Err(malformed) => return upcall.fail(malformed),
+            Err(malformed) => {
+                add(&bridge.counts.failed, 1);
+                return upcall.fail(malformed);
+            }
         };
         let target = match values.order() != ByteOrder::NATIVE {
             false => &self.native,
@@ -87,22 +82,16 @@ impl Forwarder {
             true => call(bridge, target, upcall, &values, known),
             false => send(bridge, target, upcall, &values),
         };
-        match passed {
-            Ok(outcome) => outcome,
-            Err((upcall, exception)) if known.is_some() && exception == NOT_ALIKE => {
-                self.rewrite(bridge, upcall)
+        match (passed, known) {
+            (Ok(outcome), _) => outcome,
+            (Err((upcall, exception)), Some(known)) if exception == NOT_ALIKE => {
+                typed::rewrite(bridge, &self.native, &known.signature, upcall)
             }
-            Err((upcall, exception)) => {
+            (Err((upcall, exception)), _) => {
                 add(&bridge.counts.failed, 1);
                 upcall.fail(exception)
             }
         }
-    }
-
-    /// Passes a request of a known operation on, with its values decoded and encoded again.
-    fn rewrite(&self, bridge: &Inner, upcall: Upcall<'_>) -> Outcome {
-        add(&bridge.counts.rewritten, 1);
-        self.typed.dispatch(upcall)
     }
 }
 
@@ -136,14 +125,16 @@ fn answer(
     answered: Answered<'_>,
     known: Option<&Known>,
 ) -> Outcome {
-    add(&bridge.counts.answered, 1);
-    match (upcall.pass_on(answered), known) {
+    let counts = &bridge.counts;
+    // Each request is counted before its answer is sent, so that the client that has the answer finds it counted.
+    match (upcall.pass_on(answered, || counts.end(true)), known) {
         (Ok(outcome), _) => outcome,
         (Err((upcall, answered)), Some(known)) => {
-            add(&bridge.counts.rewritten, 1);
-            oxorb_dynamic::answer(upcall, &known.signature, answered)
+            add(&counts.rewritten, 1);
+            oxorb_dynamic::answer(upcall, &known.signature, answered, |it| counts.end(it))
         }
         (Err((upcall, _)), None) => {
+            counts.end(false);
             upcall.fail(SystemException { completed: CompletionStatus::Yes, ..NOT_ALIKE })
         }
     }
@@ -184,7 +175,9 @@ impl Servant for Forwarder {
         };
         let known = bridge.interfaces.operation(&self.type_id, upcall.operation());
         match known {
-            Some(known) if known.references => self.rewrite(&bridge, upcall),
+            Some(known) if known.references => {
+                typed::rewrite(&bridge, &self.native, &known.signature, upcall)
+            }
             known => self.pass(&bridge, upcall, known),
         }
     }

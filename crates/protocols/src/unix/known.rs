@@ -62,7 +62,11 @@ impl Known {
     /// # Errors
     /// Sentence about the difference between the server's host and this one.
     pub fn on_this_host(identity: SocketIdentity) -> Result<Known, String> {
-        same_host(&identity).map(|()| Known::By(identity))
+        match other_host(&identity) {
+            Ok(None) => Ok(Known::By(identity)),
+            Ok(Some(difference)) => Err(difference.to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Returns the address of a socket with this name and identification.
@@ -82,24 +86,35 @@ impl Known {
     /// Verifies, before connecting, that the name has the same meaning here as for the server.
     ///
     /// # Errors
-    /// Description of the difference.
+    /// Description of the difference, or the error of the system that prevents the verification.
     pub fn verify_name(&self, name: &Name) -> io::Result<()> {
-        let Known::By(identity) = self else {
-            return Ok(());
-        };
-        same_host(identity).map_err(io::Error::other)?;
-        let within = within(name)?;
-        if within != (identity.device, identity.inode) {
-            let text = match name {
-                Name::Abstract(_) => "this process has another network namespace than the server",
-                _ => {
-                    "the directory of this path is another one than the server's: another \
-                     container, or made anew"
-                }
-            };
-            return Err(io::Error::other(text));
+        match self.other_meaning(name)? {
+            None => Ok(()),
+            Some(difference) => Err(io::Error::other(difference)),
         }
-        Ok(())
+    }
+
+    /// Returns the reason why the name has another meaning here than for the server; `None` if it has the same.
+    ///
+    /// # Errors
+    /// Error of the system that prevents the verification. It tells nothing about the name.
+    pub(crate) fn other_meaning(&self, name: &Name) -> io::Result<Option<&'static str>> {
+        let Known::By(identity) = self else {
+            return Ok(None);
+        };
+        if let Some(difference) = other_host(identity)? {
+            return Ok(Some(difference));
+        }
+        if within(name)? == (identity.device, identity.inode) {
+            return Ok(None);
+        }
+        Ok(Some(match name {
+            Name::Abstract(_) => "this process has another network namespace than the server",
+            _ => {
+                "the directory of this path is another one than the server's: another container, \
+                 or made anew"
+            }
+        }))
     }
 
     /// Verifies on the connection that the user at its other end is the server's.
@@ -126,41 +141,44 @@ impl Known {
 /// Returns the identity of this process's socket of this name; `None` if the system does not report
 /// it.
 fn own(name: &Name) -> Option<SocketIdentity> {
-    let (host, users) = (*here())?;
+    let (host, users) = here().ok()?;
     let (device, inode) = within(name).ok()?;
     Some(SocketIdentity { host, users, uid: unix::own_credentials().uid, device, inode })
 }
 
-/// Checks that a server is on this process's host and in its user namespace.
+/// Returns the difference between a server's host and user namespace and those of this process; `None` if both are the
+/// same.
 ///
 /// # Errors
-/// Sentence about the difference.
-fn same_host(server: &SocketIdentity) -> Result<(), String> {
-    let Some((host, users)) = *here() else {
-        return Err("the system does not tell the identity of this host (boot_id)".to_owned());
-    };
-    if server.host != host {
-        return Err("the server is on another host, or this one was started anew since (boot_id)"
-            .to_owned());
-    }
-    match server.users == users {
-        true => Ok(()),
-        false => {
-            Err("the server is in another user namespace: its user ids mean others here".to_owned())
+/// The system does not tell the identity of this host.
+fn other_host(server: &SocketIdentity) -> io::Result<Option<&'static str>> {
+    let (host, users) = here().map_err(|error| {
+        let text = format!("the system does not tell the identity of this host (boot_id): {error}");
+        io::Error::new(error.kind(), text)
+    })?;
+    Ok(match (server.host == host, server.users == users) {
+        (true, true) => None,
+        (false, _) => {
+            Some("the server is on another host, or this one was started anew since (boot_id)")
         }
-    }
+        (true, false) => {
+            Some("the server is in another user namespace: its user ids mean others here")
+        }
+    })
 }
 
-/// Returns the boot id of the host and the number of this process's user namespace. Read once.
-fn here() -> &'static Option<([u8; 16], u64)> {
-    static HERE: OnceLock<Option<([u8; 16], u64)>> = OnceLock::new();
-    HERE.get_or_init(|| {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-        let digits: String = boot.trim().split('-').collect();
-        let host = u128::from_str_radix(&digits, 16).ok()?;
-        let users = fs::metadata("/proc/self/ns/user").ok()?.ino();
-        Some((host.to_be_bytes(), users))
-    })
+/// Returns the boot id of the host and the number of this process's user namespace. Read until it succeeds once: an
+/// error, such as that of a process at its limit of descriptors, is not remembered.
+fn here() -> io::Result<([u8; 16], u64)> {
+    static HERE: OnceLock<([u8; 16], u64)> = OnceLock::new();
+    if let Some(here) = HERE.get() {
+        return Ok(*here);
+    }
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let digits: String = boot.trim().split('-').collect();
+    let host = u128::from_str_radix(&digits, 16).map_err(io::Error::other)?;
+    let users = fs::metadata("/proc/self/ns/user")?.ino();
+    Ok(*HERE.get_or_init(|| (host.to_be_bytes(), users)))
 }
 
 /// Returns device and inode of the scope of a name: a directory, or the network namespace.
@@ -180,6 +198,9 @@ fn within(name: &Name) -> io::Result<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use oxorb_testkit::process::alone;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
     use super::*;
 
     fn path(text: &str) -> Name {
@@ -210,6 +231,21 @@ mod tests {
         abstracted.inode += 1;
         let error = Known::By(abstracted).verify_name(&name).unwrap_err();
         assert!(error.to_string().contains("network namespace"), "{error}");
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_is_not_remembered() {
+        // The limit applies to the whole process.
+        if !alone(a_lack_of_descriptors_is_not_remembered) {
+            return;
+        }
+        let name = path("/tmp/oxorb-known");
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit }).unwrap();
+        let lacking = Known::own(&name);
+        setrlimit(Resource::Nofile, limit).unwrap();
+        assert_eq!(lacking, Known::ByName);
+        assert!(matches!(Known::own(&name), Known::By(_)));
     }
 
     #[test]

@@ -36,12 +36,13 @@ impl Offered {
 /// of this host and of the client's user. A client in a PID namespace that is invisible from here is
 /// refused, because all processes there look alike (process id 0). If a process listens at the socket
 /// now, it must be the client. A socket that this process cannot reach (removed, in another container,
-/// without permission to connect) is accepted as the client's, because processes of one user are
-/// trusted alike. The verification connects to an existing socket and sends nothing, so the listening
-/// process accepts a connection that has already ended.
+/// without permission to connect or to look into its directory) is accepted as the client's, because
+/// processes of one user are trusted alike. The verification connects to an existing socket and sends
+/// nothing, so the listening process accepts a connection that has already ended.
 ///
 /// # Errors
-/// Sentence about why the address is not the client's.
+/// Sentence about why the address is not the client's, or about the error that prevents the
+/// verification.
 pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered, String> {
     let PeerId::User { uid, pid, .. } = client else {
         return Err(format!("{client} is no process of this host"));
@@ -58,9 +59,13 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     if identity.uid != uid {
         return of_another("socket", identity.uid);
     }
-    // The name may mean another socket here than at the client, so only the identity refers to the client's socket.
-    if known.verify_name(name).is_err() {
-        return Ok(Offered::ByIdentity);
+    // The name may mean another socket here than at the client, or none, so only the identity refers to the client's
+    // socket. Other errors tell nothing about the name.
+    match known.other_meaning(name) {
+        Ok(None) => {}
+        Ok(Some(_)) => return Ok(Offered::ByIdentity),
+        Err(error) if nobody_is_there(&error) => return Ok(Offered::ByIdentity),
+        Err(error) => return Err(not_looked_at(&error)),
     }
     let owner = match name {
         Name::Path(path) => owner(Path::new(path))?,
@@ -98,7 +103,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
             true => Offered::ByName,
             false => Offered::ByIdentity,
         }),
-        Err(error) => Err(format!("the socket cannot be looked at: {error}")),
+        Err(error) => Err(not_looked_at(&error)),
     }
 }
 
@@ -110,14 +115,18 @@ fn owner(path: &Path) -> Result<Option<u32>, String> {
         }
         Ok(file) => Ok(Some(file.uid())),
         Err(error) if nobody_is_there(&error) => Ok(None),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(not_looked_at(&error)),
     }
 }
 
-/// Reports whether a socket does not exist, or is not accessible to this process.
+fn not_looked_at(error: &io::Error) -> String {
+    format!("the socket cannot be looked at: {error}")
+}
+
+/// Reports whether a socket or its directory does not exist, or is not accessible to this process.
 fn nobody_is_there(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
-    matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
+    use io::ErrorKind::{ConnectionRefused, NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), ConnectionRefused | NotADirectory | NotFound | PermissionDenied)
 }
 
 #[cfg(test)]
@@ -212,5 +221,25 @@ mod tests {
         let why = verify_offer(&name, known, own()).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         assert!(why.contains("symbolic link"), "{why}");
+    }
+
+    /// Only a name with another meaning makes a socket known by its identity alone. An error that prevents the
+    /// verification refuses the offer.
+    #[test]
+    fn an_error_of_the_verification_is_no_other_socket() {
+        let path = oxorb_testkit::net::socket_folder()
+            .join(format!("oxorb-offer-loop-{}", std::process::id()));
+        let named = |path: &Path| Name::read(path.to_str().unwrap()).unwrap();
+        let known = Known::own(&named(&path));
+        for absent in ["/no/such/directory/socket", "/dev/null/directory/socket"] {
+            let offered = verify_offer(&named(Path::new(absent)), known, own());
+            assert_eq!(offered, Ok(Offered::ByIdentity), "{absent}");
+        }
+        // The directory is a link to itself.
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        let offered = verify_offer(&named(&path.join("socket")), known, own());
+        std::fs::remove_file(&path).unwrap();
+        let why = offered.unwrap_err();
+        assert!(why.contains("cannot be looked at"), "{why}");
     }
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use oxorb_sched::Schedule;
-use oxorb_sched::analysis::{self, Outcome, Report};
+use oxorb_sched::analysis::{self, Outcome, Report, Verdict};
 use serde::Serialize;
 
 use super::how::Source;
@@ -100,6 +100,33 @@ pub(super) fn run(args: &Args) -> Done {
     }
 }
 
+/// Verdicts on all tasks of an operation, taken together.
+struct Proof {
+    /// Whether the deadline of a task is not proved.
+    is_late: bool,
+    /// Whether there are verdicts, and the deadlines of all tasks are proved.
+    proved: bool,
+    /// Longest response time; `None` without verdicts, or if a task has no bound.
+    bound: Option<u64>,
+}
+
+impl Proof {
+    /// Combines the verdicts on the tasks of an operation. An operation that runs in its callers' threads has none.
+    fn of<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> Proof {
+        let none = Proof { is_late: false, proved: false, bound: None };
+        verdicts.fold(none, |proof, verdict| {
+            // Either is set after the first verdict.
+            let is_first = !proof.proved && !proof.is_late;
+            let is_late = proof.is_late || verdict.outcome != Outcome::Meets;
+            let bound = match is_first {
+                true => verdict.response,
+                false => proof.bound.zip(verdict.response).map(|(one, other)| one.max(other)),
+            };
+            Proof { is_late, proved: !is_late, bound }
+        })
+    }
+}
+
 fn lines<'s>(
     schedule: &'s Schedule,
     report: &Report,
@@ -110,12 +137,8 @@ fn lines<'s>(
         let mut assignments = schedule.assignments.iter();
         let assignment = assignments.find(|one| one.entry_point == seen.operation)?;
         let of = |task: usize| tasks[task].handle == Some(assignment.handle);
-        let verdicts = || report.verdicts.iter().filter(|verdict| of(verdict.task));
-        // An operation that runs in its callers' threads has no verdict of its own, and no bound.
-        let is_late = verdicts().any(|verdict| verdict.outcome != Outcome::Meets);
-        let proved = !is_late && verdicts().next().is_some();
-        let bounds: Option<Vec<u64>> = verdicts().map(|verdict| verdict.response).collect();
-        let bound = bounds.and_then(|bounds| bounds.into_iter().max());
+        let verdicts = report.verdicts.iter().filter(|verdict| of(verdict.task));
+        let Proof { is_late, proved, bound } = Proof::of(verdicts);
         let exceeded = seen.overruns > 0
             || !is_late && seen.missed > 0
             || bound.is_some_and(|bound| seen.response.longest > bound);
@@ -164,4 +187,38 @@ fn table(lines: &[Line<'_>]) -> String {
         );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_sched::analysis::Method;
+
+    use super::*;
+
+    fn verdict(outcome: Outcome, response: Option<u64>) -> Verdict {
+        let (method, blocker, waits) = (Method::ResponseTime, None, Vec::new());
+        Verdict { task: 0, outcome, method, response, blocking: 0, blocker, waits }
+    }
+
+    #[test]
+    fn an_operation_is_proved_if_all_its_tasks_are() {
+        let of = |verdicts: &[(Outcome, Option<u64>)]| {
+            let verdicts = verdicts.iter().map(|(outcome, response)| verdict(*outcome, *response));
+            let Proof { is_late, proved, bound } = Proof::of(verdicts.collect::<Vec<_>>().iter());
+            (is_late, proved, bound)
+        };
+        let good = (Outcome::Meets, Some(5));
+        let slower = (Outcome::Meets, Some(7));
+        let unbounded = (Outcome::Meets, None);
+        assert_eq!(of(&[]), (false, false, None));
+        assert_eq!(of(&[good]), (false, true, Some(5)));
+        assert_eq!(of(&[good, slower, good]), (false, true, Some(7)));
+        assert_eq!(of(&[good, unbounded]), (false, true, None));
+        assert_eq!(of(&[unbounded, good]), (false, true, None));
+        for outcome in [Outcome::Misses, Outcome::Unproven] {
+            let late = (outcome, Some(9));
+            assert_eq!(of(&[late, good]), (true, false, Some(9)));
+            assert_eq!(of(&[good, late]), (true, false, Some(9)));
+        }
+    }
 }

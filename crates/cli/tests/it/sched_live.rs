@@ -117,8 +117,18 @@ fn watch_tells_bound_and_measured_of_every_operation() {
     assert!(work["cpu"]["max_ns"].as_u64().unwrap() >= 3_000_000);
     assert_eq!(operations[1]["response"]["count"], 2);
     assert_eq!(operations[1]["bound_ns"], 10_000_000);
+    assert!(operations.iter().all(|one| one["proved"] == true), "{operations:#?}");
     let text = good(&["watch", &set, "--server", &url, "--count", "1"]);
     assert!(text.contains("plant::Machine::work"), "{text}");
+
+    // In this set, the second operation may take 84 ms, because the first one runs twice meanwhile.
+    let late = SET.replace("wcet = \"9 ms\"", "wcet = \"25 ms\"");
+    let late = late.replace("1 ms\"\nperiod = \"100 ms\"", "34 ms\"\nperiod = \"75 ms\"");
+    let late = folder.file("late.toml", &late);
+    let told = good(&["watch", &late, "--server", &url, "--count", "1", "--format", "json"]);
+    let look: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(look["operations"][0]["proved"], true, "{look:#}");
+    assert_eq!(look["operations"][1]["proved"], false, "{look:#}");
     orb.shutdown(true).unwrap();
 }
 

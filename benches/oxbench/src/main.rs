@@ -95,7 +95,7 @@ enum Command {
     /// and static (RMS) dispatching (E8)
     Dispatch(dispatch::Options),
     /// Time events of one high-priority supplier/consumer pair among 1 to 1,000 low-priority pairs, through one
-    /// scheduled channel (E8)
+    /// scheduled channel, in one process and between processes (E8)
     Channel(channel::Options),
     /// Time events from supplier to consumers through a channel, compared with omniEvents
     Events(events::Options),

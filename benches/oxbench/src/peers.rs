@@ -15,6 +15,7 @@ use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
 use crate::Result;
+use crate::channel;
 use crate::collocated::{self, Way};
 use crate::components;
 use crate::demux;
@@ -231,6 +232,31 @@ pub(crate) enum Side {
     },
     /// Push events to a channel of the same process
     EventLocal,
+    /// Serve an event channel with the queues of a schedule
+    ScheduledChannel {
+        /// IOR:... of the scheduling service
+        scheduler: String,
+        /// Number of low-priority pairs
+        lows: usize,
+    },
+    /// Receive the events of all pairs of a scheduled channel
+    ScheduledConsumers {
+        /// IOR:... of the scheduling service
+        scheduler: String,
+        /// Number of low-priority pairs
+        lows: usize,
+        /// IOR:... of the channel
+        channel: String,
+    },
+    /// Push the events of all pairs to a scheduled channel
+    ScheduledSuppliers {
+        /// IOR:... of the scheduling service
+        scheduler: String,
+        /// Number of low-priority pairs
+        lows: usize,
+        /// IOR:... of the channel
+        channel: String,
+    },
     /// Return octets
     EventRelay {
         /// Number of octets at a time
@@ -365,6 +391,13 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::EventChannel { endpoint } => events::driver::serve(endpoint),
         Side::EventDriver { reference, endpoint } => events::driver::drive(reference, endpoint),
         Side::EventLocal => events::driver::drive_local(),
+        Side::ScheduledChannel { scheduler, lows } => channel::processes::serve(scheduler, *lows),
+        Side::ScheduledConsumers { scheduler, lows, channel } => {
+            channel::processes::receive(scheduler, *lows, channel)
+        }
+        Side::ScheduledSuppliers { scheduler, lows, channel } => {
+            channel::processes::push(scheduler, *lows, channel)
+        }
         &Side::EventRelay { octets } => events::driver::relay(octets),
         Side::EventRaw { address, apart: false } => events::driver::drive_relay(address),
         Side::EventRaw { address, apart: true } => events::driver::drive_relay_apart(address),

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use oxorb_sys::poll::readable;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
@@ -16,6 +17,8 @@ pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    /// Maximum time of a wait; `None`: unlimited.
+    limit: Option<Duration>,
 }
 
 impl Process {
@@ -30,7 +33,12 @@ impl Process {
         let mut child = placement.spawn(role, command)?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("standard output is piped");
-        Ok(Process { name, child, input, output: BufReader::new(output) })
+        Ok(Process { name, child, input, output: BufReader::new(output), limit: None })
+    }
+
+    /// Limits the time of each later wait for a line or for the end of the process.
+    pub(crate) fn set_limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
     }
 
     /// Writes one line to the process.
@@ -43,12 +51,32 @@ impl Process {
 
     /// Waits for one line.
     pub(crate) fn hear(&mut self) -> Result<String> {
+        self.wait_for_output()?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         if line.is_empty() {
             return Err(format!("{} ended unexpectedly", self.name).into());
         }
         Ok(line.trim_end().to_owned())
+    }
+
+    /// Waits until the process has written something or has closed its output, for at most the limit.
+    fn wait_for_output(&self) -> Result {
+        let Some(limit) = self.limit else {
+            return Ok(());
+        };
+        let until = Instant::now() + limit;
+        while self.output.buffer().is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if readable(self.output.get_ref(), Some(left))? {
+                break;
+            }
+            // A signal also ends a wait.
+            if Instant::now() >= until {
+                return Err(format!("{} did not answer within {limit:?}", self.name).into());
+            }
+        }
+        Ok(())
     }
 
     /// Waits for one line that must be `word`.
@@ -96,6 +124,8 @@ impl Process {
     /// Closes the process's standard input, which makes it end, and waits for the end.
     pub(crate) fn finish(mut self) -> Result {
         self.input = None;
+        // The end of the process closes its output.
+        self.wait_for_output()?;
         let status = self.child.wait()?;
         if !status.success() {
             return Err(format!("{} ended with {status}", self.name).into());
@@ -109,5 +139,33 @@ impl Drop for Process {
         // Has no effect after `finish`; both calls then report that the process no longer exists.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_process_that_is_silent_ends_at_the_limit() {
+        let start = |program: &str, argument: &str| {
+            let mut command = Command::new(program);
+            command.arg(argument);
+            let name = program.to_owned();
+            Process::start(name, Placement::Free, Role::Client, &mut command).unwrap()
+        };
+        let mut echo = start("cat", "-");
+        echo.set_limit(Duration::from_secs(600));
+        echo.tell("word").unwrap();
+        echo.expect("word").unwrap();
+        echo.set_limit(Duration::from_millis(10));
+        let error = echo.hear().unwrap_err().to_string();
+        assert_eq!(error, "cat did not answer within 10ms");
+        echo.set_limit(Duration::from_secs(600));
+        echo.finish().unwrap();
+
+        let mut endless = start("sleep", "600");
+        endless.set_limit(Duration::from_millis(10));
+        assert!(endless.finish().is_err());
     }
 }

@@ -101,6 +101,19 @@ pub(crate) fn serve<C: Caller>(caller: &mut C) -> Result {
     }
 }
 
+/// Prints a first line, and then the answer to each line of standard input until it closes.
+pub(crate) fn answer(first: &str, mut answer: impl FnMut(&str) -> Result<String>) -> Result {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{first}")?;
+    output.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        let answer = answer(&line?)?;
+        writeln!(output, "{answer}")?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
 /// Prints the address of a server and returns when standard input closes.
 pub(crate) fn announce(address: &str) -> Result {
     let mut output = std::io::stdout().lock();

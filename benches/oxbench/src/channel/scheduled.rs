@@ -10,7 +10,8 @@ use oxorb::sched::repository::Characteristics;
 use oxorb::sched::service::Service;
 use oxorb::sched::time::MICROSECOND;
 use oxorb::sched::{DispatchModel, Strategy};
-use oxorb_event::delivery::Plan;
+use oxorb_event::delivery::{Qos, WhenFull};
+use oxorb_event::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::scheduler::rtec_scheduler::SchedulerRef;
 use oxorb_event::scheduler::{Scheduling, serve};
@@ -19,6 +20,7 @@ use oxorb_event::{
     publishes, scheduled_plan,
 };
 
+use super::load::{PAYLOAD, Supplier};
 use crate::Result;
 
 /// Event type of the high pair; the types of the low pairs follow.
@@ -27,28 +29,28 @@ const FIRST: i32 = 16;
 /// Thread priorities of the schedule.
 const PRIORITIES: (i32, i32) = (10, 80);
 
-/// Operations of a pair in the scheduling service.
-#[derive(Clone, Copy)]
-struct Operations {
+/// Sides of a pair, as the names of their operations contain them.
+const SUPPLIER: &str = "Supplier";
+const CONSUMER: &str = "Consumer";
+
+/// Number of events that may wait for a consumer before the pushing thread waits, for at most [`WAIT`].
+const QUEUE: usize = 64;
+
+/// Maximum time of a push that waits for a full queue. The channel then drops the event.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Operations of a pair in the scheduling service, and the type of the pair's events.
+pub(super) struct Operations {
+    event_type: i32,
     supplier: i32,
     consumer: i32,
 }
 
-/// Connected pair.
-pub(super) struct Pair {
-    pub(super) supplier: SupplierConnection,
-    pub(super) event: Event,
-    /// Priority of the supplier's thread.
-    pub(super) priority: i32,
-    _consumer: ConsumerConnection,
-}
-
-/// Run-time scheduling service with the schedule of all pairs, the high one first.
+/// Run-time scheduling service with the schedule of all pairs.
 pub(super) struct Scheduled {
     strategy: Strategy,
     orb: Orb,
     scheduler: SchedulerRef,
-    pairs: Vec<Operations>,
 }
 
 /// Consumer that ignores events: a configuration run only makes connections.
@@ -62,6 +64,48 @@ impl PushConsumer for Nobody {
     }
 }
 
+impl Operations {
+    /// Looks up the operations of a pair by the number of the pair. The high pair has the number 0.
+    pub(super) fn find(scheduler: &SchedulerRef, number: usize) -> Result<Operations> {
+        Ok(Operations {
+            event_type: FIRST + i32::try_from(number)?,
+            supplier: scheduler.lookup(&entry_point(SUPPLIER, number))?,
+            consumer: scheduler.lookup(&entry_point(CONSUMER, number))?,
+        })
+    }
+
+    /// Returns the priority that the schedule assigns to the supplier.
+    pub(super) fn priority(&self, scheduler: &SchedulerRef) -> Result<i16> {
+        let (os_priority, _, _) = scheduler.priority(self.supplier)?;
+        Ok(i16::try_from(os_priority)?)
+    }
+
+    /// Returns the QoS of the consumer.
+    pub(super) fn wanted(&self) -> ConsumerQos {
+        let mut wanted = asks_for(&Filter::event(self.event_type, 1));
+        for dependency in &mut wanted.dependencies {
+            dependency.rt_info = self.consumer;
+        }
+        wanted
+    }
+
+    /// Returns the QoS of the supplier.
+    pub(super) fn published(&self) -> SupplierQos {
+        let mut published = publishes([(self.event_type, 1)]);
+        published.publications[0].dependency_info.rt_info = self.supplier;
+        published
+    }
+
+    /// Returns an event of the supplier.
+    pub(super) fn event(&self) -> Event {
+        let mut event = Event::default();
+        event.header.r#type = self.event_type;
+        event.header.source = 1;
+        event.data.payload = vec![0; PAYLOAD];
+        event
+    }
+}
+
 impl Scheduled {
     /// Makes a channel register the pairs at a scheduling service, and has the service compute the schedule.
     pub(super) fn new(
@@ -71,15 +115,15 @@ impl Scheduled {
     ) -> Result<Scheduled> {
         let band = Box::new(DispatchModel::Band);
         let scheduling = Scheduling::new(Service::configuration(Box::new(strategy), band));
-        let mut pairs = vec![declare(&scheduling, 0, high, Criticality::High)?];
+        declare(&scheduling, 0, high, Criticality::High)?;
         for number in 1..=lows {
-            pairs.push(declare(&scheduling, number, low, Criticality::Low)?);
+            declare(&scheduling, number, low, Criticality::Low)?;
         }
         let (orb, scheduler) = served(&scheduling)?;
-        let configuration = Scheduled { strategy, orb, scheduler, pairs: pairs.clone() };
+        let configuration = Scheduled { strategy, orb, scheduler };
         let channel = EventChannel::new(options(lows));
         channel.schedule_with(configuration.scheduler.clone());
-        let connected: Vec<Pair> = (0..=lows)
+        let connected: Vec<_> = (0..=lows)
             .map(|number| configuration.connect(&channel, number, Arc::new(Nobody)))
             .collect::<Result<_>>()?;
         scheduling.change(|service| service.compute(PRIORITIES.0, PRIORITIES.1))?;
@@ -87,7 +131,7 @@ impl Scheduled {
         drop(connected);
         configuration.end()?;
         let (orb, scheduler) = served(&Scheduling::new(Service::run_time(table)?))?;
-        Ok(Scheduled { strategy, orb, scheduler, pairs })
+        Ok(Scheduled { strategy, orb, scheduler })
     }
 
     pub(super) fn strategy(&self) -> &'static str {
@@ -98,38 +142,22 @@ impl Scheduled {
         &self.scheduler
     }
 
-    /// Returns the lanes of the schedule's queues.
-    pub(super) fn plan(&self) -> Result<Plan> {
-        Ok(scheduled_plan(&self.scheduler)?)
-    }
-
-    /// Connects a pair, by number.
+    /// Connects a pair, by number, to a channel of this process.
     pub(super) fn connect(
         &self,
         channel: &EventChannel,
         number: usize,
         consumer: Arc<dyn PushConsumer>,
-    ) -> Result<Pair> {
-        let operations = self.pairs[number];
-        let event_type = FIRST + i32::try_from(number)?;
-        let mut wanted = asks_for(&Filter::event(event_type, 1));
-        for dependency in &mut wanted.dependencies {
-            dependency.rt_info = operations.consumer;
-        }
-        let mut published = publishes([(event_type, 1)]);
-        published.publications[0].dependency_info.rt_info = operations.supplier;
-        let mut event = Event::default();
-        event.header.r#type = event_type;
-        event.header.source = 1;
-        event.data.payload = vec![0; 8];
-        // Before the schedule is computed, there is no priority.
-        let assigned = self.scheduler.priority(operations.supplier);
-        Ok(Pair {
-            _consumer: channel.connect_consumer(consumer, &wanted)?,
-            supplier: channel.connect_supplier(None, &published)?,
-            event,
-            priority: assigned.map_or(0, |(os_priority, _, _)| os_priority),
-        })
+    ) -> Result<(Supplier<SupplierConnection>, ConsumerConnection)> {
+        let operations = Operations::find(&self.scheduler, number)?;
+        let consumer = channel.connect_consumer(consumer, &operations.wanted())?;
+        let supplier = Supplier {
+            connection: channel.connect_supplier(None, &operations.published())?,
+            event: operations.event(),
+            // Before the schedule is computed, there is no priority.
+            priority: operations.priority(&self.scheduler).unwrap_or(0),
+        };
+        Ok((supplier, consumer))
     }
 
     pub(super) fn end(self) -> Result {
@@ -137,10 +165,24 @@ impl Scheduled {
     }
 }
 
-/// Returns the options of a channel with capacity for all pairs.
-pub(super) fn options(lows: usize) -> ChannelOptions {
+/// Creates a channel with the queues of the schedule and with capacity for all pairs.
+pub(super) fn scheduled_channel(scheduler: &SchedulerRef, lows: usize) -> Result<EventChannel> {
+    let queue =
+        Qos { events: QUEUE, when_full: WhenFull::DropNewest, wait: WAIT, ..Qos::default() };
+    let channel = EventChannel::queued(options(lows), scheduled_plan(scheduler)?, queue)?;
+    channel.schedule_with(scheduler.clone());
+    Ok(channel)
+}
+
+/// Returns the options of a channel with capacity for all pairs, whose suppliers, or consumers, may be one client.
+fn options(lows: usize) -> ChannelOptions {
     ChannelOptions {
-        limits: Limits { consumers: lows + 1, suppliers: lows + 1, ..Limits::default() },
+        limits: Limits {
+            consumers: lows + 1,
+            suppliers: lows + 1,
+            client_share: 100,
+            ..Limits::default()
+        },
         ..ChannelOptions::default()
     }
 }
@@ -157,8 +199,8 @@ fn declare(
     number: usize,
     period: Duration,
     criticality: Criticality,
-) -> Result<Operations> {
-    let operation = |side: &str, period: Duration| {
+) -> Result {
+    for (side, period) in [(SUPPLIER, period), (CONSUMER, Duration::ZERO)] {
         let said = Characteristics {
             criticality,
             worst_case: 20 * MICROSECOND,
@@ -167,13 +209,14 @@ fn declare(
             ..Characteristics::default()
         };
         scheduling.change(|service| {
-            let handle = service.create(&format!("{side}::{number}"))?;
-            service.set(handle, said)?;
-            Ok(handle.0)
-        })
-    };
-    Ok(Operations {
-        supplier: operation("Supplier", period)?,
-        consumer: operation("Consumer", Duration::ZERO)?,
-    })
+            let handle = service.create(&entry_point(side, number))?;
+            service.set(handle, said)
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns the name of an operation in the scheduling service.
+fn entry_point(side: &str, number: usize) -> String {
+    format!("{side}::{number}")
 }

@@ -14,7 +14,7 @@ const CODE: [(&str, &str); 2] = [
 
 /// Equivalent program without components (`oxbench lanes`), and its functions that concern lanes.
 const PROGRAM: &str = include_str!("../load/corba.rs");
-const FUNCTIONS: [&str; 2] = ["fn real_time(", "fn in_lanes("];
+const FUNCTIONS: [&str; 2] = ["pub(crate) fn real_time(", "fn in_lanes("];
 
 /// State of the experiment: names and texts of all files that a person has written.
 type State = Vec<(&'static str, &'static str)>;

@@ -8,7 +8,7 @@
 //!
 //! A driver process contains the supplier and the consumers; the channel is in another process.
 
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -149,7 +149,8 @@ pub(crate) fn drive_relay_apart(address: &str) -> Result {
     })
 }
 
-const NIL: &str = "the channel answered with a nil reference";
+/// Error for a nil reference to an object that every channel has.
+pub(crate) const NIL: &str = "the channel answered with a nil reference";
 
 /// Request to a driver.
 #[derive(Clone, Copy)]
@@ -164,27 +165,20 @@ struct Task {
 
 /// Performs each task from standard input.
 fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "ready")?;
-    output.flush()?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
+    session::answer("ready", |line| {
         let words: Vec<u64> =
             line.split(' ').skip(1).map(str::parse).collect::<std::result::Result<_, _>>()?;
         let &[consumers, idle, size, events, window] = words.as_slice() else {
             return Err(format!("no command is {line}").into());
         };
-        let answer = work(Task {
+        work(Task {
             consumers: u32::try_from(consumers)?,
             idle: u32::try_from(idle)?,
             size: u32::try_from(size)?,
             events,
             window,
-        })?;
-        writeln!(output, "{answer}")?;
-        output.flush()?;
-    }
-    Ok(())
+        })
+    })
 }
 
 /// Counter of the consumers that have an event; records the time of the last one.

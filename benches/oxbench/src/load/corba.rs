@@ -63,7 +63,7 @@ pub(super) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[
 
 /// Maps CORBA priorities to equal SCHED_FIFO ones. A thread of a lane keeps its connection, and a client trusts its
 /// own, from one period to the next.
-fn real_time(builder: Builder) -> Builder {
+pub(crate) fn real_time(builder: Builder) -> Builder {
     builder
         .setting("SchedPolicy", "SCHED_FIFO")
         .setting("PriorityMapping", "direct")

@@ -18,6 +18,7 @@ use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 pub(crate) use self::architecture::{Architecture, Contender, Pair, Setting};
+pub(crate) use self::corba::real_time;
 pub(crate) use self::priority::is_allowed as may_use_priorities;
 pub(crate) use self::quiet::{KeptOut, Quiet};
 pub(crate) use self::spread::Spread;
@@ -78,14 +79,19 @@ const LEAD: Duration = Duration::from_millis(20);
 const MANY: usize = 1 << 16;
 
 /// Barrier at the common start of a load's clients.
-struct Start {
+pub(crate) struct Start {
     ready: Barrier,
     at: OnceLock<Duration>,
 }
 
 impl Start {
+    /// Creates the barrier of a number of clients.
+    pub(crate) fn new(clients: usize) -> Start {
+        Start { ready: Barrier::new(clients), at: OnceLock::new() }
+    }
+
     /// Waits for the start, and returns its time, equal for all.
-    fn wait(&self) -> Duration {
+    pub(crate) fn wait(&self) -> Duration {
         self.ready.wait();
         *self.at.get_or_init(|| now() + LEAD)
     }
@@ -97,7 +103,7 @@ fn run<C: Caller>(
     duration: Duration,
     caller: impl Fn(&Task) -> Result<C> + Sync,
 ) -> Result<Vec<Samples>> {
-    let start = Start { ready: Barrier::new(tasks.len()), at: OnceLock::new() };
+    let start = Start::new(tasks.len());
     std::thread::scope(|scope| {
         let spawn = |task| {
             let (start, caller) = (&start, &caller);

@@ -12,8 +12,8 @@ use crate::component::Component;
 use crate::container::{InstallError, PortRates};
 use crate::life::LifeCycle;
 use crate::port::{
-    BEYOND_RATE, Emitter, EventType, Facet, Gate, MultipleReceptacle, Paced, Port, Provided,
-    Publisher, Receptacle, Sink, Source, Table, Way,
+    BEYOND_RATE, Emitter, EventType, Facet, Gate, LimitedPort, MultipleReceptacle, Paced, Port,
+    Provided, Publisher, Receptacle, Sink, Source, Table, Way,
 };
 
 /// A component type that executors of type `E` implement. The IDL compiler implements this trait for the reference of
@@ -37,6 +37,8 @@ pub struct Assembly {
     rates: PortRates,
     /// Gates of the ports whose rates are enforced.
     gates: BTreeMap<String, Arc<Gate>>,
+    /// Error of the first rate whose port is of another kind.
+    wrong_rate: Option<InstallError>,
 }
 
 /// The executor's view of its component.
@@ -63,12 +65,19 @@ impl Instance {
 impl Assembly {
     pub(crate) fn of(component: Arc<Component>, rates: PortRates) -> Self {
         let (ports, attributes) = (Vec::new(), Vec::new());
-        Assembly { component, ports, attributes, rates, gates: BTreeMap::new() }
+        let gates = BTreeMap::new();
+        Assembly { component, ports, attributes, rates, gates, wrong_rate: None }
     }
 
     /// Returns the gate of a port, if its rate is enforced.
-    fn gate(&mut self, port: &str) -> Option<Arc<Gate>> {
-        let gate = Gate::new(self.rates.remove(port)?);
+    fn gate(&mut self, port: &str, kind: LimitedPort) -> Option<Arc<Gate>> {
+        let rate = self.rates.remove(port)?;
+        if let Some(wanted) = rate.other_kind(kind) {
+            let port = port.to_owned();
+            self.wrong_rate.get_or_insert(InstallError::RateKind { port, wanted, found: kind });
+            return None;
+        }
+        let gate = Gate::new(rate);
         self.gates.insert(port.to_owned(), Arc::clone(&gate));
         Some(gate)
     }
@@ -137,11 +146,12 @@ impl Assembly {
     }
 
     fn provided<R>(&mut self, name: &str, type_id: &'static str) -> Arc<Provided<R>> {
-        Arc::new(Provided { type_id, reference: OnceLock::new(), gate: self.gate(name) })
+        let gate = self.gate(name, LimitedPort::FacetOrSink);
+        Arc::new(Provided { type_id, reference: OnceLock::new(), gate })
     }
 
     fn source<E: EventType>(&mut self, name: &'static str, multiple: bool) -> Source<E> {
-        let gate = self.gate(name);
+        let gate = self.gate(name, LimitedPort::Source);
         let settings = &self.component.settings;
         let (limit, timeout) = (settings.max_connections, Some(settings.push_timeout));
         let table = Table::new(name, E::INFO.id, multiple, limit, timeout);
@@ -158,13 +168,16 @@ impl Assembly {
     /// Activates the component's servant, then calls the executor's `set_session_context`.
     ///
     /// # Errors
-    /// [`InstallError::Rate`]; [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the
-    /// container is destroyed during the call.
+    /// [`InstallError::Rate`]; [`InstallError::RateKind`]; [`InstallError::Poa`]; [`InstallError::Executor`];
+    /// [`InstallError::Closed`] if the container is destroyed during the call.
     pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
     where
         R: ServedBy<Arc<S>>,
         S: LifeCycle + 'static,
     {
+        if let Some(error) = self.wrong_rate.take() {
+            return Err(error);
+        }
         if let Some((port, _)) = self.rates.pop_first() {
             return Err(InstallError::Rate(port));
         }

@@ -16,7 +16,7 @@ use crate::CcmException;
 use crate::assembly::{Assembly, ComposedOf};
 use crate::component::Component;
 use crate::home::{Home, ManagedBy};
-use crate::port::{EventCarrier, PortRate};
+use crate::port::{EventCarrier, LimitedPort, PortRate};
 
 /// A session container: a POA with its components and homes, and their limits.
 ///
@@ -401,6 +401,16 @@ pub enum InstallError {
     /// A rate was set for a port that does not exist, or for a receptacle.
     #[error("the component has no facet, sink or source {0:?} whose rate could be enforced")]
     Rate(String),
+    /// A rate that is restricted to ports of one kind ([`PortRate::only_at`]) was set for a port of the other kind.
+    #[error("the rate of port {port:?} is that of a {wanted}, and the port is a {found}")]
+    RateKind {
+        /// Name of the port.
+        port: String,
+        /// Kind to which the rate is restricted.
+        wanted: LimitedPort,
+        /// Kind of the port.
+        found: LimitedPort,
+    },
     /// The container is destroyed, or the component was removed during its installation.
     #[error(
         "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"

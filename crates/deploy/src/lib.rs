@@ -14,6 +14,7 @@ mod described;
 mod document;
 mod element;
 mod encoding;
+mod extended;
 mod finding;
 #[doc(hidden)]
 pub mod fuzz;
@@ -21,6 +22,7 @@ mod model;
 mod process;
 mod rates;
 mod search;
+mod size;
 mod text;
 mod xml;
 
@@ -29,6 +31,7 @@ pub use assemble::{Assembly, AssemblyLimits};
 pub use described::{Id, Ref};
 pub use document::{Document, Format};
 pub use element::Limits;
+pub use extended::expand_extended_ports;
 pub use finding::{Error, Finding, Place, Severity, Source};
 pub use model::{basic, domain, package, plan, rtcad, value};
 pub use process::{Process, processes};

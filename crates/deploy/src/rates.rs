@@ -21,6 +21,8 @@ const BURST: u32 = 2;
 pub struct EnforcedRate {
     /// Name of the facet, sink or source.
     pub port: String,
+    /// Whether the port is a source. Otherwise, it is a facet or a sink.
+    pub is_source: bool,
     /// Time between two events or calls, in nanoseconds.
     pub period: Nanos,
     /// Time by which a call or event may come too early, in nanoseconds.
@@ -66,6 +68,7 @@ fn of_port(instance: &Instance, port: &str, work: &Work) -> Result<EnforcedRate,
     };
     Ok(EnforcedRate {
         port: port.to_owned(),
+        is_source: false,
         period,
         tolerance: period.saturating_mul(more.into()),
     })
@@ -102,7 +105,7 @@ fn of_sources(
     let rates = counts.into_iter().map(|(source, count)| {
         let period = (whole / count).max(1);
         let tolerance = (whole - period).saturating_add(late);
-        EnforcedRate { port: source.to_owned(), period, tolerance }
+        EnforcedRate { port: source.to_owned(), is_source: true, period, tolerance }
     });
     Ok(rates.collect())
 }

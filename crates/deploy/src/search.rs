@@ -18,12 +18,13 @@ thread_local! {
     static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
+/// Counts items that this thread has compared, or has put into an index.
 #[cfg(test)]
-fn count(items: usize) {
+pub(crate) fn count(items: usize) {
     COMPARED.set(COMPARED.get() + items);
 }
 
-/// Returns the number of items that this thread has compared.
+/// Returns the number of items that this thread has counted.
 #[cfg(test)]
 pub(crate) fn compared() -> usize {
     COMPARED.get()

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use oxorb_deploy::basic::PortKind;
+use oxorb_deploy::check::Lookup;
 use oxorb_deploy::plan::{Implementation, Plan};
 use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Place, Source, processes};
@@ -32,8 +32,8 @@ pub enum StartedBy {
 /// depend on the machine or the executable are found only during the launch. The references between elements of the
 /// plan must be valid ([`Plan::check_references`]).
 ///
-/// Takes time linear in the size of the documents, except that the policies of the real-time resources are searched for
-/// each instance.
+/// Takes time linear in the size of the documents, except that the policy sets of the real-time resources are searched
+/// for each instance.
 pub fn refusals(
     plan: &Plan,
     resources: Option<&ServerResources>,
@@ -61,16 +61,18 @@ pub fn refusals(
     }
     let implementations: HashMap<&str, &Implementation> =
         plan.implementation.iter().map(|one| (&*one.id.0, one)).collect();
+    let lookup = resources.map(Lookup::of);
     for instance in &plan.instance {
         let implementation = implementations.get(&*instance.implementation.id).copied();
         if implementation.is_some_and(stands_for_process) {
             continue;
         }
+        let attachment = lookup.as_ref().and_then(|it| it.attachment(&instance.name));
         let checks = [
             unsupported(instance),
             has_entry(implementation, instance),
-            policies(instance, resources),
-            enforceable_rates(implementation, instance, resources).map(drop),
+            policies(instance, attachment, resources),
+            enforceable_rates(implementation, instance, attachment).map(drop),
         ];
         found.extend(checks.into_iter().filter_map(Result::err));
     }
@@ -78,10 +80,8 @@ pub fn refusals(
     let names: HashMap<&str, &str> =
         plan.instance.iter().map(|one| (&*one.id.0, &*one.name)).collect();
     for connection in &plan.connection {
-        let stands_for_others =
-            |kind| matches!(kind, PortKind::ExtendedPort | PortKind::MirrorPort);
         let ends = connection.internal_endpoint.iter();
-        found.extend(ends.filter(|end| stands_for_others(end.kind)).map(|end| {
+        found.extend(ends.filter(|end| end.kind.is_extended()).map(|end| {
             let instance = names.get(&*end.instance.id).copied().unwrap_or_default();
             let port = format!("{instance}.{}", end.port_name);
             unconnectable(&connection.name, &port, end.kind, end.place)

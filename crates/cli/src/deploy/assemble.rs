@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use oxorb_deploy::{Assembly, Document};
+use oxorb_deploy::check::Components;
+use oxorb_deploy::{Archive, Assembly, Document};
+use oxorb_idl::source::{Memory, SourceMap};
 
 use super::files::{self, Form};
-use super::package;
-use oxorb_terminal::output::{Done, because, print};
+use super::{components, package};
+use crate::idl::Reading;
+use oxorb_terminal::output::{Done, Failed, because, print, warning};
 
 /// Arguments of `oxorb deploy assemble`.
 #[derive(clap::Args)]
@@ -27,6 +30,17 @@ pub(crate) struct Args {
     /// Node for one instance, or for all instances of a part; may be repeated
     #[arg(long, value_name = "PART=NODE", value_parser = placed)]
     place: Vec<(String, String)>,
+    /// Value of a property of an instance, or of an external property of an assembly in the package. It overrides the
+    /// values of the package and of its assemblies, and has the type that the IDL, the .ccd or the overridden value
+    /// declares; may be repeated
+    #[arg(long, value_name = "INSTANCE.PROPERTY=VALUE", value_parser = set)]
+    set: Vec<(String, String)>,
+    /// IDL file of the components, with the kinds of their ports and the types of their attributes [default: the IDL
+    /// files of the package, which can include no files outside of the package, not even with -I]; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    idl: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
     /// Format of the plan [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
@@ -41,6 +55,30 @@ fn placed(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn set(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((target, value)) if target.contains('.') => Ok((target.to_owned(), value.to_owned())),
+        _ => Err("write INSTANCE.PROPERTY=VALUE, such as radar/timer.hertz=5".to_owned()),
+    }
+}
+
+/// Returns the components of the IDL files of a package, or the report on files that cannot be compiled or exceed a
+/// limit. The files can include only each other and the files built into OxORB, because a package is untrusted input.
+fn packaged(archive: &Archive, reading: &Reading) -> Result<Components, String> {
+    let is_idl = |path: &str| path.ends_with(".idl");
+    let paths: Vec<&String> = archive.files.keys().filter(|path| is_idl(path)).collect();
+    if paths.is_empty() {
+        return Ok(Components::new());
+    }
+    let files = archive.files.iter().filter(|(path, _)| is_idl(path));
+    let files = files.map(|(path, content)| (PathBuf::from(path), content.clone())).collect();
+    let sources = SourceMap::new(Memory(files));
+    match oxorb_idl::compile_from(sources, &paths, &reading.options()) {
+        Ok(compiled) => components::of(&compiled.model),
+        Err(failed) => Err(failed.report.text(false)),
+    }
+}
+
 /// Makes the plan.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.plan, args.to, Some("--to"))?;
@@ -50,14 +88,43 @@ pub(super) fn run(args: &Args) -> Done {
             return Err(because(format!("--place puts {part:?} on two nodes: name it once")));
         }
     }
+    let mut values = BTreeMap::new();
+    for (target, value) in &args.set {
+        if values.insert(target.clone(), value.clone()).is_some_and(|other| other != *value) {
+            return Err(because(format!("--set gives {target:?} two values: name it once")));
+        }
+    }
+    let archive = package::open(&args.from)?;
+    let idl = match components::read(&args.idl, &args.reading)? {
+        Some(components) => Ok(components),
+        None => packaged(&archive, &args.reading),
+    };
+    // The plan may need no IDL, so IDL of the package that includes files from elsewhere is an error only with others.
+    let (components, unread) = match idl {
+        Ok(components) => (components, None),
+        Err(report) => (Components::new(), Some(report)),
+    };
     let assembly = Assembly {
         package: args.package.clone(),
         node: args.node.clone(),
         nodes,
+        values,
+        components,
         ..Assembly::default()
     };
-    let archive = package::open(&args.from)?;
-    let plan = archive.plan(&assembly).map_err(|error| files::located(&args.from, &error))?;
+    let plan = archive.plan(&assembly).map_err(|error| {
+        match (files::located(&args.from, &error), &unread) {
+            (Failed::Because(why), Some(report)) => because(format!(
+                "{why}\nthe IDL files of the package are not used; --idl names others\n{}",
+                report.trim_end()
+            )),
+            (failed, _) => failed,
+        }
+    })?;
+    if let Some(report) = &unread {
+        let first = report.lines().next().unwrap_or_default();
+        warning(&format!("the IDL files of the package are not used: {first}; --idl names others"));
+    }
     let many = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {one}s"),

@@ -9,7 +9,7 @@ use oxorb_deploy::check::{Chain, Components, Input, Report, Timing};
 use oxorb_deploy::domain::Domain;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
-use oxorb_deploy::{Document, Finding, Severity, Source};
+use oxorb_deploy::{Document, Finding, Severity, Source, expand_extended_ports};
 use oxorb_sched::time::Show;
 use serde_json::{Value, json};
 
@@ -65,6 +65,14 @@ pub(super) fn run(mut args: Args) -> Done {
     files::take_rt(&args.plan, &mut args.rt);
     let args = &args;
     let mut loaded = load(args)?;
+    // If the connections of extended ports are wrong, the plan is checked as it is. The check itself reports dangling
+    // references.
+    let wrong = match &loaded.components {
+        Some(components) if loaded.plan.check_references().is_ok() => {
+            expand_extended_ports(&mut loaded.plan, components).err()
+        }
+        _ => None,
+    };
     let order = match &args.assign {
         Some(file) => Some(assign(args, file, &mut loaded)?),
         None => None,
@@ -73,15 +81,20 @@ pub(super) fn run(mut args: Args) -> Done {
         true => StartedBy::Others,
         false => StartedBy::Managers,
     };
-    let mut report = all(
-        &Input {
-            plan: &loaded.plan,
-            resources: loaded.resources.as_ref(),
-            domain: loaded.domain.as_ref(),
-            components: loaded.components.as_ref(),
-        },
-        by,
-    );
+    let input = Input {
+        plan: &loaded.plan,
+        resources: loaded.resources.as_ref(),
+        domain: loaded.domain.as_ref(),
+        components: loaded.components.as_ref(),
+    };
+    let mut report = match wrong {
+        None => all(&input, by),
+        Some(wrong) => {
+            let mut report = oxorb_deploy::check::check(&input);
+            extend(&mut report, wrong.findings.into_iter());
+            report
+        }
+    };
     if let Some(folder) = &args.artifacts {
         let artifacts = Artifacts::Below(folder.clone());
         artifacts.check().map_err(because)?;
@@ -144,10 +157,7 @@ fn load(args: &Args) -> Result<Loaded, Failed> {
         .domain
         .as_deref()
         .map(|file| files::read(file, None)?.into_domain().map_err(located(file)));
-    let components = match args.idl.as_slice() {
-        [] => None,
-        files => Some(components::of(&args.reading.model(files)?)),
-    };
+    let components = components::read(&args.idl, &args.reading)?;
     Ok(Loaded { plan, resources: resources.transpose()?, domain: domain.transpose()?, components })
 }
 

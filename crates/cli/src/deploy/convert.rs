@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
+use oxorb_deploy::{Document, expand_extended_ports};
+
+use super::components;
 use super::files::{self, Form};
+use crate::idl::Reading;
 use oxorb_terminal::output::Done;
 
 /// Arguments of `oxorb deploy convert`.
@@ -20,12 +24,25 @@ pub(crate) struct Args {
     /// Output format [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
+    /// IDL file of the components of a plan, whose connections of extended ports are replaced by those of the ports for
+    /// which these stand; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    idl: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Converts one document.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.output, args.to, Some("--to"))?;
-    let document = files::read(&args.input, args.from)?;
+    let mut document = files::read(&args.input, args.from)?;
+    if let Some(components) = components::read(&args.idl, &args.reading)? {
+        let expanded = document.into_plan().and_then(|mut plan| {
+            expand_extended_ports(&mut plan, &components)?;
+            Ok(Document::from(plan))
+        });
+        document = expanded.map_err(|error| files::located(&args.input, &error))?;
+    }
     let text = document.write(to).map_err(|error| files::located(&args.input, &error))?;
     files::write(&args.output, &text)
 }

@@ -123,26 +123,14 @@ impl Serving {
         }
     }
 
-    /// Starts an execution manager, which stops its plans before the ORB shuts down. If `ends` is set, the ORB is shut
-    /// down when a plan has stopped.
+    /// Starts an execution manager, which stops its plans before the ORB shuts down.
     pub(super) fn start(
         &self,
         orb: &Orb,
         nodes: impl Fn(&str) -> Result<NodeManagerRef, String> + Send + Sync + 'static,
         format: Format,
-        ends: bool,
     ) -> Result<Arc<ExecutionManager>, Failed> {
-        let ending = orb.clone();
-        let observe = move |event: &Event| {
-            crate::node::incident(format, event);
-            if ends && matches!(event, Event::Stopped { .. }) {
-                let orb = ending.clone();
-                // Shut down in another thread, so that the reply to the call that stopped the plan is sent first.
-                let _ = ending.start_thread(ThreadPurpose::Shutdown, "oxorb-end", move || {
-                    let _ = orb.shutdown(true);
-                });
-            }
-        };
+        let observe = move |event: &Event| crate::node::incident(format, event);
         let manager = ExecutionManager::start(orb.root_poa(), self.settings(), nodes, observe)?;
         let manager = Arc::new(manager);
         let closed = Arc::clone(&manager);
@@ -159,11 +147,23 @@ impl Serving {
     }
 }
 
+/// Shuts the ORB down when its execution manager has no plan any more. Other clients can launch plans at the manager,
+/// too, so the ORB ends with the last plan. From then on, the manager refuses plans.
+pub(super) fn end_with_last_plan(orb: &Orb, manager: &Arc<ExecutionManager>) -> Done {
+    let (ending, manager) = (orb.clone(), Arc::clone(manager));
+    // The thread serves no request, so the reply to the call that stopped the last plan is sent before the ORB ends.
+    orb.start_thread(ThreadPurpose::Shutdown, "oxorb-end", move || {
+        manager.close_after_last_plan();
+        let _ = ending.shutdown(true);
+    })?;
+    Ok(())
+}
+
 /// Serves until the process ends.
 pub(super) fn run(args: &Args) -> Done {
     let orb = args.serving.orb()?;
     let nodes = args.nodes.lookup(&orb, BTreeMap::new());
-    let manager = args.serving.start(&orb, nodes, args.format, false)?;
+    let manager = args.serving.start(&orb, nodes, args.format)?;
     heed_signals(&orb)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
     match args.format {

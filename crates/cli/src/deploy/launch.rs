@@ -11,16 +11,16 @@ use oxorb::deployment::{
 };
 use oxorb::values::Printable;
 use oxorb::{Interface as _, Orb};
-use oxorb_deploy::Severity;
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::check::Input;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::value::Any;
+use oxorb_deploy::{Severity, expand_extended_ports};
 use serde_json::json;
 
-use super::changes;
-use super::execution::{At, Nodes, Serving, warn};
-use super::files;
+use super::execution::{At, Nodes, Serving, end_with_last_plan, warn};
+use super::{changes, components, files};
+use crate::idl::Reading;
 use crate::listening::{Callers, urls};
 use crate::node::{Starting, shown};
 use oxorb_terminal::orb::heed_signals;
@@ -38,6 +38,12 @@ struct What {
     /// Domain that lists the existing nodes: .cdd or .toml
     #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
     domain: Option<PathBuf>,
+    /// IDL file of the components, with which ports and attributes are checked, and extended ports connected; may be
+    /// repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    idl: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
     /// Launch even if `oxorb deploy check` finds errors in policies, rates or deadlines
     #[arg(long)]
     unchecked: bool,
@@ -95,12 +101,17 @@ impl What {
             Some(file) => Some(files::read(file, None)?.into_domain().map_err(located(file))?),
             None => None,
         };
+        let components = components::read(&self.idl, &self.reading)?;
+        if let Some(components) = &components {
+            let expanded = expand_extended_ports(&mut plan, components);
+            expanded.map_err(located(&self.plan))?;
+        }
         if !self.unchecked {
             let input = Input {
                 plan: &plan,
                 resources: resources.as_ref(),
                 domain: domain.as_ref(),
-                components: None,
+                components: components.as_ref(),
             };
             let report = super::check::all(&input, StartedBy::Managers);
             let errors = report.findings.iter();
@@ -174,7 +185,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     done
 }
 
-/// Launches a plan, and runs until it is stopped.
+/// Launches a plan, and runs until the execution manager has no plan any more.
 fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) -> Done {
     let may = match &artifacts {
         Some(artifacts) => format!("start {} as the user of this process", shown(artifacts)),
@@ -195,13 +206,14 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) 
         }
     }
     let nodes = args.nodes.lookup(orb, local);
-    let manager = args.serving.start(orb, nodes, args.what.format, true)?;
+    let manager = args.serving.start(orb, nodes, args.what.format)?;
     heed_signals(orb)?;
     let plans = Plans::of(manager.reference().clone());
     let launched = plans.launch(plan).map_err(failed)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
     told(&args.what, plan, &launched, &urls, None)?;
     warn(orb, &may);
+    end_with_last_plan(orb, &manager)?;
     orb.run();
     drop(managers);
     Ok(())

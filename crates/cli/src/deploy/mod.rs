@@ -23,7 +23,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Always checked: every instance is on a node and has an artifact and an entry point, connections join ports that fit,\n\
         references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
-        With --idl: ports and attributes exist, types of both ends agree.\n\
+        With --idl: ports and attributes exist, types of both ends agree; extended ports become the ports of their port type.\n\
         With --domain: nodes exist.\n\
         With --artifacts: the files that the plan names are there, and a node manager would start them.\n\
         With --rt: policies go together, ports are called at the rates that they demand, and every critical deadline is met.\n\
@@ -36,8 +36,10 @@ pub(crate) enum Command {
     /// Convert a deployment document from the OMG's XML to TOML, or back
     #[command(
         after_help = "Plans (.cdp), domains (.cdd), packages (.cpd, .ccd, .cid, .iad, .pcd, .tpd) and real-time resources (.csr)\n\
-        lose nothing but comments and layout either way. What the schema does not have is refused with its place.\n\n\
+        lose nothing but comments and layout either way. What the schema does not have is refused with its place.\n\
+        With --idl, the connections of extended ports (ExtendedPort, MirrorPort) become those of the ports of their port type.\n\n\
         Examples:\n  oxorb deploy convert plan.cdp plan.toml\n  \
+        oxorb deploy convert plan.toml whole.toml --idl avionics.idl\n  \
         oxorb deploy convert --from toml --to xml - - < plan.toml"
     )]
     Convert(convert::Args),
@@ -57,8 +59,10 @@ pub(crate) enum Command {
     #[command(
         after_help = "Parts of assemblies become instances on the nodes that --node and --place say, and the files of the package\n\
         artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
-        unless the assembly overrides them. Nothing is downloaded.\n\nExamples:\n  \
+        unless the assembly overrides them; --set overrides both. Ports are those of the IDL (--idl, or the .idl files of the\n\
+        package), otherwise those of the .ccd. Nothing is downloaded.\n\nExamples:\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node cockpit\n  \
+        oxorb deploy assemble cockpit.cpk plan.toml --node cockpit --set radar/timer.hertz=5 --set radar/screen.title='port side'\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node nose --place radar=tail --package radar/radar.cpd"
     )]
     Assemble(assemble::Args),
@@ -91,13 +95,13 @@ pub(crate) enum Command {
     /// Launch a plan: start its processes, connect and start its instances
     #[command(
         after_help = "With --local, this process manages all nodes of the plan; with --node or --naming, it manages the execution, and\n\
-        others the nodes. Then it runs until it is told to end, and stops the plan. Otherwise an execution manager launches the\n\
-        plan, and this command returns. A launch that fails leaves nothing running.\n\nExamples:\n  \
+        others the nodes. Then it runs until it is told to end, and stops its plans, or until its last plan is stopped. Otherwise\n\
+        an execution manager launches the plan, and this command returns. A launch that fails leaves nothing running.\n\nExamples:\n  \
         oxorb deploy launch plan.toml --rt rt.toml --local\n  \
         oxorb deploy launch plan.cdp --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager\n  \
         oxorb deploy launch plan.toml --restart on-failure:3:1000 --at corbaloc::host:2810/ExecutionManager"
     )]
-    Launch(launch::LaunchArgs),
+    Launch(Box<launch::LaunchArgs>),
     /// Show which processes and instances run on which node
     #[command(
         after_help = "Examples:\n  oxorb deploy status\n  oxorb deploy status 'position display' --format json"
@@ -133,7 +137,7 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Static(args) => assembly::run(args),
         Command::Host(args) => host::run(&args),
         Command::Serve(args) => execution::run(&args),
-        Command::Launch(args) => launch::launch(args),
+        Command::Launch(args) => launch::launch(*args),
         Command::Status(args) => status::run(&args),
         Command::Redeploy(args) => launch::redeploy(args),
         Command::Stop(args) => status::stop(&args),

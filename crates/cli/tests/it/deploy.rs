@@ -306,6 +306,232 @@ fn packages_make_plans_with_default_rates_and_with_others() {
 }
 
 #[test]
+fn values_on_the_command_line_override_package_and_assembly() {
+    let assemble: &[&str] =
+        &["assemble", "../packages/cockpit", "-", "--to", "toml", "--node", "nose"];
+    let text = good(&[assemble, &["--set", "timer.hertz=80", "--set", "slow.hertz=7"]].concat());
+    for (instance, hertz) in [("usual/rate", 20), ("slow/rate", 7), ("timer", 80)] {
+        let (_, rest) = text.split_once(&format!("name = {instance:?}\n")).expect(&text);
+        let rest = rest.split("[[instance]]").next().unwrap();
+        assert!(rest.contains(&format!("hertz = {{ ulong = {hertz} }}\n")), "{rest}");
+    }
+    for (value, wanted) in [
+        (
+            "timer.hertz=fast",
+            "../packages/cockpit: value of timer.hertz: <ulong> is a whole number from 0 to 4294967295, and not \"fast\"; the \
+             type is that of the value in the package\n",
+        ),
+        ("timer.hertz=-1", "value of timer.hertz: -1 is no <ulong>, which is from 0 to 4294967295"),
+        ("clock.hertz=1", "value of clock.hertz: it begins with no part of the package; "),
+    ] {
+        let told = refused(&[assemble, &["--set", value]].concat());
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    let told = refused(&[assemble, &["--set", "timer.hertz=1", "--set", "timer.hertz=2"]].concat());
+    assert!(told.contains("--set gives \"timer.hertz\" two values"), "{told}");
+    let output = deploy(&[assemble, &["--set", "hertz=1"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let told = self::text(&output.stderr);
+    assert!(told.contains("write INSTANCE.PROPERTY=VALUE"), "{told}");
+}
+
+/// IDL of a component with an extended port, and of a connector with a mirror port.
+const BUS: &str = "\
+#include <Components.idl>
+module Avionics {
+  enum Side { LARBOARD, STARBOARD };
+  interface Position { readonly attribute double latitude; };
+  porttype Duplex { provides Position outward; uses Position inward; };
+  component Left { port Duplex link; attribute unsigned short speed; attribute Side facing; };
+  connector Wire { mirrorport Duplex near; };
+};
+";
+
+/// Writes a package of these components without interfaces (`.ccd`); returns its path.
+fn bus_package(folder: &Folder) -> String {
+    for below in ["bus", "bus/bin"] {
+        std::fs::create_dir(folder.path(below)).unwrap();
+    }
+    folder.file("bus/bin/bus", "#!/bin/sh\n");
+    folder.file(
+        "bus/bus.toml",
+        "document = \"ComponentPackageDescription\"\nlabel = \"bus\"\n[[implementation]]\nname = \"bus\"\n\
+         [[implementation.referencedImplementation.assemblyImpl]]\n\
+         instance = [{ name = \"left\", basePackage = [{ href = \"Left.toml\" }] }, \
+         { name = \"wire\", basePackage = [{ href = \"Wire.toml\" }] }]\n\
+         connection = [{ name = \"bus\", internalEndpoint = [{ portName = \"link\", instance = \"left\" }, \
+         { portName = \"near\", instance = \"wire\" }] }]\n",
+    );
+    for name in ["Left", "Wire"] {
+        let text = format!(
+            "document = \"ComponentPackageDescription\"\nlabel = {name:?}\n[[implementation]]\nname = {name:?}\n\
+             [[implementation.referencedImplementation.monolithicImpl]]\n\
+             primaryArtifact = [{{ name = \"bus\", referencedArtifact = {{ location = \"bin/bus\" }} }}]\n\
+             componentExecParameter = {{ \"component factory\" = \"create_Avionics_{name}_Impl\" }}\n"
+        );
+        folder.file(&format!("bus/{name}.toml"), &text);
+    }
+    folder.path("bus")
+}
+
+#[test]
+fn ports_of_packages_without_interfaces_come_from_idl() {
+    let folder = Folder::new("deploy-assemble-idl");
+    let package = bus_package(&folder);
+    let assemble: &[&str] = &["assemble", &package, "-", "--to", "toml", "--node", "n"];
+    let told = refused(assemble);
+    assert!(
+        told.contains("the kind of port \"link\" of part \"left\" is not known")
+            && told.contains("no IDL of its component is given")
+            && told.contains("; add the interface to the package, or give the IDL"),
+        "{told}"
+    );
+    let idl = folder.file("avionics.idl", BUS);
+    let values = ["--set", "left.speed=9600", "--set", "left.facing=STARBOARD"];
+    let text = good(&[assemble, &["--idl", &idl], &values].concat());
+    for line in [
+        "name = \"bus.outward\"\n",
+        "Facet = \"left.link_outward\"\n",
+        "SimplexReceptacle = \"wire.near_outward\"\n",
+        "SimplexReceptacle = \"left.link_inward\"\n",
+        "speed = { ushort = 9600 }\n",
+        "STARBOARD",
+    ] {
+        assert!(text.contains(line), "no {line} in\n{text}");
+    }
+    // IDL in the package needs no option.
+    folder.file("bus/avionics.idl", BUS);
+    assert_eq!(good(&[assemble, &values].concat()), text);
+    let told = refused(&[assemble, &["--set", "left.speed=70000"]].concat());
+    assert!(told.contains("70000 is no <ushort>") && told.contains("; the IDL declares"), "{told}");
+    folder.file("bus/avionics.idl", "#include \"elsewhere.idl\"\n");
+    let told = refused(assemble);
+    assert!(
+        told.contains("the kind of port \"link\" of part \"left\" is not known")
+            && told.contains("the IDL files of the package are not used")
+            && told.contains("elsewhere.idl"),
+        "{told}"
+    );
+    // A plan that needs no IDL is made, with a warning.
+    let part = deploy(&[assemble, &["--package", "Left.toml"]].concat());
+    let told = self::text(&part.stderr);
+    assert!(part.status.success(), "{told}");
+    let warning = "warning: the IDL files of the package are not used: ";
+    assert!(told.starts_with(warning) && told.lines().count() == 1, "{told}");
+}
+
+/// Returns the texts for the numbers below `count`, one after the other.
+fn many(count: usize, one: impl Fn(usize) -> String) -> String {
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn components_of_idl_are_limited() {
+    let folder = Folder::new("deploy-large-idl");
+    let head = "#include <Components.idl>\ninterface I { void run(); };\n";
+    let provided = many(1_000, |at| format!("provides I p{at}; "));
+    let long = "L".repeat(100_000);
+    let elements = "more than 500000 ports, attributes and parts of their types, the limit";
+    let cases = [
+        (
+            format!(
+                "porttype P {{ {provided} }};\ncomponent C {{ {} }};\n",
+                many(1_000, |at| format!("port P q{at}; "))
+            ),
+            elements,
+        ),
+        (
+            format!(
+                "component B {{ {provided} }};\n{}",
+                many(1_000, |at| format!("component D{at} : B {{ }};\n"))
+            ),
+            elements,
+        ),
+        (
+            format!(
+                "enum E {{ {} LAST }};\ncomponent C {{ {} }};\n",
+                many(1_000, |at| format!("E{at}, ")),
+                many(1_000, |at| format!("attribute E a{at}; "))
+            ),
+            elements,
+        ),
+        (
+            format!(
+                "interface {long} {{ void run(); }};\ntypedef {long} Named;\ncomponent C {{ {} }};\n",
+                many(1_000, |at| format!("provides Named p{at}; "))
+            ),
+            "octets of names, the limit",
+        ),
+    ];
+    for (idl, wanted) in cases {
+        let idl = folder.file("large.idl", &[head, &idl].concat());
+        let told = refused(&["check", "collision.toml", "--idl", &idl]);
+        assert!(told.contains(wanted), "{wanted}: {}", &told[..told.len().min(1_000)]);
+    }
+    // IDL of a package that exceeds a limit is not used.
+    let package = bus_package(&folder);
+    std::fs::copy(folder.path("large.idl"), folder.path("bus/large.idl")).unwrap();
+    let told = refused(&["assemble", &package, "-", "--to", "toml", "--node", "n"]);
+    let wanted = "the IDL files of the package are not used; --idl names others\nthe components of the IDL have more than";
+    assert!(told.contains(wanted), "{told}");
+}
+
+#[test]
+fn connections_of_extended_ports_are_those_of_their_basic_ports() {
+    let folder = Folder::new("deploy-extended");
+    let idl = folder.file("avionics.idl", BUS);
+    let part = |name: &str, instance: &str| {
+        format!(
+            "[[implementation]]\nname = {name:?}\nexecParameter = {{ \"component factory\" = \"create_Avionics_{name}_Impl\" }}\n\
+             [[instance]]\nname = {instance:?}\nnode = \"n\"\nimplementation = {name:?}\n"
+        )
+    };
+    let connection = "[[connection]]\nname = \"bus\"\nExtendedPort = \"left.link\"\nMirrorPort = \"wire.near\"\n";
+    let text = [&part("Left", "left"), &part("Wire", "wire"), connection].concat();
+    let plan = folder.file("plan.toml", &text);
+    let check = |plan: &str, more: &[&str]| {
+        let output = deploy(&[&["check", plan, "--without-managers"], more].concat());
+        (output.status.success(), self::text(&output.stdout) + &self::text(&output.stderr))
+    };
+    let (is_good, told) = check(&plan, &[]);
+    let wanted = "left.link of connection \"bus\" is of the kind ExtendedPort, which cannot be connected; give the IDL";
+    assert!(!is_good && told.contains(wanted), "{told}");
+    let emit: &[&str] = &["emit", "kubernetes", &plan, "--image", "display:1"];
+    let told = refused(&[emit, COMMAND].concat());
+    assert!(told.contains("plan.toml:17:1: processes do not connect extended ports"), "{told}");
+    let (is_good, told) = check(&plan, &["--idl", &idl]);
+    assert!(is_good && told.contains("2 instances on 1 node, 2 connections"), "{told}");
+    let whole = folder.path("whole.toml");
+    good(&["convert", &plan, &whole, "--idl", &idl]);
+    let written = std::fs::read_to_string(&whole).unwrap();
+    assert!(written.contains("name = \"bus.inward\"\n"), "{written}");
+    let (is_good, told) = check(&whole, &[]);
+    assert!(is_good, "{told}");
+    // Errors in the connection itself are reported once, with the place.
+    let wrong = folder.file("wrong.toml", &text.replace("wire.near", "wire.far"));
+    let (is_good, told) = check(&wrong, &["--idl", &idl]);
+    let wanted = "wrong.toml:18:1: error: \"wire\" has no port \"far\"; it has near, near_inward, near_outward\n";
+    assert!(!is_good && told.contains(wanted), "{told}");
+    assert_eq!(told.matches("has no port").count(), 1, "{told}");
+    assert!(!told.contains("cannot be connected"), "{told}");
+    let with_simplex = BUS
+        .replace("  component", "  porttype Simplex { provides Position outward; };\n  component")
+        .replace("Duplex near;", "Duplex near; mirrorport Simplex half;");
+    let with_simplex = folder.file("simplex.idl", &with_simplex);
+    let other = "[[connection]]\nname = \"bus\"\nMirrorPort = \"wire.half\"\nExtendedPort = \"left.link\"\n";
+    let other = folder.file("other.toml", &text.replace(connection, other));
+    let (is_good, told) = check(&other, &["--idl", &with_simplex]);
+    let wanted =
+        "error: wire.half is of type Avionics::Simplex, and left.link of type Avionics::Duplex";
+    assert!(!is_good && told.contains(wanted), "{told}");
+    assert_eq!(told.matches(" is of type ").count(), 1, "{told}");
+    let told = refused(&["convert", &wrong, &whole, "--idl", &idl]);
+    assert!(told.contains("wrong.toml:18:1: \"wire\" has no port \"far\""), "{told}");
+    let told = refused(&["convert", "domain.toml", &whole, "--idl", &idl]);
+    assert!(told.contains("expected a plan, and this is a document of kind Domain"), "{told}");
+}
+
+#[test]
 fn plans_in_utf16_are_read() {
     let folder = Folder::new("deploy-utf16");
     let xml = good(&["convert", "collision.toml", "-", "--to", "xml"]);

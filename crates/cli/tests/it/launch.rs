@@ -525,3 +525,38 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert!(stopped.starts_with("stopped "), "{stopped}");
     assert_eq!(good(&["deploy", "status", "--at", &at]), "no plan is launched\n");
 }
+
+#[test]
+fn a_launch_that_manages_its_nodes_ends_with_the_last_plan() {
+    let cockpit = Cockpit::new("last");
+    let (first, resources) =
+        (cockpit.folder.path("navigation.toml"), cockpit.folder.path("navigation.rt.toml"));
+    let text = fs::read_to_string(&first).unwrap();
+    let uuid = "9b0c5a1e-6d0f-4e43-8d5c-avionics";
+    assert!(text.contains(uuid), "{text}");
+    cockpit.folder.file("second.toml", &text.replace(uuid, "second"));
+    fs::copy(&resources, cockpit.folder.path("second.rt.toml")).unwrap();
+
+    let artifacts = cockpit.folder.path("");
+    let mut command = oxorb();
+    command.args(["deploy", "launch", &first, "--rt", &resources, "--local"]);
+    command.args(["--artifacts", &artifacts, "--port", "0", "--format", "json"]);
+    let mut launching = Process::spawn(command);
+    let line = launching.wait_for_line("\"running\"", LONG);
+    // The artifacts are this test program, and write to the same output what they are about to run.
+    let (_, object) = line.split_once('{').expect("an object");
+    let said: Value = serde_json::from_str(&format!("{{{object}")).expect("one line of JSON");
+    let at = said["corbaloc"][0].as_str().expect("it has an address");
+    // Another command launches its plan through the same execution manager.
+    cockpit.put("launch", "second", &["--at", at]);
+
+    good(&["deploy", "stop", uuid, "--at", at]);
+    let told = good(&["deploy", "status", "--at", at, "--format", "json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told.as_array().unwrap().len(), 1, "{told:#}");
+    assert_eq!(told[0]["plan"], "second", "{told:#}");
+    assert_eq!(told[0]["processes"][0]["state"], "running", "{told:#}");
+
+    good(&["deploy", "stop", "second", "--at", at]);
+    launching.wait_success(LONG);
+}

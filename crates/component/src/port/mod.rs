@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use carrier::{CarriedSource, Deliver, EventCarrier};
 pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
 pub use facet::Facet;
-pub use rate::PortRate;
+pub use rate::{LimitedPort, PortRate};
 pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle, Used};
 
 pub(crate) use carrier::Way;

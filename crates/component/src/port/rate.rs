@@ -1,5 +1,6 @@
 //! Rates that a container enforces at ports.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,12 +22,44 @@ use oxorb_sys::clock::monotonic_nanoseconds;
 pub struct PortRate {
     period: Duration,
     tolerance: Duration,
+    /// Kind of ports to which the rate applies; `None` for both kinds.
+    kind: Option<LimitedPort>,
+}
+
+/// Kind of ports whose rates a container can enforce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitedPort {
+    /// Facet or sink: the rate limits received calls or events.
+    FacetOrSink,
+    /// Source: the rate limits sent events.
+    Source,
+}
+
+impl fmt::Display for LimitedPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LimitedPort::FacetOrSink => "facet or sink",
+            LimitedPort::Source => "source",
+        })
+    }
 }
 
 impl PortRate {
     /// Returns a rate of one call or event in each period. A period of 0 counts as 1 ns.
     pub const fn new(period: Duration) -> Self {
-        PortRate { period, tolerance: Duration::ZERO }
+        PortRate { period, tolerance: Duration::ZERO, kind: None }
+    }
+
+    /// Restricts the rate to ports of one kind. If the port is of the other kind, its component is not installed.
+    #[must_use]
+    pub const fn only_at(mut self, kind: LimitedPort) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Returns the kind of ports to which the rate is restricted, if it is another one than this.
+    pub(crate) fn other_kind(&self, kind: LimitedPort) -> Option<LimitedPort> {
+        self.kind.filter(|only| *only != kind)
     }
 
     /// Sets the time by which a call or event may come too early: 0 by default.

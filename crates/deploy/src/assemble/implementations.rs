@@ -21,8 +21,8 @@ const COMPONENT_TYPE: &str = "component type";
 pub(super) struct Implementations<'a> {
     made: Vec<Implementation>,
     artifacts: Vec<Artifact>,
-    /// Ids by descriptor.
-    by_description: HashMap<*const ComponentImplementationDescription, String>,
+    /// Indices in `made`, by descriptor.
+    by_description: HashMap<*const ComponentImplementationDescription, usize>,
     by_artifact: HashMap<*const ImplementationArtifactDescription, String>,
     depends_on: Vec<&'a crate::model::basic::ImplementationDependency>,
     ids: HashSet<String>,
@@ -30,17 +30,17 @@ pub(super) struct Implementations<'a> {
 }
 
 impl<'a> Implementations<'a> {
-    /// Returns the id of the implementation of a descriptor, which is made on the first call.
+    /// Returns the index of the implementation of a descriptor, which is made on the first call.
     pub(super) fn of(
         &mut self,
         shelf: &Shelf<'a>,
         found: Found<'a, ComponentImplementationDescription>,
         monolithic: &'a MonolithicImplementationDescription,
         interface: Option<&ComponentInterfaceDescription>,
-    ) -> Result<String, Error> {
+    ) -> Result<usize, Error> {
         let key = std::ptr::from_ref(found.value);
         if let Some(known) = self.by_description.get(&key) {
-            return Ok(known.clone());
+            return Ok(*known);
         }
         let mut artifact = Vec::new();
         let mut seen = HashSet::new();
@@ -60,17 +60,23 @@ impl<'a> Implementations<'a> {
         let stem = stem.split('.').next().unwrap_or_default();
         let id = self.id(label.unwrap_or(stem), "implementation");
         self.depends_on.extend(&found.value.depends_on);
+        let at = self.made.len();
         self.made.push(Implementation {
             id: Id(id.clone()),
-            name: id.clone(),
+            name: id,
             source: vec![found.path.to_owned()],
             artifact,
             exec_parameter,
             deploy_requirement: monolithic.deploy_requirement.iter().map(requirement).collect(),
             ..Implementation::default()
         });
-        self.by_description.insert(key, id.clone());
-        Ok(id)
+        self.by_description.insert(key, at);
+        Ok(at)
+    }
+
+    /// Returns the implementation with an index.
+    pub(super) fn get(&self, at: usize) -> &Implementation {
+        &self.made[at]
     }
 
     /// Adds an artifact, followed by those that it needs.
@@ -165,7 +171,7 @@ fn located(
 }
 
 /// Converts a repository id to a scoped name.
-fn scoped(id: &str) -> String {
+pub(super) fn scoped(id: &str) -> String {
     let id = id.trim();
     match id.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':')) {
         Some((name, _version)) => name.replace('/', "::"),

@@ -11,10 +11,13 @@ mod implementations;
 mod parts;
 mod selection;
 mod shelf;
+mod types;
+mod values;
 
 use std::collections::BTreeMap;
 
 use crate::archive::Archive;
+use crate::check::Components;
 use crate::document::Document;
 use crate::element::Limits;
 use crate::finding::Error;
@@ -30,6 +33,14 @@ pub struct Assembly {
     pub node: Option<String>,
     /// Nodes by instance, or by a part that contains instances: `radar` applies to `radar/antenna`.
     pub nodes: BTreeMap<String, String>,
+    /// Values of properties by `INSTANCE.PROPERTY`, which override those of all descriptors. The instance may also be
+    /// an assembly with an `externalProperty` of this name. A value has the type that the IDL declares, otherwise that
+    /// of the interface (`.ccd`), otherwise that of the overridden value. Numbers, strings and enumerators are written
+    /// as they are, other values as a table of TOML with the elements of the XML form: `{ double = [1.5, 2.0] }`.
+    pub values: BTreeMap<String, String>,
+    /// Component types from IDL, which take precedence over interfaces. If there are any, the connections of extended
+    /// ports are [expanded](crate::expand_extended_ports).
+    pub components: Components,
     /// Limits of the plan.
     pub limits: AssemblyLimits,
 }
@@ -55,11 +66,15 @@ impl Default for AssemblyLimits {
 impl Archive {
     /// Makes a plan from the package in an archive. Values of attributes come from the outermost descriptor: the part
     /// of an assembly overrides the configuration, which overrides the package, which overrides the implementation,
-    /// which overrides the interface.
+    /// which overrides the interface. [`Assembly::values`] overrides all of them.
+    ///
+    /// The kind of a port is that of the IDL, otherwise that of the interface. If neither describes the port, but all
+    /// other ends of its connection use what it provides, the port is a facet or an event sink.
     ///
     /// # Errors
     /// The errors of a descriptor, with its path: a link or file that is not in the archive, a part without a node, a
-    /// port that an interface does not have, requirements that no implementation meets, limits.
+    /// port that an interface does not have or nothing describes, requirements that no implementation meets, limits.
+    /// Values for properties that do not exist, and values of other types.
     pub fn plan(&self, assembly: &Assembly) -> Result<Plan, Error> {
         let documents: BTreeMap<String, Document> = self.documents(&Limits::default())?;
         parts::plan(&Shelf::of(self, &documents), assembly)

@@ -6,7 +6,9 @@ use super::Assembly;
 use super::implementations::Implementations;
 use super::selection::{comparisons, meets};
 use super::shelf::{Base, Found, Shelf, Sources};
+use super::types::ComponentTypes;
 use crate::described::{Id, Ref};
+use crate::extended::expand;
 use crate::finding::{Error, Place};
 use crate::model::basic::{ComponentInterfaceDescription, Property, Requirement};
 use crate::model::package::{
@@ -15,7 +17,7 @@ use crate::model::package::{
     ComponentPackageReference, Subcomponent,
 };
 use crate::model::plan::{Instance, LocalityConstraint, LocalityKind, Plan};
-use crate::model::value::{Any, Data, Type};
+use crate::size;
 
 /// Values of properties by name, each with the descriptor it comes from.
 type Values<'a> = BTreeMap<&'a str, Found<'a, Property>>;
@@ -23,7 +25,7 @@ type Values<'a> = BTreeMap<&'a str, Found<'a, Property>>;
 /// A resolved part.
 pub(super) enum Part<'a> {
     /// Instance of the plan, by index.
-    Instance { at: usize, interface: Option<Found<'a, ComponentInterfaceDescription>> },
+    Instance { at: usize },
     /// Assembly of further parts.
     Whole(Whole<'a>),
 }
@@ -43,6 +45,8 @@ pub(super) struct Making<'s, 'a> {
     pub(super) shelf: &'s Shelf<'a>,
     pub(super) assembly: &'s Assembly,
     pub(super) plan: Plan,
+    /// Component types of the plan's instances.
+    pub(super) types: ComponentTypes<'s, 'a>,
     implementations: Implementations<'a>,
     elements: usize,
     octets: usize,
@@ -63,6 +67,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
         shelf,
         assembly,
         plan: Plan::default(),
+        types: ComponentTypes::of(&assembly.components),
         implementations: Implementations::default(),
         elements: assembly.limits.elements,
         octets: assembly.limits.octets,
@@ -81,8 +86,9 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
     };
     let root = making.part(name, &chosen, Values::new(), 0)?;
     making.connect(&root)?;
+    making.set_values(&root)?;
     making.place(&root)?;
-    making.implementations.into_plan(&mut making.plan);
+    std::mem::take(&mut making.implementations).into_plan(&mut making.plan);
     if let Some(unknown) = assembly.nodes.keys().find(|name| !making.placed.contains(name.as_str()))
     {
         let names =
@@ -92,18 +98,28 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
         )));
     }
     making.plan.check_references()?;
+    if !assembly.components.is_empty() {
+        let mut plan = std::mem::take(&mut making.plan);
+        expand(&mut plan, &assembly.components, true, |size| {
+            making.take(size.elements, size.octets)
+        })?;
+        making.plan = plan;
+    }
     Ok(making.plan)
 }
 
 impl<'s, 'a> Making<'s, 'a> {
     /// Subtracts a number of elements and octets from the limits.
     pub(super) fn spend(&mut self, elements: usize, octets: usize) -> Result<(), Error> {
+        self.take(elements, octets).map_err(Error::plain)
+    }
+
+    /// Subtracts a number of elements and octets from the limits, or returns a sentence about the limit.
+    fn take(&mut self, elements: usize, octets: usize) -> Result<(), String> {
         let limits = &self.assembly.limits;
-        let take = |left: &mut usize, used: usize, most: usize, what: &str| {
+        let take = |left: &mut usize, used: usize, most: usize, what: &str| -> Result<(), String> {
             *left = left.checked_sub(used).ok_or_else(|| {
-                Error::plain(format!(
-                    "the plan of the package has more than {most} {what}, the limit"
-                ))
+                format!("the plan of the package has more than {most} {what}, the limit")
             })?;
             Ok(())
         };
@@ -213,7 +229,7 @@ impl<'s, 'a> Making<'s, 'a> {
                     monolithic,
                     interface.map(|found| found.value),
                 )?;
-                self.instance(name, &of, all, interface)
+                self.instance(name, of, all, interface)
             }
             _ => Err(implementation.wrong(
                 description.place,
@@ -249,13 +265,16 @@ impl<'s, 'a> Making<'s, 'a> {
     fn instance(
         &mut self,
         name: String,
-        implementation: &str,
+        implementation: usize,
         values: Values<'a>,
         interface: Option<Found<'a, ComponentInterfaceDescription>>,
     ) -> Result<Part<'a>, Error> {
+        let made = self.implementations.get(implementation);
+        let id = made.id.0.clone();
+        self.types.add(implementation, made, interface);
         let octets: usize =
-            values.values().map(|one| size(&one.value.value) + one.value.name.len()).sum();
-        self.spend(1 + values.len(), octets + 3 * name.len() + implementation.len())?;
+            values.values().map(|one| size::any(&one.value.value) + one.value.name.len()).sum();
+        self.spend(1 + values.len(), octets + 3 * name.len() + id.len())?;
         let at = self.plan.instance.len();
         let mut property: Vec<Property> = Vec::with_capacity(values.len());
         for (name, found) in values {
@@ -266,7 +285,7 @@ impl<'s, 'a> Making<'s, 'a> {
             id: Id(name.clone()),
             node,
             name,
-            implementation: Ref::to(implementation),
+            implementation: Ref::to(id),
             config_property: property,
             ..Instance::default()
         });
@@ -276,7 +295,7 @@ impl<'s, 'a> Making<'s, 'a> {
                 "instance {name:?} is on no node: say one for it, or one for all"
             )));
         }
-        Ok(Part::Instance { at, interface })
+        Ok(Part::Instance { at })
     }
 
     /// Returns the node of an instance: its own, that of a containing part, or the default.
@@ -455,7 +474,7 @@ impl<'s, 'a> Making<'s, 'a> {
 /// Adds the instances of a part.
 fn leaves(part: &Part<'_>, into: &mut Vec<usize>) {
     match part {
-        Part::Instance { at, .. } => into.push(*at),
+        Part::Instance { at } => into.push(*at),
         Part::Whole(whole) => {
             let parts = whole.assembly.value.instance.iter();
             parts.for_each(|one| leaves(&whole.parts[one.id.0.as_str()], into));
@@ -468,33 +487,5 @@ pub(super) fn joined(within: &str, name: &str) -> String {
     match within {
         "" => name.to_owned(),
         within => format!("{within}/{name}"),
-    }
-}
-
-/// Returns the approximate octets of a value.
-fn size(value: &Any) -> usize {
-    kind_size(&value.kind) + data_size(&value.data)
-}
-
-fn kind_size(kind: &Type) -> usize {
-    16 + match kind {
-        Type::Null | Type::Basic(_) | Type::Bounded { .. } => 0,
-        Type::Enum { name, type_id, members } => {
-            name.len() + type_id.len() + members.iter().map(|one| 16 + one.len()).sum::<usize>()
-        }
-        Type::Struct { name, type_id, members } => {
-            let members = members.iter().map(|(name, kind)| name.len() + kind_size(kind));
-            name.len() + type_id.len() + members.sum::<usize>()
-        }
-        Type::Sequence { element, .. } | Type::Array { element, .. } => kind_size(element),
-        Type::Alias { name, type_id, element } => name.len() + type_id.len() + kind_size(element),
-    }
-}
-
-fn data_size(data: &Data) -> usize {
-    16 + match data {
-        Data::Text(text) | Data::Enum(text) => text.len(),
-        Data::Struct(items) | Data::Sequence(items) => items.iter().map(data_size).sum(),
-        _ => 0,
     }
 }

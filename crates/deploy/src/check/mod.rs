@@ -2,6 +2,7 @@
 
 mod assign;
 mod jobs;
+mod limited;
 mod lookup;
 mod pairs;
 mod policies;
@@ -19,6 +20,7 @@ pub use assign::{Assigned, assign};
 pub use lookup::Lookup;
 pub use policies::set_of;
 pub use ports::{ComponentType, Components, Port, type_of};
+pub(crate) use ports::{Factories, factories, is_setting, type_among};
 pub use timing::{Chain, Timing};
 
 /// Documents that are checked together.
@@ -64,6 +66,7 @@ pub fn check(input: &Input<'_>) -> Report {
     let mut timing = None;
     if let Some(resources) = input.resources {
         findings.extend(policies::check(input.plan, resources));
+        findings.extend(limited::check(input));
         let is_sound = !findings.has_errors();
         let has_work = resources.instance.iter().any(|instance| !instance.work.is_empty());
         if is_sound && has_work {
@@ -89,6 +92,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
+    use crate::model::rtcad::Beyond;
     use crate::{Document, Format, Limits, search};
 
     /// Returns a plan of pairs: a source, and an instance that it pushes to and calls, each with a policy set, a delay
@@ -152,5 +156,23 @@ mod tests {
         let found = |instance| resources.attachment(instance).is_some();
         assert!(plan.instance.iter().all(|one| found(&one.name)), "what is counted");
         assert_eq!(search::compared() - before, 40 * 41 / 2);
+    }
+
+    #[test]
+    fn component_types_are_indexed_once_for_all_enforced_rates() {
+        let (plan, mut resources) = documents(20);
+        let works = resources.instance.iter_mut().flat_map(|one| &mut one.work);
+        let at_ports = works.filter(|work| work.port.is_some());
+        at_ports.for_each(|work| work.beyond = Some(Beyond::Refuse));
+        let types = (0..7).map(|at| (format!("M::C{at}"), ComponentType::default()));
+        let components: Components = types.collect();
+        let before = search::compared();
+        limited::check(&Input {
+            plan: &plan,
+            resources: Some(&resources),
+            domain: None,
+            components: Some(&components),
+        });
+        assert_eq!(search::compared() - before, components.len());
     }
 }

@@ -6,17 +6,20 @@ use super::pairs::too_many_pairs;
 use crate::finding::{Finding, listed};
 use crate::model::basic::{PortKind, Property};
 use crate::model::plan::{Endpoint, Implementation, Instance, Plan};
-use crate::model::value::Basic;
+use crate::model::value::Type;
 
 /// A port of a component type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
     /// Kind of the port.
     pub kind: PortKind,
-    /// Type of a facet, required type of a receptacle, or event type, as a scoped name.
+    /// Type of a facet, required type of a receptacle, event type, or port type, as a scoped name.
     pub type_name: String,
     /// All types to which this type conforms, including the type itself.
     pub is_also: BTreeSet<String>,
+    /// Ports of the port type of an extended port or mirror port, by their names in the port type; empty for others. The
+    /// component has each of them as `PORT_NAME`, unless its interface is local.
+    pub basic: Vec<String>,
 }
 
 /// A component type, with inherited ports.
@@ -24,8 +27,8 @@ pub struct Port {
 pub struct ComponentType {
     /// Ports by name.
     pub ports: BTreeMap<String, Port>,
-    /// Settable attributes, with their basic type, if any.
-    pub attributes: BTreeMap<String, Option<Basic>>,
+    /// Settable attributes, with their type; `None` for a type that plans do not support.
+    pub attributes: BTreeMap<String, Option<Type>>,
 }
 
 /// Component types by scoped name.
@@ -110,7 +113,8 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
     findings
 }
 
-type Found<'c> = Option<(&'c str, &'c ComponentType)>;
+/// Component type with its scoped name, if it is known.
+pub(crate) type Found<'c> = Option<(&'c str, &'c ComponentType)>;
 
 /// Returns the component type of an implementation with its scoped name; `None` if the plan does not determine it.
 /// Linear in the number of component types.
@@ -125,9 +129,12 @@ pub fn type_of<'c>(
 }
 
 /// Component types by the name in their entry points, unless ambiguous.
-type Factories<'c> = HashMap<String, Found<'c>>;
+pub(crate) type Factories<'c> = HashMap<String, Found<'c>>;
 
-fn factories(components: &Components) -> Factories<'_> {
+/// Returns component types by the name in their entry points.
+pub(crate) fn factories(components: &Components) -> Factories<'_> {
+    #[cfg(test)]
+    crate::search::count(components.len());
     let mut all = Factories::new();
     for (name, found) in components {
         let known = all.entry(name.replace("::", "_"));
@@ -136,7 +143,8 @@ fn factories(components: &Components) -> Factories<'_> {
     all
 }
 
-fn type_among<'c>(
+/// Returns the component type of an implementation, as [`type_of`] does, with the result of [`factories`].
+pub(crate) fn type_among<'c>(
     implementation: &Implementation,
     components: &'c Components,
     factories: &Factories<'c>,
@@ -167,33 +175,33 @@ fn type_among<'c>(
     Ok(flat.and_then(|flat| *factories.get(flat)?))
 }
 
+/// Reports whether a property is a setting of a deployment engine, and not an attribute: its name has a dot, or is that
+/// of CIAO's oldest setting.
+pub(crate) fn is_setting(name: &str) -> bool {
+    name.contains('.') || name == "ComponentIOR"
+}
+
 fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // Names with a dot are settings of deployment engines, not attributes. `ComponentIOR` is CIAO's oldest setting,
-    // without a dot.
-    let is_setting =
-        |property: &Property| property.name.contains('.') || property.name == "ComponentIOR";
-    for property in instance.config_property.iter().filter(|property| !is_setting(property)) {
-        match found.attributes.get(&property.name) {
-            None => {
-                let what = format!(
-                    "{:?} has no attribute {:?} that can be set",
-                    instance.name, property.name
-                );
-                let known = listed(found.attributes.keys().map(String::as_str));
-                let cure = format!("{type_name} has {known}");
-                findings.push(Finding::error(property.place, what).cure(cure));
-            }
-            Some(Some(wanted)) if property.value.kind.basic() != Some(*wanted) => {
-                let what = format!(
-                    "attribute {:?} of {type_name} is of type {}",
-                    property.name,
-                    wanted.name()
-                );
-                let cure = format!("write {{ {} = ... }}", wanted.name());
-                findings.push(Finding::error(property.place, what).cure(cure));
-            }
-            Some(_) => {}
+    let is_attribute = |property: &&Property| !is_setting(&property.name);
+    for property in instance.config_property.iter().filter(is_attribute) {
+        let Some(wanted) = found.attributes.get(&property.name) else {
+            let what =
+                format!("{:?} has no attribute {:?} that can be set", instance.name, property.name);
+            let known = listed(found.attributes.keys().map(String::as_str));
+            let cure = format!("{type_name} has {known}");
+            findings.push(Finding::error(property.place, what).cure(cure));
+            continue;
+        };
+        let wanted = wanted.as_ref().and_then(Type::basic);
+        if let Some(wanted) = wanted.filter(|it| property.value.kind.basic() != Some(*it)) {
+            let what = format!(
+                "attribute {:?} of {type_name} is of type {}",
+                property.name,
+                wanted.name()
+            );
+            let cure = format!("write {{ {} = ... }}", wanted.name());
+            findings.push(Finding::error(property.place, what).cure(cure));
         }
     }
     findings

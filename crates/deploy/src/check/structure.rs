@@ -91,8 +91,9 @@ fn connections(plan: &Plan, findings: &mut Findings) {
                 );
                 findings.push(Finding::error(end.place, what));
             }
+            // Extended ports and mirror ports both provide and use, so `provider` says nothing about them.
             if end.provider.is_some_and(|said| said != end.kind.provides())
-                && end.kind != PortKind::MirrorPort
+                && !end.kind.is_extended()
             {
                 let what = format!("a {} never has provider {}", end.kind.text(), end.provides());
                 findings.push(
@@ -156,9 +157,8 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
     for (provider, user) in
         providers.iter().flat_map(|&one| users.iter().map(move |&other| (one, other)))
     {
-        let extended =
-            |end: &Endpoint| matches!(end.kind, PortKind::ExtendedPort | PortKind::MirrorPort);
-        if provider.kind.is_event() != user.kind.is_event() || extended(provider) != extended(user)
+        if provider.kind.is_event() != user.kind.is_event()
+            || provider.kind.is_extended() != user.kind.is_extended()
         {
             let what = format!(
                 "connection {:?} joins {}, a {}, with {}, a {}",

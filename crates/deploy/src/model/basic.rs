@@ -114,6 +114,11 @@ impl PortKind {
         matches!(self, PortKind::Facet | PortKind::EventConsumer | PortKind::ExtendedPort)
     }
 
+    /// Reports whether the port stands for the ports of a port type: an extended port or a mirror port.
+    pub fn is_extended(self) -> bool {
+        matches!(self, PortKind::ExtendedPort | PortKind::MirrorPort)
+    }
+
     /// Reports whether the port transfers events.
     pub fn is_event(self) -> bool {
         matches!(self, PortKind::EventEmitter | PortKind::EventPublisher | PortKind::EventConsumer)

@@ -11,7 +11,7 @@
 mod read;
 mod write;
 
-pub(crate) use read::read;
+pub(crate) use read::{read, value};
 pub(crate) use write::write;
 
 /// Elements that are properties: a table of them is the short form, an array the long one.

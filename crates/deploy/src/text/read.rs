@@ -36,6 +36,26 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     Ok(root)
 }
 
+/// Reads the element `value` from the text of its table.
+pub(crate) fn value(text: &str, limits: &Limits) -> Result<Element, Error> {
+    limits.admit(text)?;
+    let line = format!("value = {text}");
+    let parsed = DeTable::parse(&line).map_err(|error| {
+        let what = format!("no well-formed TOML: {}", error.message().replace('\n', ", "));
+        Error::plain(what)
+    })?;
+    let table = parsed.into_inner();
+    let mut reader = Reader { lines: Lines::of(&line), limits: *limits, seen: 0 };
+    let mut around = Element::new("property");
+    reader.table(&table, &mut around, 1)?;
+    match around.children.as_slice() {
+        [only] if only.text.is_empty() => Ok(only.clone()),
+        _ => Err(Error::plain(
+            "expected a table of TOML with the elements of the value, such as { double = [1.5, 2.0] }",
+        )),
+    }
+}
+
 /// Offsets of lines, to determine positions.
 struct Lines<'t> {
     text: &'t str,

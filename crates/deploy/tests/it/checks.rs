@@ -5,10 +5,10 @@ use oxorb_deploy::check::{ComponentType, Components, Input, Port, Report, assign
 use oxorb_deploy::domain::Domain;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
-use oxorb_deploy::value::Basic;
+use oxorb_deploy::value::{Basic, Type};
 use oxorb_deploy::{Document, Format, Limits, Severity};
 
-fn text(name: &str) -> String {
+pub(crate) fn text(name: &str) -> String {
     let path = format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the file is there")
 }
@@ -38,8 +38,12 @@ fn domain() -> Domain {
 
 /// Returns the component types that `avionics.idl` declares.
 fn components() -> Components {
-    let port =
-        |kind, name: &str| Port { kind, type_name: name.into(), is_also: [name.to_owned()].into() };
+    let port = |kind, name: &str| Port {
+        kind,
+        type_name: name.into(),
+        is_also: [name.to_owned()].into(),
+        basic: Vec::new(),
+    };
     let component =
         |ports: &[(&str, PortKind, &str)], attributes: &[(&str, Basic)]| ComponentType {
             ports: ports
@@ -48,7 +52,7 @@ fn components() -> Components {
                 .collect(),
             attributes: attributes
                 .iter()
-                .map(|(name, basic)| ((*name).to_owned(), Some(*basic)))
+                .map(|(name, basic)| ((*name).to_owned(), Some(Type::Basic(*basic))))
                 .collect(),
         };
     use PortKind::{EventConsumer, EventPublisher, Facet, SimplexReceptacle};
@@ -83,7 +87,7 @@ fn components() -> Components {
     .into()
 }
 
-fn checked(plan_text: &str, resources_text: Option<&str>) -> Report {
+pub(crate) fn checked(plan_text: &str, resources_text: Option<&str>) -> Report {
     let plan = plan(plan_text);
     let resources = resources_text.map(resources);
     check(&Input {

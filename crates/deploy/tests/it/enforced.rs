@@ -1,8 +1,14 @@
 //! Rates that containers enforce, as the real-time resources say them.
 
+use oxorb_deploy::check::Report;
 use oxorb_deploy::{Document, Format, Limits, Severity, enforced_rates};
 
-use crate::checks::{declared, one_node, plain, plan, resources};
+use crate::checks::{checked, declared, one_node, plain, plan, resources, text};
+
+fn errors(report: Report) -> Vec<String> {
+    let errors = report.findings.into_iter().filter(|one| one.severity == Severity::Error);
+    errors.map(|error| error.what).collect()
+}
 
 #[test]
 fn rates_that_cannot_be_enforced_are_errors() {
@@ -10,41 +16,72 @@ fn rates_that_cannot_be_enforced_are_errors() {
         &["source", "sink"].map(str::to_owned),
         "[[connection]]\nname = \"c\"\nEventPublisher = \"source.tick\"\nEventConsumer = \"sink.update\"\n",
     );
-    let errors = |source: &str, sink: &str| {
+    let errors_of = |source: &str, sink: &str| {
         let rest = format!(
             "[[instance]]\nname = \"source\"\npolicySet = \"p30\"\nwork = [{{ wcet = \"1 ms\", {source} }}]\n\
              [[instance]]\nname = \"sink\"\npolicySet = \"p10\"\n\
              work = [{{ port = \"update\", wcet = \"1 ms\", {sink} }}]\n"
         );
-        let report = plain(&plan, &declared(&[10, 30], &rest));
-        let errors = report.findings.into_iter().filter(|one| one.severity == Severity::Error);
-        errors.map(|error| error.what).collect::<Vec<_>>()
+        errors(plain(&plan, &declared(&[10, 30], &rest)))
     };
     let (refuse, none) = ("beyond = \"refuse\"", [""; 0]);
     let period = "period = \"50 ms\"";
     assert_eq!(
-        errors(
+        errors_of(
             &format!("{period}, emits = [\"tick\"], {refuse}"),
             &format!("mostRate = \"20 Hz\", {refuse}"),
         ),
         none
     );
-    assert_eq!(errors(period, "beyond = \"allow\""), none);
+    assert_eq!(errors_of(period, "beyond = \"allow\""), none);
     assert_eq!(
-        errors(&format!("{period}, {refuse}"), refuse),
+        errors_of(&format!("{period}, {refuse}"), refuse),
         [
             "work of \"source\" without a port has beyond, and lists no sources whose rate would be enforced",
             "work of \"sink\" at port \"update\" has beyond, and no mostRate",
         ]
     );
     assert_eq!(
-        errors(period, "burst = 3"),
+        errors_of(period, "burst = 3"),
         ["work of \"sink\" has a burst, and enforces no rate of a port"]
     );
     // A missing period causes only one error.
     assert_eq!(
-        errors(&format!("emits = [\"tick\"], {refuse}"), ""),
+        errors_of(&format!("emits = [\"tick\"], {refuse}"), ""),
         ["work of \"source\" without a port has neither period nor rateFrom"]
+    );
+}
+
+#[test]
+fn work_enforces_rates_at_facets_and_sinks_and_of_sources() {
+    let plan = one_node(
+        &["source", "sink"].map(str::to_owned),
+        "[[connection]]\nname = \"c\"\nEventPublisher = \"source.tick\"\nEventConsumer = \"sink.update\"\n",
+    );
+    let at = |instance: &str, work: &str| {
+        format!(
+            "[[instance]]\nname = {instance:?}\nwork = [{{ wcet = \"1 ms\", {work}, beyond = \"refuse\" }}]\n"
+        )
+    };
+    let port = |port: &str| format!("port = {port:?}, mostRate = \"20 Hz\"");
+    let of_port = |instance: &str, name: &str| {
+        errors(plain(&plan, &declared(&[], &at(instance, &port(name)))))
+    };
+    assert_eq!(of_port("sink", "update"), [""; 0]);
+    assert_eq!(
+        of_port("source", "tick"),
+        ["work of \"source\" enforces a rate at port \"tick\", which is a EventPublisher"]
+    );
+    let emitted = at("sink", "period = \"1 s\", emits = [\"update\"]");
+    assert_eq!(
+        errors(plain(&plan, &declared(&[], &emitted))),
+        ["\"sink\" has no port \"update\" that is a connected source of events"]
+    );
+    // The kind of a port is also known from IDL.
+    let resources = format!("document = \"ServerResources\"\n{}", at("gps", &port("ready")));
+    assert_eq!(
+        errors(checked(&text("avionics.toml"), Some(&resources))),
+        ["work of \"gps\" enforces a rate at port \"ready\", which is a EventPublisher"]
     );
 }
 

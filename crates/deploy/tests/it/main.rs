@@ -4,6 +4,7 @@ mod any_plan;
 mod checks;
 mod documents;
 mod enforced;
+mod extended;
 mod lossless;
 mod packages;
 mod seeds;

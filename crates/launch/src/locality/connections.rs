@@ -25,7 +25,8 @@ pub(super) struct User {
     pub(super) place: Place,
 }
 
-/// Returns the error for a port whose kind cannot be connected directly.
+/// Returns the error for a port whose kind cannot be connected directly: an extended port in a plan that was not
+/// expanded.
 pub(crate) fn unconnectable(
     connection: &str,
     port: &str,
@@ -37,7 +38,10 @@ pub(crate) fn unconnectable(
         kind.text()
     );
     let error = LaunchError::new(connection, place, what);
-    error.cure("name the ports that an extended port stands for, as PORT_NAME")
+    error.cure(
+        "give the IDL of the components (--idl of launch, redeploy, static or convert), or name the ports for which the \
+         extended port stands, as PORT_NAME",
+    )
 }
 
 /// An established connection.

@@ -42,14 +42,15 @@ enum Pool {
 }
 
 impl Quality {
-    /// Returns the quality of an instance.
+    /// Returns the quality of an instance. `attachment` is the attachment of the instance in `resources`, here and in
+    /// the other functions of this module.
     pub(super) fn of(
         instance: &Instance,
+        attachment: Option<&Attachment>,
         resources: Option<&ServerResources>,
         implementations: &Implementations,
     ) -> Result<Quality, LaunchError> {
-        let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
-        let mut quality = match policy_set(instance, resources) {
+        let mut quality = match policy_set(instance, attachment) {
             Some(named) => Quality::of_set(instance, named, resources)?,
             None => Quality::default(),
         };
@@ -60,10 +61,10 @@ impl Quality {
     /// Returns the bands for the references in the receptacles of an instance.
     pub(super) fn receptacles(
         instance: &Instance,
+        attachment: Option<&Attachment>,
         resources: Option<&ServerResources>,
     ) -> Result<Option<PriorityBandedConnection>, LaunchError> {
-        let attached = resources
-            .and_then(|resources| resources.attachment(&instance.name))
+        let attached = attachment
             .and_then(|attachment| attachment.receptacle_policy.as_ref())
             .map(|to| (to.id.as_str(), to.place, Source::Rtcad));
         let Some(named) = attached.or_else(|| named(instance, RECEPTACLE_POLICY)) else {
@@ -158,10 +159,11 @@ impl Quality {
 /// Checks that the policies of an instance and of its receptacles exist and can be used.
 pub(crate) fn policies(
     instance: &Instance,
+    attachment: Option<&Attachment>,
     resources: Option<&ServerResources>,
 ) -> Result<(), LaunchError> {
-    Quality::receptacles(instance, resources)?;
-    match policy_set(instance, resources) {
+    Quality::receptacles(instance, attachment, resources)?;
+    match policy_set(instance, attachment) {
         Some(named) => Quality::of_set(instance, named, resources).map(drop),
         None => Ok(()),
     }
@@ -176,21 +178,17 @@ pub(crate) fn same_quality(
     new: Option<&ServerResources>,
 ) -> bool {
     let all = |instance: &Instance, resources: Option<&ServerResources>| {
-        let named = policy_set(instance, resources);
-        let quality = named.and_then(|named| Quality::of_set(instance, named, resources).ok());
         let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+        let named = policy_set(instance, attachment);
+        let quality = named.and_then(|named| Quality::of_set(instance, named, resources).ok());
         let is_carried = attachment.is_some_and(|it| it.events == Some(Events::Channel));
-        (quality, is_carried, rates(instance, resources).ok())
+        (quality, is_carried, rates(instance, attachment).ok())
     };
     all(one, old) == all(other, new)
 }
 
 /// Returns the policy set of an instance: that of its attachment or, if it has none, that of the plan.
-fn policy_set<'i>(
-    instance: &'i Instance,
-    resources: Option<&'i ServerResources>,
-) -> Option<Named<'i>> {
-    let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+fn policy_set<'i>(instance: &'i Instance, attachment: Option<&'i Attachment>) -> Option<Named<'i>> {
     let attached = attachment.and_then(|attachment| attachment.policy_set.as_ref());
     let attached = attached.map(|to| (to.id.as_str(), to.place, Source::Rtcad));
     attached.or_else(|| named(instance, INSTANCE_POLICY))

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_component::{
-    Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase, PortRate,
+    Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, LimitedPort, Phase, PortRate,
 };
 use oxorb_core::policy::PriorityBandedConnection;
 use oxorb_core::{Interface, ObjectRef, Orb};
 use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::{Implementation, Instance, Plan};
-use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::rtcad::{Attachment, ServerResources};
 use oxorb_deploy::{EnforcedRate, Place};
 
 use super::containers::Quality;
@@ -91,23 +91,25 @@ impl PartialEq for EntryPoint {
 }
 
 impl Recipe {
-    /// Returns the recipe of an instance. The references between elements of the plan must have been checked.
+    /// Returns the recipe of an instance; `attachment` is its attachment in `resources`. The references between elements
+    /// of the plan must have been checked.
     pub(super) fn of(
         plan: &Plan,
         instance: &Instance,
+        attachment: Option<&Attachment>,
         resources: Option<&ServerResources>,
         implementations: &Implementations,
     ) -> Result<Recipe, LaunchError> {
         unsupported(instance)?;
         // Detect invalid policies of the receptacles before any instance is installed.
-        Quality::receptacles(instance, resources)?;
+        Quality::receptacles(instance, attachment, resources)?;
         let implementation = plan.implementation_at(&instance.implementation);
         let implementation = implementation.map(|at| &plan.implementation[at]);
         Ok(Recipe {
             entry: entry_point(plan, instance, implementations)?,
             properties: instance.config_property.clone(),
-            quality: Quality::of(instance, resources, implementations)?,
-            rates: enforceable_rates(implementation, instance, resources)?,
+            quality: Quality::of(instance, attachment, resources, implementations)?,
+            rates: enforceable_rates(implementation, instance, attachment)?,
         })
     }
 
@@ -118,7 +120,11 @@ impl Recipe {
     /// Returns the enforced rates by port, in the form that a container accepts.
     fn rates(&self) -> BTreeMap<String, PortRate> {
         let rates = self.rates.iter().map(|rate| {
-            let limit = PortRate::new(Duration::from_nanos(rate.period));
+            let kind = match rate.is_source {
+                true => LimitedPort::Source,
+                false => LimitedPort::FacetOrSink,
+            };
+            let limit = PortRate::new(Duration::from_nanos(rate.period)).only_at(kind);
             (rate.port.clone(), limit.tolerance(Duration::from_nanos(rate.tolerance)))
         });
         rates.collect()
@@ -138,9 +144,9 @@ impl Recipe {
 pub(crate) fn enforceable_rates(
     implementation: Option<&Implementation>,
     instance: &Instance,
-    resources: Option<&ServerResources>,
+    attachment: Option<&Attachment>,
 ) -> Result<Vec<EnforcedRate>, LaunchError> {
-    let rates = rates(instance, resources)?;
+    let rates = rates(instance, attachment)?;
     let kind = implementation.and_then(entry_property).map(|(_, kind)| kind);
     let why = match explicit_home(instance) {
         _ if rates.is_empty() => return Ok(rates),
@@ -278,12 +284,13 @@ enum Occupant {
 }
 
 impl Installed {
-    /// Installs an instance and sets its attributes. If a step fails, removes the instance again.
+    /// Installs an instance and sets its attributes; `bands` are those of the references in its receptacles. If a step
+    /// fails, removes the instance again.
     pub(super) fn new(
         orb: &Orb,
         container: &Container,
         instance: &Instance,
-        resources: Option<&ServerResources>,
+        bands: Option<PriorityBandedConnection>,
         recipe: Recipe,
         others: &[Installed],
     ) -> Result<Installed, LaunchError> {
@@ -319,7 +326,7 @@ impl Installed {
         let mut inner = Inner {
             name: instance.name.clone(),
             place: instance.place,
-            bands: Quality::receptacles(instance, resources)?,
+            bands,
             recipe,
             occupant,
             object,

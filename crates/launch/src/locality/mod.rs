@@ -17,6 +17,7 @@ use std::time::Duration;
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Orb};
 use oxorb_deploy::Place;
+use oxorb_deploy::check::Lookup;
 use oxorb_deploy::plan::{Connection, Plan};
 use oxorb_deploy::rtcad::ServerResources;
 use oxorb_poa::Poa;
@@ -37,7 +38,7 @@ pub(crate) use instance::{
 pub(crate) use servant::file_references;
 
 use connections::{Made, User};
-use containers::Containers;
+use containers::{Containers, Quality};
 use instance::{Installed, Recipe};
 use provided::provided_by;
 
@@ -315,15 +316,28 @@ impl Locality {
             None => resources_of(plan)?,
         };
         users_elsewhere(plan).next().map_or(Ok(()), Err)?;
+        let recipes = self.recipes(plan, resources.as_ref())?;
+        Ok((resources, recipes))
+    }
+
+    /// Returns the recipes of the instances of a plan, by name.
+    fn recipes(
+        &self,
+        plan: &Plan,
+        resources: Option<&ServerResources>,
+    ) -> Result<BTreeMap<String, Recipe>, LaunchError> {
+        let lookup = resources.map(Lookup::of);
         let mut recipes = BTreeMap::new();
         for instance in &plan.instance {
             let implementation = plan.implementation_at(&instance.implementation);
             if !implementation.is_some_and(|at| stands_for_process(&plan.implementation[at])) {
-                let recipe = Recipe::of(plan, instance, resources.as_ref(), &self.implementations)?;
+                let attachment = lookup.as_ref().and_then(|it| it.attachment(&instance.name));
+                let recipe =
+                    Recipe::of(plan, instance, attachment, resources, &self.implementations)?;
                 recipes.insert(instance.name.clone(), recipe);
             }
         }
-        Ok((resources, recipes))
+        Ok(recipes)
     }
 
     /// Installs the instances of the plan that are not installed. If one fails, removes those that this call has
@@ -336,6 +350,7 @@ impl Locality {
     ) -> Result<(), LaunchError> {
         let mut all: Vec<Installed> = self.state.lock().instances.clone();
         let mut new: Vec<Installed> = Vec::new();
+        let lookup = resources.map(Lookup::of);
         // Install homes before the instances that they create.
         let (homed, alone): (Vec<_>, Vec<_>) = plan
             .instance
@@ -347,9 +362,11 @@ impl Locality {
                 continue;
             }
             let recipe = recipes[&instance.name].clone();
+            let attachment = lookup.as_ref().and_then(|it| it.attachment(&instance.name));
             let container = self.containers.lock().get(recipe.quality(), instance);
             let made = container.and_then(|container| {
-                Installed::new(&self.orb, &container, instance, resources, recipe, &all)
+                let bands = Quality::receptacles(instance, attachment, resources)?;
+                Installed::new(&self.orb, &container, instance, bands, recipe, &all)
             });
             match made {
                 Ok(made) => {

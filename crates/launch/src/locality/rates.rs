@@ -1,7 +1,7 @@
 //! Rates that the real-time resources require to be enforced at ports.
 
 use oxorb_deploy::plan::Instance;
-use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::rtcad::Attachment;
 use oxorb_deploy::{EnforcedRate, enforced_rates};
 
 use crate::LaunchError;
@@ -9,9 +9,8 @@ use crate::LaunchError;
 /// Returns the enforced rates of an instance's ports.
 pub(super) fn rates(
     instance: &Instance,
-    resources: Option<&ServerResources>,
+    attachment: Option<&Attachment>,
 ) -> Result<Vec<EnforcedRate>, LaunchError> {
-    let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
     let Some(attachment) = attachment else {
         return Ok(Vec::new());
     };

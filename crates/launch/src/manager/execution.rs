@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use oxorb_core::ThreadPurpose;
-use oxorb_core::lock::Mutex;
+use oxorb_core::lock::{Condvar, Mutex};
 use oxorb_deploy::Severity;
 use oxorb_deploy::check::{Input, check};
 use oxorb_deploy::plan::Plan;
@@ -53,12 +53,42 @@ struct Inner {
     settings: Arc<ExecutionSettings>,
     observer: Observer,
     plans: Mutex<Plans>,
+    /// Signal that a plan was removed from `plans`, or that a counted operation has ended.
+    removed: Condvar,
 }
 
 #[derive(Default)]
 struct Plans {
     by_label: BTreeMap<String, Entry>,
     is_closed: bool,
+    /// Number of calls of `close` that have not ended all their plans yet.
+    closing: usize,
+    /// Number of plans that are being prepared. `close` removes the entry of such a plan before its nodes are undone.
+    preparing: usize,
+}
+
+impl Plans {
+    fn closing(&mut self) -> &mut usize {
+        &mut self.closing
+    }
+
+    fn preparing(&mut self) -> &mut usize {
+        &mut self.preparing
+    }
+}
+
+/// Counted operation: a call of `close`, or the preparation of a plan. Its count decreases when the value is dropped,
+/// also by a panic.
+struct Counted<'i> {
+    inner: &'i Inner,
+    count: fn(&mut Plans) -> &mut usize,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        *(self.count)(&mut self.inner.plans.lock()) -= 1;
+        self.inner.removed.notify_all();
+    }
 }
 
 #[derive(Clone)]
@@ -96,6 +126,7 @@ impl ExecutionManager {
             settings: Arc::new(settings),
             observer: Observer::new(observer),
             plans: Mutex::default(),
+            removed: Condvar::new(),
         });
         let id = ObjectId::from(EXECUTION_MANAGER);
         own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
@@ -115,6 +146,16 @@ impl ExecutionManager {
     /// Returns the manager's reference.
     pub fn reference(&self) -> &d::ExecutionManagerRef {
         &self.reference
+    }
+
+    /// Waits until the manager has no plan: no plan is being prepared, is launched, or is being ended. From then on,
+    /// the manager refuses further plans, which the end of this process would stop at once.
+    pub fn close_after_last_plan(&self) {
+        let mut plans = self.inner.plans.lock();
+        while !plans.by_label.is_empty() || plans.closing > 0 || plans.preparing > 0 {
+            plans = self.inner.removed.wait(plans);
+        }
+        plans.is_closed = true;
     }
 
     /// Ends all plans, and refuses further ones.
@@ -146,8 +187,10 @@ impl Inner {
         let plans = {
             let mut plans = self.plans.lock();
             plans.is_closed = true;
+            plans.closing += 1;
             std::mem::take(&mut plans.by_label)
         };
+        let _closing = Counted { inner: self, count: Plans::closing };
         let ended = together(plans.into_values().collect(), |entry| self.end(&entry));
         ended.into_iter().collect()
     }
@@ -175,10 +218,11 @@ impl Inner {
         let plan = wire::from_wire(plan)?;
         self.check(&plan)?;
         let name = label(&plan);
-        self.reserve(&name)?;
+        let _preparing = self.reserve(&name)?;
         let prepared = self.prepare_reserved(plan);
         if prepared.is_err() {
             self.plans.lock().by_label.remove(&name);
+            self.removed.notify_all();
         }
         prepared
     }
@@ -219,8 +263,8 @@ impl Inner {
         }
     }
 
-    /// Reserves an entry for a plan before the plan is prepared, so that names are unique.
-    fn reserve(&self, name: &str) -> Result<(), Trouble> {
+    /// Reserves an entry for a plan before the plan is prepared, so that names are unique. Counts the preparation.
+    fn reserve(&self, name: &str) -> Result<Counted<'_>, Trouble> {
         let mut plans = self.plans.lock();
         let refuse = |reason: String| Err(Trouble::new(name, reason));
         if plans.is_closed {
@@ -239,7 +283,8 @@ impl Inner {
         }
         let entry = Entry { domain: None, manager: None, application: None };
         plans.by_label.insert(name.to_owned(), entry);
-        Ok(())
+        plans.preparing += 1;
+        Ok(Counted { inner: self, count: Plans::preparing })
     }
 
     fn prepare_reserved(
@@ -300,6 +345,7 @@ impl Inner {
             }
         };
         if let Some(entry) = entry {
+            self.removed.notify_all();
             self.deactivate(&entry);
         }
     }

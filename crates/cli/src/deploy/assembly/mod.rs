@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use oxorb_deploy::check::Input;
 use oxorb_deploy::plan::Plan;
-use oxorb_deploy::{Error, Process, processes};
+use oxorb_deploy::{Error, Process, expand_extended_ports, processes};
 
 use super::{components, files};
 use crate::idl::Reading;
@@ -59,7 +59,7 @@ pub(super) fn run(mut args: Args) -> Done {
     files::take_rt(&args.plan, &mut args.rt);
     let args = &args;
     let wrong = |file: &Path, error: Error| files::located(file, &error);
-    let plan =
+    let mut plan =
         files::read(&args.plan, None)?.into_plan().map_err(|error| wrong(&args.plan, error))?;
     let resources = match &args.rt {
         Some(file) => {
@@ -68,10 +68,11 @@ pub(super) fn run(mut args: Args) -> Done {
         }
         None => None,
     };
-    let components = match args.idl.as_slice() {
-        [] => None,
-        files => Some(components::of(&args.reading.model(files)?)),
-    };
+    let components = components::read(&args.idl, &args.reading)?;
+    if let Some(components) = &components {
+        let expanded = expand_extended_ports(&mut plan, components);
+        expanded.map_err(|error| wrong(&args.plan, error))?;
+    }
     let input = Input {
         plan: &plan,
         resources: resources.as_ref(),

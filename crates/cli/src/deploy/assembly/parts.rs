@@ -485,7 +485,7 @@ impl<'p> Linking<'p> {
                     return Err(wrong(
                         end.place,
                         "joins extended ports".to_owned(),
-                        "connect each of the ports that they consist of",
+                        "give the IDL of the components (--idl), or connect each of the ports for which they stand",
                     ));
                 }
             };

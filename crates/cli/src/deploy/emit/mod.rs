@@ -100,6 +100,15 @@ impl What {
                 "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check tells all that is"
             )));
         }
+        let mut ends = plan.connection.iter().flat_map(|connection| &connection.internal_endpoint);
+        if let Some(end) = ends.find(|end| end.kind.is_extended()) {
+            return Err(because(format!(
+                "{}:{}: processes do not connect extended ports: `oxorb deploy convert --idl` writes a plan that connects the \
+                 ports for which they stand",
+                self.plan.display(),
+                end.place
+            )));
+        }
         let name = plan.label.clone().filter(|label| !label.trim().is_empty());
         let stem = || self.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = slug(&name.unwrap_or_else(stem));

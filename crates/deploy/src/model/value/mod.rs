@@ -84,7 +84,7 @@ impl Basic {
 }
 
 /// Type of a value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// Type without values (`tk_null`).
     Null,
@@ -211,6 +211,11 @@ impl Any {
         }
     }
 
+    /// Reads the data of a value of a type, from the element that holds the data.
+    pub(crate) fn of_type(kind: Type, value: &Element) -> Result<Any, Error> {
+        Ok(Any { data: read_data(value, &kind)?, kind, place: value.place })
+    }
+
     /// Returns the text of a string.
     pub fn as_text(&self) -> Option<&str> {
         match &self.data {
@@ -286,8 +291,8 @@ fn resolve(mut kind: &Type) -> &Type {
     kind
 }
 
-/// Returns the name of the elements that hold data of a type.
-fn holder(kind: &Type) -> Option<&'static str> {
+/// Returns the name of the elements that hold data of a type; `None` if the data has a structure.
+pub(crate) fn holder(kind: &Type) -> Option<&'static str> {
     match resolve(kind) {
         Type::Basic(basic) | Type::Bounded { basic, .. } => Some(basic.name()),
         Type::Enum { .. } => Some("enum"),

@@ -237,18 +237,18 @@ fn default(kind: &Type) -> Option<Data> {
 }
 
 fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
-    let whole = |range: (i64, i64)| {
-        let number = i64::read(element)?;
-        match (range.0..=range.1).contains(&number) {
-            true => Ok(Data::Integer(number)),
-            false => Err(Error::at(
-                element.place,
-                format!(
-                    "{number} is no <{}>, which is from {} to {}",
-                    element.name, range.0, range.1
-                ),
-            )),
-        }
+    let whole = |least: i64, most: i64| {
+        let text = plain(element)?.trim();
+        let name = &element.name;
+        let what = match text.parse::<i64>() {
+            Ok(number) if (least..=most).contains(&number) => return Ok(Data::Integer(number)),
+            Ok(number) => format!("{number} is no <{name}>, which is from {least} to {most}"),
+            Err(_) => format!(
+                "<{name}> is a whole number from {least} to {most}, and not {:?}",
+                clip(text)
+            ),
+        };
+        Err(Error::at(element.place, what))
     };
     let text = plain(element)?;
     let basic = match kind {
@@ -273,12 +273,12 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
         _ => unreachable!("leaves are basic types and enumerations"),
     };
     match basic {
-        Basic::Short => whole((i16::MIN.into(), i16::MAX.into())),
-        Basic::Long => whole((i32::MIN.into(), i32::MAX.into())),
-        Basic::LongLong => whole((i64::MIN, i64::MAX)),
-        Basic::UShort => whole((0, u16::MAX.into())),
-        Basic::ULong => whole((0, u32::MAX.into())),
-        Basic::Octet => whole((0, u8::MAX.into())),
+        Basic::Short => whole(i16::MIN.into(), i16::MAX.into()),
+        Basic::Long => whole(i32::MIN.into(), i32::MAX.into()),
+        Basic::LongLong => whole(i64::MIN, i64::MAX),
+        Basic::UShort => whole(0, u16::MAX.into()),
+        Basic::ULong => whole(0, u32::MAX.into()),
+        Basic::Octet => whole(0, u8::MAX.into()),
         Basic::ULongLong => u64::read(element).map(Data::Unsigned),
         Basic::Float => number(element).map(Data::Float),
         Basic::Double => number(element).map(Data::Double),

@@ -85,6 +85,22 @@ fn rates_that_cannot_be_enforced_are_refused_with_the_place() {
         ),
         "{refused}"
     );
+    let facet = work("gps", "period = \"1 s\", emits = [\"location\"], beyond = \"refuse\"");
+    let refused = refusal(&facet);
+    assert!(
+        refused.ends_with(
+            "the rate of port \"location\" is that of a source, and the port is a facet or sink"
+        ),
+        "{refused}"
+    );
+    let source = work("rate", "port = \"pulse\", mostRate = \"1 Hz\", beyond = \"refuse\"");
+    let refused = refusal(&source);
+    assert!(
+        refused.ends_with(
+            "the rate of port \"pulse\" is that of a facet or sink, and the port is a source"
+        ),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -1,18 +1,27 @@
 //! Rates that a container enforces at ports.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use oxorb::components::{InstallError, PortRate, Pushed};
+use oxorb::__gen::Op;
+use oxorb::components::{InstallError, LimitedPort, PortRate, Pushed};
 use oxorb::values::Value;
-use oxorb::{SystemExceptionKind, minor};
-use oxorb_component_tests::avionics::{GpsRef, PositionRef, Tick};
+use oxorb::{Interface as _, SystemException, SystemExceptionKind, minor};
+use oxorb_component_tests::avionics::{
+    GpsRef, Position, PositionRef, StationExecutor, StationRef, Tick, station,
+};
 
 use crate::cockpit::executors::Gps;
 use crate::cockpit::scene::{Cockpit, Scene};
 
 /// Period longer than any test.
 const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Limit that only a failing test reaches.
+const LONG: Duration = Duration::from_secs(60);
 
 const ONE: Pushed = Pushed { delivered: 1, failed: 0 };
 const REFUSED: Pushed = Pushed { delivered: 0, failed: 1 };
@@ -83,6 +92,90 @@ fn a_facet_refuses_calls_beyond_its_rate_from_inside_and_outside() {
     // The other operations of the component are not limited.
     assert!(gps.provide_location().unwrap().is_some());
     assert_eq!(scene.container.component("gps").unwrap().refused("location"), Some(2));
+}
+
+/// Executor of a station that counts the calls of its facet.
+struct Antenna(Arc<AtomicUsize>);
+
+impl Position for Antenna {
+    fn latitude(&self) -> oxorb::Result<f64> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(48.5)
+    }
+}
+
+impl StationExecutor for Antenna {
+    fn antenna(self: &Arc<Self>, _: &station::Context) -> Arc<dyn Position> {
+        self.clone()
+    }
+}
+
+/// Request for the latitude to which no reply is expected.
+static ONEWAY: Op = Op::oneway("_get_latitude");
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LONG, "oneways are lost");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_facet_refuses_asynchronous_calls_and_oneways_beyond_its_rate() {
+    let scene = Scene::new();
+    // Four calls at once.
+    let rate = PortRate::new(HOUR).tolerance(3 * HOUR);
+    scene.container.limit_ports("station", limits("antenna", rate));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let executor = Antenna(Arc::clone(&calls));
+    let station: StationRef = scene.container.install("station", executor).unwrap();
+    let inside: PositionRef = station.provide_antenna().unwrap().unwrap();
+    let outside = scene.seen(&inside);
+    let send = || {
+        for antenna in [&inside, &outside] {
+            antenna.reference().send(&ONEWAY, |_| Ok(())).unwrap();
+        }
+    };
+    for antenna in [&inside, &outside] {
+        assert_eq!(antenna.latitude_async().wait(), Ok(48.5));
+    }
+    send();
+    wait_until(|| calls.load(Ordering::Relaxed) == 4);
+
+    for antenna in [&inside, &outside] {
+        let refused: SystemException = antenna.latitude_async().wait().unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::Transient);
+        assert_eq!(refused.minor, minor::transient::PORT_RATE);
+    }
+    // A oneway beyond the rate is dropped and counted.
+    send();
+    let component = scene.container.component("station").unwrap();
+    wait_until(|| component.refused("antenna") == Some(4));
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn a_rate_for_ports_of_another_kind_is_refused() {
+    let scene = Scene::new();
+    let refused = |port: &str, kind: LimitedPort| {
+        scene.container.limit_ports("gps", limits(port, PortRate::new(HOUR).only_at(kind)));
+        let refused = scene.container.install::<GpsRef, _>("gps", Gps::at(48.5)).unwrap_err();
+        assert!(scene.container.component("gps").is_none());
+        refused.to_string()
+    };
+    for port in ["location", "refresh"] {
+        let why = refused(port, LimitedPort::Source);
+        let wanted = "is that of a source, and the port is a facet or sink";
+        assert_eq!(why, format!("the rate of port {port:?} {wanted}"));
+    }
+    assert_eq!(
+        refused("ready", LimitedPort::FacetOrSink),
+        "the rate of port \"ready\" is that of a facet or sink, and the port is a source"
+    );
+    let rate = PortRate::new(HOUR).only_at(LimitedPort::Source);
+    scene.container.limit_ports("gps", limits("ready", rate));
+    scene.container.install::<GpsRef, _>("gps", Gps::at(48.5)).unwrap();
 }
 
 #[test]

@@ -1,7 +1,12 @@
 //! Plans that are launched and stopped normally.
 
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
 use oxorb::deployment::idl::ox_deployment::ProcessState;
 use oxorb::deployment::{Event, ExecutionSettings, NodeSettings};
+use oxorb_testkit::watchdog;
 
 use crate::managers::scene::*;
 
@@ -112,6 +117,36 @@ fn what_is_beyond_a_limit_names_its_setting() {
     let status = launched.manager.status().unwrap();
     assert_eq!(process(&status, "a").state, ProcessState::Running);
     assert_eq!(scene.plans.all().unwrap().len(), 1);
+}
+
+#[test]
+fn a_manager_closes_after_its_last_plan() {
+    // If a call in the scope fails, the other thread waits endlessly.
+    let _guard = watchdog(LONG * 4);
+    let scene = Scene::new(&["n"]);
+    let execution = scene.execution.as_ref().unwrap();
+    let [first, second] = ["first", "second"].map(|label| {
+        let plan = plan(label, &[counter("c", "n")], &[]);
+        scene.plans.launch(&plan).unwrap()
+    });
+    let (waited, waits) = channel();
+    let early = thread::scope(|scope| {
+        scope.spawn(move || {
+            execution.close_after_last_plan();
+            waited.send(()).unwrap();
+        });
+        scene.plans.stop(&first).unwrap();
+        let early = waits.recv_timeout(Duration::from_millis(200)).is_ok();
+        scene.plans.stop(&second).unwrap();
+        early
+    });
+    assert!(!early, "one plan was still running");
+    waits.recv_timeout(LONG).unwrap();
+    // The process would stop a further plan at once, so the manager refuses it.
+    let error = scene.plans.launch(&plan("third", &[counter("c", "n")], &[])).unwrap_err();
+    assert!(error.reason.contains("the execution manager ends"), "{error}");
+    // Without plans, the call returns at once.
+    execution.close_after_last_plan();
 }
 
 #[test]

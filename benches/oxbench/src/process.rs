@@ -17,7 +17,7 @@ pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// Maximum time of a wait; `None`: unlimited.
+    /// Maximum time of a wait; `None` if it is unlimited.
     limit: Option<Duration>,
 }
 

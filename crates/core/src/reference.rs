@@ -58,8 +58,8 @@ pub struct Ref {
 struct Shared {
     orb: Orb,
     home: Home,
-    /// Route to which a LOCATION_FORWARD led; `None` after a permanent one within the limit of homes, whose route is
-    /// that of its home.
+    /// Route to which a LOCATION_FORWARD led; `None` after a permanent forward whose target became a home: its route is
+    /// then that of the home.
     forward: ArcSwapOption<Route>,
     /// Whether there was a forward. Calls through most references, which are never forwarded, need
     /// not read `forward`.
@@ -365,8 +365,9 @@ impl Ref {
     /// Follows a LOCATION_FORWARD for this and all later calls; a permanent one replaces the IOR.
     pub(crate) fn forward_to(&self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
         let route = Arc::new(self.shared.orb.read_route(&ior)?);
-        // A permanent forward is recorded in one place only, so that calls always use the IOR that the reference shows:
-        // of several forwards that arrive at the same time, that of the home that was added last.
+        // If the target of a permanent forward becomes a home, it is recorded only there, so that calls always use the
+        // IOR that the reference shows. If several forwards arrive at the same time, this is the IOR of the home that
+        // was added last.
         let is_home = permanent && self.shared.home.move_to(&ior, &route);
         self.shared.forward.store((!is_home).then_some(route));
         self.shared.forwarded.store(true, Ordering::Release);

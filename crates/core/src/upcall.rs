@@ -398,8 +398,8 @@ impl<'r> Upcall<'r> {
 
     /// Answers with the answer of another server, octet for octet and in its byte order, which is copied once, into the
     /// message. Interceptors see it as the servant's answer. If its octets can be copied, `passing` is called before
-    /// interceptors see the answer, and before the answer is sent. The client receives another answer if an interceptor
-    /// replaces this one, or if this one exceeds the limit of outgoing messages.
+    /// interceptors see the answer, and before the answer is sent. The client receives a different answer if an
+    /// interceptor replaces the server's answer, or if the server's answer exceeds the limit of outgoing messages.
     ///
     /// # Errors
     /// If the octets would have another meaning in this answer (see [`Relayed`]), upcall and answer are returned, and

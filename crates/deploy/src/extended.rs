@@ -1,4 +1,4 @@
-//! Connections of extended ports, replaced by connections of the ports for which these stand.
+//! Replacement of the connections of extended ports by connections of the ports for which the extended ports stand.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,18 @@ use crate::model::basic::PortKind;
 use crate::model::plan::{Connection, Endpoint, ExternalEndpoint, Implementation, Instance, Plan};
 use crate::size::{self, Size};
 
-/// Maximum number of connections that replace those of extended ports, and of their ends and requirements.
+/// Maximum number of elements of the connections that replace those of extended ports: connections, ends and
+/// requirements.
 const MOST_ELEMENTS: usize = 500_000;
 
-/// Maximum size in octets of the names and values of these connections.
+/// Maximum size in octets of the names and values of the connections that replace those of extended ports.
 const MOST_OCTETS: usize = 64 << 20;
 
-/// Remedy for connections that only the ports of the port type can have.
+/// Remedy if an extended port cannot be connected as a whole.
 const NAME_PORTS: &str =
     "connect each of the ports for which the extended port stands, as PORT_NAME";
 
-/// Replaces each connection of extended ports with mirror ports by one connection for each port of their port type.
+/// Replaces each connection between extended ports and mirror ports by one connection for each port of their port type.
 /// Other connections are not changed.
 ///
 /// An extended port `link` of a port type with a port `data` stands for the port `link_data`. A mirror port uses the
@@ -29,9 +30,9 @@ const NAME_PORTS: &str =
 /// requirements), and 64 MiB of names and values.
 ///
 /// # Errors
-/// With their positions: dangling references of the plan, component types that are not known, ports that they do not
-/// have, ends of different port types, ports of local interfaces, references to outside objects, and connections beyond
-/// the limits. The plan is then unchanged.
+/// The following errors, each with its position: dangling references of the plan, unknown component types, ports that a
+/// component type does not have, ends of different port types, ports of local interfaces, references to outside
+/// objects, and connections beyond the limits. The plan is then unchanged.
 pub fn expand_extended_ports(plan: &mut Plan, components: &Components) -> Result<(), Error> {
     let beyond = |most: usize, what: &str| {
         format!("the connections of extended ports have more than {most} {what}, the limit")
@@ -244,8 +245,8 @@ fn is_other(one: &End<'_>, other: &End<'_>) -> bool {
     one.port.type_name != other.port.type_name
 }
 
-/// Returns two ends with ports of different types. If an end that uses differs from an end that provides, it is the first
-/// of the two, because the check of ports against IDL reports the error at its place, too.
+/// Returns two ends with ports of different types. If the port of a using end differs from that of a providing end, the
+/// using end is the first of the two, because the check of ports against IDL reports the error at the using end, too.
 fn different<'e, 'p>(ends: &'e [End<'p>]) -> Option<(&'e End<'p>, &'e End<'p>)> {
     let mut providers = ends.iter().filter(|one| one.port.kind.provides());
     let provider = providers.next();

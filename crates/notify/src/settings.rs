@@ -42,8 +42,9 @@ pub struct Settings {
     /// change may still be written later.
     pub store_timeout: Duration,
     /// Time for which unused objects are kept after the end of the connection over which they were created. These are
-    /// proxies that were never connected, and filters that no object uses. A filter that becomes unused after that is
-    /// kept for this time, too. Default 30 s. Stored proxies and filters are not removed, nor are channels and admins.
+    /// proxies that were never connected, and filters that no object uses. A filter that becomes unused after the end
+    /// of the connection is kept for the same time from then on. Default 30 s. Stored proxies and filters are not
+    /// removed, nor are channels and admins.
     pub keep_unused: Duration,
     /// Whether a second connect replaces the connected peer (TAO's `-AllowReconnect`). Default: no; the second connect
     /// raises AlreadyConnected.

@@ -22,7 +22,7 @@ pub(crate) fn open_or_create(path: &Path, cache: usize) -> Result<redb::Database
     open_or_create_with(path, cache, || thread::sleep(PAUSE))
 }
 
-/// Opens the database as [`open_or_create`] does, with `pause` between two looks at a file of 0 octets.
+/// Opens the database as [`open_or_create`] does, with `pause` between two checks of a file of 0 octets.
 fn open_or_create_with(
     path: &Path,
     cache: usize,
@@ -30,7 +30,8 @@ fn open_or_create_with(
 ) -> Result<redb::Database, redb::Error> {
     for _ in 0..PAUSES {
         match fs::metadata(path) {
-            // Also if the other process has removed its file of 0 octets, because it could not replace it.
+            // The file may also be absent because the other process could not replace its file of 0 octets, and has
+            // removed it.
             Err(error) if error.kind() == ErrorKind::NotFound => create(path, cache)?,
             _ => {}
         }

@@ -19,10 +19,10 @@ use crate::load::{Start, now, sleep_until};
 /// Maximum number of threads of the low-priority suppliers: each thread pushes for its share of the suppliers in turn.
 const THREADS: usize = 8;
 
-/// Number of events of the high pair before the measurement, so that its connections exist.
+/// Number of events that the high supplier pushes before the measurement, so that its connections exist.
 const WARM_UP: u32 = 3;
 
-/// Capacity for the latencies of a round.
+/// Capacity of the list of a round's latencies.
 const MANY: usize = 1 << 20;
 
 /// Number of octets of an event's payload: the times of its push and of its release.
@@ -31,7 +31,7 @@ pub(super) const PAYLOAD: usize = 16;
 /// Time after which a waiting event counts as lost.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Number of pairs in a round, and their events.
+/// Load of a round: the number of low pairs, the rhythm of all suppliers, and the CPU of all threads.
 pub(super) struct Load {
     pub(super) lows: usize,
     pub(super) rhythm: Rhythm,
@@ -43,7 +43,7 @@ pub(super) struct Load {
 pub(super) struct Rhythm {
     pub(super) events: u32,
     pub(super) high_period: Duration,
-    /// Period of each low supplier; `None`: back to back.
+    /// Period of each low supplier; `None` if the low suppliers push back to back.
     pub(super) low_period: Option<Duration>,
 }
 
@@ -88,13 +88,13 @@ pub(super) struct Seen {
     pub(super) took: Duration,
 }
 
-/// Times until the consumer has an event of the high pair, in nanoseconds.
+/// Times until the consumer receives an event of the high pair, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Latency {
-    /// From the begin of the event's push.
+    /// Time from the start of the event's push.
     pub(super) from_push: u64,
-    /// From the event's release, at which its push should begin. The difference is the time by which the push began
-    /// late, because its thread ran late or the previous push returned late.
+    /// Time from the event's release, at which its push should begin. It exceeds `from_push` if the push began late,
+    /// because the supplier's thread ran late or the previous push returned late.
     pub(super) from_release: u64,
 }
 
@@ -187,8 +187,8 @@ impl Rhythm {
         self.high_period * self.events
     }
 
-    /// Pushes the events of the high supplier, and those of the low suppliers until the high one is done. Each thread
-    /// of low suppliers pushes at least one event. A failed push of the high supplier is an error.
+    /// Pushes the events of the high supplier. The low suppliers push until the high supplier has ended. Each thread of
+    /// low suppliers pushes at least one event. A failed push of the high supplier is an error.
     pub(super) fn push_all<C: Connection>(
         &self,
         high: &mut Supplier<C>,
@@ -236,7 +236,8 @@ impl Rhythm {
         Ok(Pushed { took: now() - begin, ..Pushed::nothing(real_time) })
     }
 
-    /// Pushes events for every `threads`-th low supplier, starting with number `first`, until the high one is done.
+    /// Pushes events for every `threads`-th low supplier, starting with number `first`, until the high supplier has
+    /// ended.
     fn push_lows<C: Connection>(
         &self,
         lows: &[Supplier<C>],

@@ -4,8 +4,8 @@
 //!
 //! Paper 3, section 5.1: the latency of an event of the high pair, from the push to the consumer, includes the time of
 //! the scheduler and the dispatching module. In the paced and saturated versions, suppliers, channel and consumers are
-//! in one process. In the version of processes, they are in a process each, so that the latency also includes the ORB.
-//! All threads run on one CPU, with the priorities of the schedule.
+//! in one process. In the version of processes, each of the three has a process of its own, so that the latency also
+//! includes the ORB. All threads run on one CPU, with the priorities of the schedule.
 
 mod load;
 pub(crate) mod processes;
@@ -71,7 +71,7 @@ pub(crate) struct Options {
 }
 
 /// Period of the high supplier in nanoseconds. A second has 997.105 periods. The place in the high period at which a
-/// supplier with a rate of 1 Hz pushes therefore moves by a tenth of a period with each push.
+/// supplier with a rate of 1 Hz pushes therefore moves by about a tenth of a period with each push.
 const HIGH_PERIOD: u64 = 1_002_903;
 
 /// Strategies in the order of the first round.

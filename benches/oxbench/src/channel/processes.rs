@@ -1,6 +1,6 @@
-//! Round in which suppliers, channel and consumers are in a process each, all on one CPU. Every event passes the ORB
-//! twice, over TCP. The schedule gives its priorities to the threads of the suppliers, to the lanes of the channel's ORB,
-//! to the threads of the channel's queues, and to the lanes of the consumers' ORB.
+//! Round in which the suppliers, the channel and the consumers each have a process of their own, all on one CPU. Every
+//! event passes the ORB twice, over TCP. The schedule gives its priorities to the threads of the suppliers, to the
+//! lanes of the channel's ORB, to the threads of the channel's queues, and to the lanes of the consumers' ORB.
 //!
 //! The suppliers' process pushes the events of a round as requested on standard input:
 //!
@@ -55,8 +55,8 @@ use crate::{Result, session};
 /// Number of threads of a lane: one that serves, and one that accepts further requests meanwhile.
 const LANE_THREADS: usize = 2;
 
-/// Maximum time of an answer of a process, longer than [`PATIENCE`]. The answer of the suppliers takes the duration of
-/// a round in addition.
+/// Maximum time until a process answers, longer than [`PATIENCE`]. The suppliers' process may take the duration of a
+/// round in addition.
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// Measures a round in new processes; reports whether the threads had the requested priorities.
@@ -267,7 +267,8 @@ impl Connection for Remote {
     }
 }
 
-/// Builds an ORB whose threads have SCHED_FIFO priorities, equal to CORBA's, and connections of their own.
+/// Builds an ORB whose threads have SCHED_FIFO priorities equal to their CORBA priorities, and connections of their
+/// own.
 fn build(builder: Builder) -> Result<Orb> {
     Ok(real_time(builder).client_connections(ClientConnections::Private).build()?)
 }

@@ -40,7 +40,7 @@ impl Version {
         matches!(self, Version::Saturated | Version::ProcessesSaturated)
     }
 
-    /// Reports whether suppliers, channel and consumers are in a process each.
+    /// Reports whether the suppliers, the channel and the consumers each have a process of their own.
     pub(super) fn has_processes(self) -> bool {
         matches!(self, Version::Processes | Version::ProcessesSaturated)
     }
@@ -72,7 +72,7 @@ pub(crate) struct Point {
     pub(crate) version: Version,
     pub(crate) strategy: &'static str,
     pub(crate) lows: usize,
-    /// Latencies of the high pair in nanoseconds, from the begin of the push to the consumer.
+    /// Latencies of the high pair in nanoseconds, from the start of the push until the consumer receives the event.
     pub(crate) events: usize,
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
@@ -204,8 +204,8 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
 }
 
 impl Report {
-    /// Draws the latency of the high pair over the number of low pairs: a panel for each measured version. The versions
-    /// in one process have equal scales, and so have those in several.
+    /// Draws the latency of the high pair over the number of low pairs: a panel for each measured version. The panels
+    /// of the versions in one process have the same scale, and so have the panels of the versions in several processes.
     pub(super) fn drawing(&self) -> Drawing {
         let panel = |version: Version| {
             let is_alike = |it: &&Point| it.version.has_processes() == version.has_processes();

@@ -29,7 +29,7 @@ const FIRST: i32 = 16;
 /// Thread priorities of the schedule.
 const PRIORITIES: (i32, i32) = (10, 80);
 
-/// Sides of a pair, as the names of their operations contain them.
+/// Words for the two sides of a pair in the names of its operations.
 const SUPPLIER: &str = "Supplier";
 const CONSUMER: &str = "Consumer";
 
@@ -174,7 +174,8 @@ pub(super) fn scheduled_channel(scheduler: &SchedulerRef, lows: usize) -> Result
     Ok(channel)
 }
 
-/// Returns the options of a channel with capacity for all pairs, whose suppliers, or consumers, may be one client.
+/// Returns the options of a channel with capacity for all pairs. One client may connect all suppliers, or all
+/// consumers.
 fn options(lows: usize) -> ChannelOptions {
     ChannelOptions {
         limits: Limits {

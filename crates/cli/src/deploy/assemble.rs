@@ -99,7 +99,8 @@ pub(super) fn run(args: &Args) -> Done {
         Some(components) => Ok(components),
         None => packaged(&archive, &args.reading),
     };
-    // The plan may need no IDL, so IDL of the package that includes files from elsewhere is an error only with others.
+    // The plan may need no IDL. Errors in the IDL files of the package are therefore reported only in addition to
+    // errors of the plan. Without such errors, a warning reports them.
     let (components, unread) = match idl {
         Ok(components) => (components, None),
         Err(report) => (Components::new(), Some(report)),

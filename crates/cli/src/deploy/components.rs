@@ -29,8 +29,8 @@ pub(super) fn read(files: &[PathBuf], reading: &Reading) -> Result<Option<Compon
     }
 }
 
-/// Returns all components and connectors of a model, with their inherited ports, and with extended ports as well as the
-/// ports for which these stand. An error names the limit that they exceed.
+/// Returns all components and connectors of a model. Their ports include the inherited ones, extended ports, and the
+/// basic ports for which extended ports stand. An error names the limit that they exceed.
 pub(super) fn of(model: &Model) -> Result<Components, String> {
     let mut conversion = Conversion { model, elements: MOST_ELEMENTS, octets: MOST_OCTETS };
     let mut all = Components::new();
@@ -43,7 +43,7 @@ pub(super) fn of(model: &Model) -> Result<Components, String> {
     Ok(all)
 }
 
-/// Conversion of the components of a model, with what is left of the limits.
+/// Conversion of the components of a model, with the remaining numbers of elements and octets.
 struct Conversion<'m> {
     model: &'m Model,
     elements: usize,
@@ -83,7 +83,7 @@ impl<'m> Conversion<'m> {
         Ok(found)
     }
 
-    /// Adds ports under a prefix; those of a mirror port with their direction reversed.
+    /// Adds ports and settable attributes under a prefix. The ports of a mirror port have the reverse direction.
     fn add(
         &mut self,
         exports: &'m [ComponentExport],
@@ -128,8 +128,8 @@ impl<'m> Conversion<'m> {
                 model::PortKind::Extended { port_type, mirror } => {
                     let def = model.def(*port_type);
                     if let DefKind::PortType(ports) = &def.kind {
-                        // As in generated code, only the nested port decides: within a mirror port, it is not reversed
-                        // a second time.
+                        // As in generated code, the direction of a nested extended port depends only on its own
+                        // declaration. A mirror port around it does not reverse the direction a second time.
                         self.add(&ports.exports, &format!("{name}_"), *mirror, into)?;
                         let port = self.extended(&def.scoped_name, ports, *mirror)?;
                         into.ports.insert(name, port);

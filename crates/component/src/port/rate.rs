@@ -57,7 +57,7 @@ impl PortRate {
         self
     }
 
-    /// Returns the kind of ports to which the rate is restricted, if it is another one than this.
+    /// Returns the kind of ports to which the rate is restricted, if this kind differs from `kind`.
     pub(crate) fn other_kind(&self, kind: LimitedPort) -> Option<LimitedPort> {
         self.kind.filter(|only| *only != kind)
     }

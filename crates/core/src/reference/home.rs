@@ -32,9 +32,9 @@ impl Home {
         home
     }
 
-    /// Adds the target of a permanent forward as the last home. If several threads add targets at the same time, each
-    /// is added, one after the other. Returns `false` if the reference has the maximum number of homes, and the last of
-    /// them is another one.
+    /// Adds the target of a permanent forward as the last home, unless the last home already is this target. If several
+    /// threads add targets at the same time, all targets are added, one after the other. Returns `false` if the
+    /// reference already has the maximum number of homes, and the last home is not this target.
     pub(super) fn move_to(&self, ior: &Ior, route: &Arc<Route>) -> bool {
         let mut home = self;
         for _ in 0..MAX_MOVES {
@@ -51,7 +51,7 @@ impl Home {
                     if is_added {
                         return true;
                     }
-                    // Another thread was faster, so this target follows that thread's target.
+                    // Another thread has added its target first, so this target is added after that one.
                     home = next;
                 }
             }
@@ -78,7 +78,7 @@ mod tests {
         object.reference().ior().clone()
     }
 
-    /// Forwards that several servers reply at the same time, to threads that call through one reference.
+    /// Threads call through one reference, and several servers reply with forwards at the same time.
     #[test]
     fn ior_and_address_are_those_of_the_same_permanent_forward() {
         let orb = Orb::new(Options::default());

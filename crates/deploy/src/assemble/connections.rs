@@ -75,7 +75,8 @@ impl<'a> Making<'_, 'a> {
         Ok(())
     }
 
-    /// Adds the ports of instances that an endpoint represents. `place` is that of the whole connection's endpoint.
+    /// Adds the ports of instances that an endpoint represents. `place` is the position of the endpoint in the
+    /// connection that is added to the plan.
     fn ends(
         &mut self,
         whole: &Whole<'a>,
@@ -180,7 +181,8 @@ impl<'a> Making<'_, 'a> {
     }
 }
 
-/// Returns the kind of the only end of unknown kind, if all other ends use what it provides, or are extended ports.
+/// Returns the kind of the end whose kind is unknown, if there is only one such end, and all other ends can be
+/// connected with only this kind.
 fn derived(ends: &[End<'_>]) -> Option<PortKind> {
     if ends.iter().filter(|one| one.kind.is_none()).count() != 1 {
         return None;
@@ -190,7 +192,7 @@ fn derived(ends: &[End<'_>]) -> Option<PortKind> {
     kinds.all(|other| other == Some(first)).then_some(first)
 }
 
-/// Returns the kind of the ports with which a port can be connected, if there is only one.
+/// Returns the kind of the ports with which a port of this kind can be connected, if there is only one such kind.
 fn counterpart(kind: PortKind) -> Option<PortKind> {
     match kind {
         PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => Some(PortKind::Facet),

@@ -149,8 +149,8 @@ impl<'s, 'a> ComponentTypes<'s, 'a> {
     }
 }
 
-/// Returns the component type that an interface describes. The attributes are those with a type, which descriptors need
-/// not list.
+/// Returns the component type that an interface describes. Its attributes are the properties of the interface. A
+/// descriptor need not list them.
 fn component(interface: &ComponentInterfaceDescription) -> ComponentType {
     let ports = interface.port.iter().map(|port| {
         let type_name = port.specific_type.as_deref().map(scoped).unwrap_or_default();

@@ -40,7 +40,8 @@ impl<'s, 'a> Making<'s, 'a> {
         Ok(())
     }
 
-    /// Returns the part and the property of a target. Both names may contain dots: the longest name of a part counts.
+    /// Returns the part and the property of a target. Both names may contain dots. If several divisions name a part,
+    /// the longest name of a part counts.
     fn target<'p>(
         &self,
         root: &'p Part<'a>,

@@ -1,4 +1,4 @@
-//! Checks that works whose rates are enforced are at ports whose rates can be enforced.
+//! Checks that work with an enforced rate is at a port whose rate can be enforced.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use crate::model::basic::PortKind;
 use crate::model::plan::Implementation;
 use crate::model::rtcad::Beyond;
 
-/// Checks the ports of works with an enforced rate. Their kinds are those in IDL or, for an instance whose component
-/// type is not known, those in the plan's connections. The sources that works list are checked where the chains of
-/// works are made.
+/// Checks the ports of work with an enforced rate. The kind of a port is the one in IDL. If the component type of the
+/// instance is not known, the kind is the one in the plan's connections. The sources in `emits` are checked where the
+/// chains of work are made.
 pub(super) fn check(input: &Input<'_>) -> Vec<Finding> {
     let Some(resources) = input.resources else {
         return Vec::new();

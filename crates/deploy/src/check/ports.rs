@@ -17,8 +17,8 @@ pub struct Port {
     pub type_name: String,
     /// All types to which this type conforms, including the type itself.
     pub is_also: BTreeSet<String>,
-    /// Ports of the port type of an extended port or mirror port, by their names in the port type; empty for others. The
-    /// component has each of them as `PORT_NAME`, unless its interface is local.
+    /// Names of the ports in the port type of an extended port or mirror port; empty for other ports. The component has
+    /// each of these ports as `PORT_NAME`, unless the interface of the port is local.
     pub basic: Vec<String>,
 }
 

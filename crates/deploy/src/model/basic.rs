@@ -114,7 +114,7 @@ impl PortKind {
         matches!(self, PortKind::Facet | PortKind::EventConsumer | PortKind::ExtendedPort)
     }
 
-    /// Reports whether the port stands for the ports of a port type: an extended port or a mirror port.
+    /// Reports whether the port is an extended port or a mirror port, which stands for the ports of a port type.
     pub fn is_extended(self) -> bool {
         matches!(self, PortKind::ExtendedPort | PortKind::MirrorPort)
     }

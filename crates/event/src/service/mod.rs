@@ -60,15 +60,16 @@ impl EventChannel {
     }
 
     /// Serves the channel as [`serve`](Self::serve) does, with real-time policies for the proxies, which receive the
-    /// pushes of suppliers. On lanes, with `CLIENT_PROPAGATED`, each push is read and served by the lane of its
-    /// supplier's priority, so that a supplier does not wait for less urgent ones. The channel and its admins have no
-    /// real-time policies.
+    /// pushes of suppliers. If the threadpool of the proxies has lanes, and their priority model is
+    /// `CLIENT_PROPAGATED`, the lane of the supplier's priority reads and serves each push. A supplier then does not
+    /// wait for less urgent suppliers. The channel and its admins have no real-time policies.
     ///
     /// The policies apply to all operations of the proxies of suppliers and of consumers: connecting, pushing,
     /// suspending and disconnecting. With `CLIENT_PROPAGATED`, a thread whose CORBA priority no lane has cannot call a
     /// proxy: its calls fail with INV_POLICY, minor `NO_LANE`. A thread without a CORBA priority calls at the priority
-    /// to which its ORB maps its native priority; if no lane has this priority, at `server_priority`; and if no lane
-    /// has that one either, at the priority of the lowest lane.
+    /// to which its ORB maps its native priority. If the mapping has no CORBA priority for it, the call fails with
+    /// DATA_CONVERSION. If no lane has this priority, it calls at `server_priority`. If no lane has `server_priority`
+    /// either, it calls at the priority of the lowest lane.
     ///
     /// ```
     /// use oxorb::Orb;

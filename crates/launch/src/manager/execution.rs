@@ -148,8 +148,8 @@ impl ExecutionManager {
         &self.reference
     }
 
-    /// Waits until the manager has no plan: no plan is being prepared, is launched, or is being ended. From then on,
-    /// the manager refuses further plans, which the end of this process would stop at once.
+    /// Waits until the manager has no plan, which means that no plan is being prepared, is running or is being ended.
+    /// From then on, the manager refuses further plans, which the end of this process would stop at once.
     pub fn close_after_last_plan(&self) {
         let mut plans = self.inner.plans.lock();
         while !plans.by_label.is_empty() || plans.closing > 0 || plans.preparing > 0 {

@@ -11,8 +11,8 @@ pub struct Statistics {
     pub oneways: u64,
     /// Number of requests that ended with a system exception, raised by the target or by the bridge. Includes requests
     /// whose replies could not be encoded for the client. A reply that an interceptor of the bridge's ORB replaces, or
-    /// that exceeds the limit of outgoing messages, counts as [`answered`](Self::answered). The exception are results
-    /// that were decoded: if an interceptor replaces them before they are encoded again, the request counts as failed.
+    /// that exceeds the limit of outgoing messages, counts as [`answered`](Self::answered). However, if results were
+    /// decoded, and an interceptor replaces them before they are encoded again, the request counts as failed.
     pub failed: u64,
     /// Total size in octets of the arguments of all requests, except rewritten ones.
     pub octets: u64,

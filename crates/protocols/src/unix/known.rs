@@ -97,7 +97,7 @@ impl Known {
     /// Returns the reason why the name has another meaning here than for the server; `None` if it has the same.
     ///
     /// # Errors
-    /// Error of the system that prevents the verification. It tells nothing about the name.
+    /// Error of the system that prevents the verification. The error says nothing about the name.
     pub(crate) fn other_meaning(&self, name: &Name) -> io::Result<Option<&'static str>> {
         let Known::By(identity) = self else {
             return Ok(None);
@@ -150,7 +150,7 @@ fn own(name: &Name) -> Option<SocketIdentity> {
 /// same.
 ///
 /// # Errors
-/// The system does not tell the identity of this host.
+/// Error of the system if it does not report the identity of this host.
 fn other_host(server: &SocketIdentity) -> io::Result<Option<&'static str>> {
     let (host, users) = here().map_err(|error| {
         let text = format!("the system does not tell the identity of this host (boot_id): {error}");
@@ -167,8 +167,8 @@ fn other_host(server: &SocketIdentity) -> io::Result<Option<&'static str>> {
     })
 }
 
-/// Returns the boot id of the host and the number of this process's user namespace. Read until it succeeds once: an
-/// error, such as that of a process at its limit of descriptors, is not remembered.
+/// Returns the boot id of the host and the number of this process's user namespace. The result of the first successful
+/// read is kept. An error, such as that of a process at its limit of descriptors, is not kept.
 fn here() -> io::Result<([u8; 16], u64)> {
     static HERE: OnceLock<([u8; 16], u64)> = OnceLock::new();
     if let Some(here) = HERE.get() {

@@ -60,7 +60,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         return of_another("socket", identity.uid);
     }
     // The name may mean another socket here than at the client, or none, so only the identity refers to the client's
-    // socket. Other errors tell nothing about the name.
+    // socket. Other errors say nothing about the name.
     match known.other_meaning(name) {
         Ok(None) => {}
         Ok(Some(_)) => return Ok(Offered::ByIdentity),

@@ -85,13 +85,13 @@ pub(super) fn run(args: &Args) -> Done {
     let mut nodes = BTreeMap::new();
     for (part, node) in &args.place {
         if nodes.insert(part.clone(), node.clone()).is_some_and(|other| other != *node) {
-            return Err(because(format!("--place puts {part:?} on two nodes: name it once")));
+            return Err(because(format!("--place puts {part:?} on two nodes: give it one node")));
         }
     }
     let mut values = BTreeMap::new();
     for (target, value) in &args.set {
         if values.insert(target.clone(), value.clone()).is_some_and(|other| other != *value) {
-            return Err(because(format!("--set gives {target:?} two values: name it once")));
+            return Err(because(format!("--set gives {target:?} two values: give it one value")));
         }
     }
     let archive = package::open(&args.from)?;

@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Unpack(package::UnpackArgs),
     /// Make a plan from a package and the assemblies in it
     #[command(
-        after_help = "Parts of assemblies become instances on the nodes that --node and --place say, and the files of the package\n\
+        after_help = "Parts of assemblies become instances on the nodes that --node and --place name, and the files of the package\n\
         artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
         unless the assembly overrides them; --set overrides both. Ports are those of the IDL (--idl, or the .idl files of the\n\
         package), otherwise those of the .ccd. Nothing is downloaded.\n\nExamples:\n  \
@@ -95,7 +95,7 @@ pub(crate) enum Command {
     /// Launch a plan: start its processes, connect and start its instances
     #[command(
         after_help = "With --local, this process manages all nodes of the plan; with --node or --naming, it manages the execution, and\n\
-        others the nodes. Then it runs until it is told to end, and stops its plans, or until its last plan is stopped. Otherwise\n\
+        others the nodes. Then it runs until Ctrl-C or SIGTERM, and stops its plans, or until its last plan is stopped. Otherwise\n\
         an execution manager launches the plan, and this command returns. A launch that fails leaves nothing running.\n\nExamples:\n  \
         oxorb deploy launch plan.toml --rt rt.toml --local\n  \
         oxorb deploy launch plan.cdp --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager\n  \

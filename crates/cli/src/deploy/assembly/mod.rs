@@ -83,7 +83,7 @@ pub(super) fn run(mut args: Args) -> Done {
     if !report.is_good() {
         let first = report.findings.first().map(ToString::to_string);
         return Err(because(format!(
-            "nothing is written, as the plan is wrong: {}: {}; oxorb deploy check tells all that is",
+            "nothing is written, as the plan is wrong: {}: {}; oxorb deploy check reports all errors",
             args.plan.display(),
             first.unwrap_or_default()
         )));

@@ -97,7 +97,7 @@ impl What {
             let plan = self.plan.display();
             let first = report.findings.first().map(ToString::to_string).unwrap_or_default();
             return Err(because(format!(
-                "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check tells all that is"
+                "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check reports all errors"
             )));
         }
         let mut ends = plan.connection.iter().flat_map(|connection| &connection.internal_endpoint);

@@ -270,7 +270,9 @@ impl Connection for Remote {
 /// Builds an ORB whose threads have SCHED_FIFO priorities equal to their CORBA priorities, and connections of their
 /// own.
 fn build(builder: Builder) -> Result<Orb> {
-    Ok(real_time(builder).client_connections(ClientConnections::Private).build()?)
+    // The default: a lane has more connections than threads, so that a thread must not stay with one of them for long.
+    let builder = real_time(builder).setting("WorkerStay", "1");
+    Ok(builder.client_connections(ClientConnections::Private).build()?)
 }
 
 /// Makes a threadpool with a lane for the low pairs and one for the high pair. Returns the policies of a POA that the

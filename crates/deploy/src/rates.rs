@@ -12,7 +12,7 @@ use crate::model::rtcad::{Attachment, Beyond, Period, Work};
 
 /// Number of calls that may reach a port at once, unless the document declares another number: a call that is late by a
 /// period, and the next one.
-const BURST: u32 = 2;
+pub(crate) const BURST: u32 = 2;
 
 /// Highest rate at which a port lets events or calls through.
 ///

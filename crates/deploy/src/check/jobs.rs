@@ -44,15 +44,26 @@ pub(super) struct Job<'p> {
     pub(super) place: Place,
 }
 
+/// Call or event that reaches a port once in each period of its chain.
+pub(super) struct Arrival<'p> {
+    pub(super) port: End<'p>,
+    /// Job that makes the call.
+    pub(super) from: usize,
+    /// Job that the call triggers; `from` if the call is analysed as a part of the calling job.
+    pub(super) job: usize,
+}
+
 /// All jobs; parents come before their children.
 pub(super) struct Jobs<'p> {
     pub(super) jobs: Vec<Job<'p>>,
+    /// Arrivals at all ports.
+    pub(super) arrivals: Vec<Arrival<'p>>,
     pub(super) nodes: Vec<&'p str>,
     pub(super) findings: Vec<Finding>,
 }
 
 /// A port of an instance, by index and name.
-type End<'p> = (usize, &'p str);
+pub(super) type End<'p> = (usize, &'p str);
 
 /// Way in which a job triggers another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +98,7 @@ struct Maker<'p> {
     /// Ports that each work uses, and whether they are event sources; only connected ones, events first.
     used: HashMap<*const Work, Rc<[(&'p str, bool)]>>,
     jobs: Vec<Job<'p>>,
+    arrivals: Vec<Arrival<'p>>,
     /// Ports on the path from the root to the present job.
     path: Vec<End<'p>>,
     /// Latest job of the thread of control that pushes events to one consumer after the other.
@@ -123,6 +135,7 @@ impl<'p> Jobs<'p> {
             nodes,
             used: HashMap::new(),
             jobs: Vec::new(),
+            arrivals: Vec::new(),
             path: Vec::new(),
             last: None,
             calls: 0,
@@ -180,7 +193,12 @@ impl<'p> Jobs<'p> {
         let is_wrong = |finding: &Finding| finding.severity == Severity::Error;
         match maker.findings.iter().any(is_wrong) {
             true => Err(maker.findings),
-            false => Ok(Jobs { jobs: maker.jobs, nodes: maker.nodes, findings: maker.findings }),
+            false => Ok(Jobs {
+                jobs: maker.jobs,
+                arrivals: maker.arrivals,
+                nodes: maker.nodes,
+                findings: maker.findings,
+            }),
         }
     }
 }
@@ -245,7 +263,8 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// Makes a job and all jobs that it triggers.
+    /// Makes a job and all jobs that it triggers. Returns the job, or its caller if it is a part of the calling job;
+    /// `None` if there are too many jobs.
     fn job(
         &mut self,
         at: usize,
@@ -254,9 +273,10 @@ impl<'p> Maker<'p> {
         origin: Option<Origin>,
         period: Nanos,
         delay: Nanos,
-    ) {
+    ) -> Option<usize> {
         if self.jobs.len() >= Timing::MOST_JOBS {
-            return self.too_many(work.place, Timing::MOST_JOBS, "jobs");
+            self.too_many(work.place, Timing::MOST_JOBS, "jobs");
+            return None;
         }
         let instance = &self.plan.instance[at];
         let own = self.lookup.accepts(instance);
@@ -317,6 +337,7 @@ impl<'p> Maker<'p> {
             }
         };
         self.follow(at, instance, work, this, period);
+        Some(this)
     }
 
     fn follow(
@@ -451,29 +472,33 @@ impl<'p> Maker<'p> {
         self.path.push(to);
         let make = |maker: &mut Self, parent: usize, is_call: bool, delay: Nanos| {
             let origin = Some(Origin { from, parent, is_call });
-            maker.job(to.0, attachment, work, origin, period, delay);
+            maker.job(to.0, attachment, work, origin, period, delay)
         };
-        match how {
+        let job = match how {
             How::Call => {
                 self.calls += 1;
-                make(self, from, true, delay);
+                let job = make(self, from, true, delay);
                 self.calls -= 1;
+                job
             }
             // Within a call, the caller also waits for what the called job pushes.
             How::Push if self.calls > 0 => make(self, from, true, delay),
             How::Push => {
                 let before = self.last.unwrap_or(from);
                 let answers = std::mem::take(&mut self.returning);
-                make(self, before, false, answers.saturating_add(delay));
+                let job = make(self, before, false, answers.saturating_add(delay));
                 self.returning = self.returning.saturating_add(delay);
+                job
             }
             How::HandOver => {
                 let known = (self.last, self.calls, self.returning);
                 (self.calls, self.returning) = (0, 0);
-                make(self, from, false, delay);
+                let job = make(self, from, false, delay);
                 (self.last, self.calls, self.returning) = known;
+                job
             }
-        }
+        };
+        self.arrivals.extend(job.map(|job| Arrival { port: to, from, job }));
         self.path.pop();
     }
 

@@ -1,6 +1,7 @@
 //! Checks of a plan before its deployment: structure, policies, rates, and deadlines.
 
 mod assign;
+mod bursts;
 mod jobs;
 mod limited;
 mod lookup;
@@ -57,7 +58,8 @@ impl Report {
 /// Checks a plan, with the other documents of the input.
 ///
 /// Takes time linear in the documents, except for the analysis of response times, which takes O(n^2) for n works on one
-/// node and is bounded by [`Timing::MOST_JOBS`].
+/// node and is bounded by [`Timing::MOST_JOBS`], and for the search for the bursts of ports with enforced rates, which
+/// examines at most 1,000 arrival times of each port.
 pub fn check(input: &Input<'_>) -> Report {
     let mut findings = structure::check(input);
     if let Some(components) = input.components {
@@ -75,6 +77,7 @@ pub fn check(input: &Input<'_>) -> Report {
                     findings.extend(jobs.findings.iter().cloned());
                     let found = timing::analyse(&jobs);
                     findings.extend(found.findings());
+                    findings.extend(bursts::check(input.plan, resources, &jobs, &found));
                     timing = Some(found);
                 }
                 Err(wrong) => findings.extend(wrong),

@@ -151,3 +151,96 @@ fn a_port_whose_rate_is_enforced_belongs_to_one_work() {
         "{ wcet = \"1 ms\", period = \"9 s\", emits = [\"y\"] }, { port = \"p\", wcet = \"1 ms\" }";
     assert_eq!(enforced(&format!("{limited}, {apart}")).unwrap().len(), 1);
 }
+
+/// Returns the findings about a facet `server.f` with the work `port`, called by an instance for each work of
+/// `callers`.
+fn findings_of(callers: &[&str], port: &str) -> Vec<String> {
+    let mut names = vec!["server".to_owned()];
+    let mut connections = String::new();
+    let mut rest = format!(
+        "[[instance]]\nname = \"server\"\n\
+         work = [{{ port = \"f\", wcet = \"1 ms\", beyond = \"refuse\", {port} }}]\n"
+    );
+    for (at, work) in callers.iter().enumerate() {
+        names.push(format!("c{at}"));
+        connections += &format!(
+            "[[connection]]\nname = \"c{at}\"\nFacet = \"server.f\"\nSimplexReceptacle = \"c{at}.r\"\n"
+        );
+        rest +=
+            &format!("[[instance]]\nname = \"c{at}\"\nwork = [{{ wcet = \"1 ms\", {work} }}]\n");
+    }
+    said(&plain(&one_node(&names, &connections), &declared(&[], &rest)))
+}
+
+fn said(report: &Report) -> Vec<String> {
+    let findings = report.findings.iter();
+    findings.map(|one| format!("{}: {}; {}", one.severity, one.what, one.cure)).collect()
+}
+
+fn too_small(name: &str, declared: u32, needed: u32) -> String {
+    format!(
+        "warning: {name} has a burst of {declared}, and its callers need {needed}, so that calls may be refused \
+         although all callers keep to their rates; say burst = {needed}"
+    )
+}
+
+fn enough(name: &str, declared: u32, needed: u32) -> String {
+    format!(
+        "note: {name} has a burst of {declared}, which is enough, as its callers need {needed}; "
+    )
+}
+
+#[test]
+fn the_burst_of_a_port_is_compared_with_that_of_its_callers() {
+    // Each caller takes 2 ms with its call and waits at most 4 ms for the others. Three calls may arrive late, and
+    // three others in time 54 ms later, when the port has accepted two more calls.
+    let callers = ["period = \"60 ms\""; 3];
+    assert_eq!(findings_of(&callers, "mostRate = \"50 Hz\""), [too_small("server.f", 2, 4)]);
+    let larger = findings_of(&callers, "mostRate = \"50 Hz\", burst = 4");
+    assert_eq!(larger, [enough("server.f", 4, 4)]);
+    // Calls that are a part of one job are counted one by one.
+    let twice = ["period = \"60 ms\", calls = [\"r\", \"r\"]"];
+    assert_eq!(findings_of(&twice, "mostRate = \"30 ms\""), [too_small("server.f", 2, 3)]);
+    // A single caller needs two calls at most, if its calls arrive within their period.
+    let late = ["period = \"60 ms\", jitter = \"30 ms\""];
+    assert_eq!(findings_of(&late, "mostRate = \"60 ms\""), [enough("server.f", 2, 2)]);
+    let one = findings_of(&late, "mostRate = \"60 ms\", burst = 1");
+    assert_eq!(one, [too_small("server.f", 1, 2)]);
+    assert_eq!(findings_of(&late, "mostRate = \"20 ms\""), [enough("server.f", 2, 1)]);
+}
+
+#[test]
+fn events_arrive_as_late_as_their_messages() {
+    let plan = one_node(
+        &["source", "sink"].map(str::to_owned),
+        "[[connection]]\nname = \"c\"\nEventPublisher = \"source.tick\"\nEventConsumer = \"sink.update\"\n",
+    );
+    let plan = plan.replacen("node = \"n\"", "node = \"m\"", 1);
+    let delayed = |delay: &str| {
+        let rest = format!(
+            "[[instance]]\nname = \"source\"\nwork = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
+             [[instance]]\nname = \"sink\"\n\
+             work = [{{ port = \"update\", wcet = \"1 ms\", mostRate = \"10 ms\", burst = 1, beyond = \"refuse\" }}]\n\
+             [[connection]]\nname = \"c\"\ndelay = \"{delay}\"\n"
+        );
+        said(&plain(&plan, &declared(&[], &rest)))
+    };
+    assert_eq!(delayed("1 ms"), [enough("sink.update", 1, 1)]);
+    // An event that is 46 ms late, and the next one 4 ms after it, when the port accepts no other event yet.
+    assert_eq!(delayed("45 ms"), [too_small("sink.update", 1, 2)]);
+}
+
+#[test]
+fn no_burst_is_named_if_none_is_enough_or_known() {
+    let late = findings_of(&["period = \"1 ms\""], "mostRate = \"1 ms\"");
+    let unknown = "warning: the burst that server.f needs is not known, because c0 has no bound; \
+        let c0 end within its period";
+    assert!(late.iter().any(|one| one == unknown), "{late:?}");
+    // The periods are whole nanoseconds, so that the callers are a little faster than 90 Hz.
+    let faster = ["period = \"30 Hz\"", "period = \"60 Hz\""];
+    let endless = "warning: server.f is called a little more often than its mostRate permits, so that no burst is \
+        enough for ever; say mostRate = \"11.11111 ms\"";
+    assert_eq!(findings_of(&faster, "mostRate = \"90 Hz\", burst = 9"), [endless]);
+    let cured = findings_of(&faster, "mostRate = \"11.11111 ms\", burst = 3");
+    assert_eq!(cured, [enough("server.f", 3, 3)]);
+}

@@ -60,6 +60,8 @@ impl ScopedName {
 pub(crate) struct Definition {
     pub(crate) notes: Notes,
     pub(crate) kind: DefinitionKind,
+    /// Span from the first annotation or word to the `;`.
+    pub(crate) span: Span,
 }
 
 /// Notes before a declaration that are not part of it.
@@ -366,6 +368,8 @@ pub(crate) struct Member {
     pub(crate) notes: Notes,
     pub(crate) ty: TypeSpec,
     pub(crate) declarators: Vec<Declarator>,
+    /// Span from the first annotation or word to the `;`.
+    pub(crate) span: Span,
 }
 
 /// Name and, for an array, its dimensions.
@@ -390,6 +394,8 @@ pub(crate) struct Case {
     pub(crate) notes: Notes,
     pub(crate) ty: TypeSpec,
     pub(crate) declarator: Declarator,
+    /// Span from the first annotation or label to the `;`.
+    pub(crate) span: Span,
 }
 
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use crate::Options;
 use crate::diagnostic::{Code, Diagnostics, Problem, render_json, render_text};
+use crate::index::Index;
 use crate::lex::Token;
 use crate::model::Model;
 use crate::parse::parse;
@@ -43,9 +44,30 @@ pub fn compile<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Compile
 /// # Ok::<(), oxorb_idl::Failed>(())
 /// ```
 pub fn compile_from<P: AsRef<Path>>(
+    sources: SourceMap,
+    paths: &[P],
+    options: &Options,
+) -> Result<Compiled, Failed> {
+    run(sources, paths, options, None)
+}
+
+/// Compiles as [`compile_from`] does, and returns the index of names in addition. Erroneous sources have an index, too,
+/// unless a file is missing.
+pub fn compile_indexed<P: AsRef<Path>>(
+    sources: SourceMap,
+    paths: &[P],
+    options: &Options,
+) -> (Result<Compiled, Failed>, Index) {
+    let mut index = Index::default();
+    let result = run(sources, paths, options, Some(&mut index));
+    (result, index)
+}
+
+fn run<P: AsRef<Path>>(
     mut sources: SourceMap,
     paths: &[P],
     options: &Options,
+    index: Option<&mut Index>,
 ) -> Result<Compiled, Failed> {
     let mut diagnostics = Diagnostics::with_limit(options.limits.diagnostics);
     let mut mains = Vec::new();
@@ -53,7 +75,7 @@ pub fn compile_from<P: AsRef<Path>>(
         mains.extend(load(path.as_ref(), &mut sources, &mut diagnostics));
     }
     let tokens = preprocess_all(&mut sources, &mains, options, &mut diagnostics);
-    let model = analyse(&tokens, &sources, options, &mut diagnostics);
+    let model = analyse(&tokens, &sources, options, &mut diagnostics, index);
     diagnostics.sort(&sources);
     let report = Report { sources: Box::new(sources), diagnostics };
     match model {
@@ -132,6 +154,7 @@ fn analyse(
     sources: &SourceMap,
     options: &Options,
     out: &mut Diagnostics,
+    index: Option<&mut Index>,
 ) -> Option<Model> {
     let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
     if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
@@ -139,7 +162,7 @@ fn analyse(
         return None;
     }
     let tree = parse(tokens, out);
-    resolve(&tree, sources, options, out)
+    resolve(&tree, sources, options, out, index)
 }
 
 /// File named by the user that cannot be read.

@@ -5,7 +5,7 @@
 //!          \------------- every stage adds to one Diagnostics ------------/
 //! ```
 //! A model can be converted to [IDL](mod@print), the [equivalent IDL](equivalent) of CORBA 2 and [JSON](show), and
-//! [compared](diff) with another one. [`format`](mod@format) works on text alone.
+//! [compared](diff) with another one. [`format`](mod@format) works on text alone. An [index] of names serves editors.
 //!
 //! No stage stops at the first problem or panics on any input. The crate is independent of target languages.
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ pub mod format;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod implied;
+pub mod index;
 pub mod lex;
 pub mod model;
 mod options;
@@ -32,6 +33,6 @@ pub mod show;
 pub mod source;
 
 pub use check::similar::closest;
-pub use driver::{Compiled, Failed, Report, compile, compile_from};
+pub use driver::{Compiled, Failed, Report, compile, compile_from, compile_indexed};
 pub use options::{Lenient, Limits, Options};
 pub use preprocess::preprocess;

@@ -214,8 +214,14 @@ impl SourceMap {
         self.files[file.0 as usize].main
     }
 
+    /// Returns the ids of all files, in the order in which they were loaded: main files first. Files built into OxORB
+    /// are among them.
+    pub fn files(&self) -> impl Iterator<Item = FileId> {
+        (0..self.files.len() as u32).map(FileId)
+    }
+
     /// Reports whether the file is built into OxORB.
-    pub(crate) fn is_builtin(&self, file: FileId) -> bool {
+    pub fn is_builtin(&self, file: FileId) -> bool {
         self.files[file.0 as usize].builtin
     }
 

@@ -82,6 +82,7 @@ impl Parser<'_, '_> {
     }
 
     fn member(&mut self) -> Parse<Member> {
+        let start = self.cursor.span();
         let notes = self.notes()?;
         let ty = self.type_spec_or_constructed()?;
         if matches!(ty.kind, TypeKind::Named(_)) && self.at(Punct::Semicolon) {
@@ -89,7 +90,8 @@ impl Parser<'_, '_> {
         }
         let declarators = self.member_declarators()?;
         self.expect_semicolon()?;
-        Ok(Member { notes, ty, declarators })
+        let span = start.to(self.cursor.last());
+        Ok(Member { notes, ty, declarators, span })
     }
 
     /// Parses like [`Self::declarators`], but keeps the name of the enclosing declaration.
@@ -130,6 +132,7 @@ impl Parser<'_, '_> {
     }
 
     fn case(&mut self) -> Parse<Case> {
+        let start = self.cursor.span();
         let mut notes = self.notes()?;
         let mut labels = Vec::new();
         loop {
@@ -156,7 +159,8 @@ impl Parser<'_, '_> {
             return Err(self.report(self.cursor.span(), Syntax::SecondUnionMember));
         }
         self.expect_semicolon()?;
-        Ok(Case { labels, notes, ty, declarator })
+        let span = start.to(self.cursor.last());
+        Ok(Case { labels, notes, ty, declarator, span })
     }
 
     fn enum_body(&mut self, name: Ident) -> Parse<Enum> {

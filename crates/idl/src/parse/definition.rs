@@ -116,7 +116,8 @@ impl Parser<'_, '_> {
                 name.map(DefinitionKind::Unusable)
             }
         };
-        kind.map(|kind| Item::Definition(Definition { notes, kind }))
+        let span = before.to(self.cursor.last());
+        kind.map(|kind| Item::Definition(Definition { notes, kind, span }))
     }
 
     fn definition(&mut self, place: Place, notes: &mut Notes) -> Parse<DefinitionKind> {

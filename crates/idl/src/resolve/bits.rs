@@ -22,7 +22,9 @@ impl Resolver<'_> {
             let mut next = 0;
             let flags = flags.iter().map(|flag| {
                 let name = &flag.name;
+                let outer = r.enter_declaration(name.span, &flag.notes);
                 r.declare(name, Entity::Member);
+                r.leave_declaration(outer);
                 let position = r.position(flag, next, bound);
                 next = position + 1;
                 if let Some(at) = taken.insert(position, name.span) {
@@ -100,7 +102,9 @@ impl Resolver<'_> {
             _ => None,
         };
         for name in &field.names {
+            let outer = self.enter_declaration(field.span.to(name.span), &field.notes);
             self.declare(name, Entity::Member);
+            self.leave_declaration(outer);
         }
         let Some(bits) = bits else { return };
         let ty = declared.unwrap_or(match bits {

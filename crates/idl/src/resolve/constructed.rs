@@ -114,6 +114,7 @@ impl Resolver<'_> {
     }
 
     fn fields(&mut self, member: &Member, fields: &mut Vec<Field>) {
+        let outer = self.enter_declaration(member.span, &member.notes);
         // The type of an `@external` member may be defined later, but must not contain this struct.
         let external = self.is_set(&member.notes.annotations, "external");
         let base = match external {
@@ -124,6 +125,7 @@ impl Resolver<'_> {
             let field = self.field(base.clone(), &member.notes, declarator);
             fields.extend(field);
         }
+        self.leave_declaration(outer);
     }
 
     fn field(
@@ -237,10 +239,11 @@ impl Resolver<'_> {
                     }
                 }
             }
+            let outer = self.enter_declaration(case.span, &case.notes);
             let base = self.used_type(&case.ty, Position::Member);
-            let Some(field) = self.field(base, &case.notes, &case.declarator) else {
-                continue;
-            };
+            let field = self.field(base, &case.notes, &case.declarator);
+            self.leave_declaration(outer);
+            let Some(field) = field else { continue };
             cases.push(Case { labels, is_default, field });
         }
         self.items(body.asides.behind(body.cases.len()));

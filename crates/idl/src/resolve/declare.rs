@@ -32,6 +32,7 @@ impl Resolver<'_> {
         let def = self.new_def(Notes::NONE, name, DefKind::Native);
         self.poisoned.insert(def);
         self.scopes.scope_mut(self.here).insert(entry(name, Entity::Def(def)));
+        self.note_declaration(name, Entity::Def(def));
     }
 
     /// Adds a name to the open scope, unless a rule forbids it.
@@ -41,6 +42,7 @@ impl Resolver<'_> {
             return false;
         }
         self.scopes.scope_mut(self.here).insert(entry(name, entity));
+        self.note_declaration(name, entity);
         true
     }
 
@@ -184,9 +186,14 @@ impl Resolver<'_> {
     ) -> Option<DefId> {
         match self.announced_as(name, what) {
             Ok(None) => {}
-            Ok(Some(_)) | Err(()) => return None,
+            Ok(Some(def)) => {
+                self.note_declaration(name, Entity::Def(def));
+                return None;
+            }
+            Err(()) => return None,
         }
-        if self.is_defined_as(name, what) {
+        if let Some(def) = self.defined_as(name, what) {
+            self.note_declaration(name, Entity::Def(def));
             return None;
         }
         let by_value = !matches!(kind, DefKind::ForwardInterface(_));
@@ -199,16 +206,13 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// Reports whether the name is already defined as this kind of definition. A forward declaration after the
-    /// definition is harmless.
-    fn is_defined_as(&self, name: &Ident, what: &'static str) -> bool {
-        let entry = self.scopes.scope(self.here).own(&name.name);
-        entry.is_some_and(|entry| match entry.entity {
-            Entity::Def(def) => {
-                entry.name == name.name && self.kind_text(&self.model.def(def).kind) == Some(what)
-            }
-            _ => false,
-        })
+    /// Returns the definition of this name and kind that there already is. A forward declaration after the definition
+    /// is harmless.
+    fn defined_as(&self, name: &Ident, what: &'static str) -> Option<DefId> {
+        let entry = self.scopes.scope(self.here).own(&name.name)?;
+        let Entity::Def(def) = entry.entity else { return None };
+        let same = self.kind_text(&self.model.def(def).kind) == Some(what);
+        (entry.name == name.name && same).then_some(def)
     }
 
     fn kind_text(&self, kind: &DefKind) -> Option<&'static str> {
@@ -256,6 +260,7 @@ impl Resolver<'_> {
                 if let Some(entry) = self.scopes.scope_mut(self.here).own_mut(&name.name) {
                     entry.span = name.span;
                 }
+                self.note_declaration(name, Entity::Def(def));
                 def
             }
             Ok(None) => self.define(notes, name, kind)?,

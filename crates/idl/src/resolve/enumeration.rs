@@ -20,14 +20,20 @@ impl Resolver<'_> {
         let mut next = 0;
         for found in &body.enumerators {
             let name = &found.name;
-            let Some(def) = def else {
+            let ordinal = enumerators.len() as u32;
+            let outer = self.enter_declaration(name.span, &found.notes);
+            match def {
+                Some(def) => {
+                    self.declare(name, Entity::Enumerator(def, ordinal));
+                }
                 // The enum could not be declared. Its enumerators are declared anyway, so that
                 // their uses cause no further errors.
-                self.poison(name);
+                None => self.poison(name),
+            }
+            self.leave_declaration(outer);
+            if def.is_none() {
                 continue;
-            };
-            let ordinal = enumerators.len() as u32;
-            self.declare(name, Entity::Enumerator(def, ordinal));
+            }
             let annotations = &found.notes.annotations;
             if self.is_set(annotations, "default_literal") {
                 match default {

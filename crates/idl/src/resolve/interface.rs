@@ -159,7 +159,10 @@ impl Resolver<'_> {
 
     pub(super) fn param(&mut self, param: &ast::Param) -> Option<Param> {
         let ty = self.signature_type(&param.ty, Position::Operation);
+        let whole = param.direction_span.to(param.name.span);
+        let outer = self.enter_declaration(whole, &param.notes);
         self.declare(&param.name, Entity::Param);
+        self.leave_declaration(outer);
         Some(Param {
             name: param.name.name.to_string(),
             span: param.name.span,

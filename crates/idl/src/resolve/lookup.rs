@@ -45,6 +45,7 @@ impl Resolver<'_> {
             true => (Scopes::FILE, self.member_of(Scopes::FILE, first)?),
             false => self.innermost(first)?,
         };
+        self.note_use(first, entry.entity, entry.span);
         for part in &name.parts[1..] {
             let Entity::Def(def) = entry.entity else {
                 let problem = self.wrong_kind(&entry, Wanted::Scope);
@@ -70,6 +71,7 @@ impl Resolver<'_> {
                 return None;
             };
             entry = self.member_of(inner, part)?;
+            self.note_use(part, entry.entity, entry.span);
         }
         Some(Found {
             entity: entry.entity,
@@ -80,6 +82,11 @@ impl Resolver<'_> {
 
     /// Returns the meaning of a name, if it can be found without a report.
     pub(super) fn find(&self, name: &ScopedName) -> Option<Entity> {
+        self.find_parts(name)?.pop()
+    }
+
+    /// Returns the meanings of all parts of a name, if they can be found without a report.
+    pub(super) fn find_parts(&self, name: &ScopedName) -> Option<Vec<Entity>> {
         let in_scope = |scope: ScopeId, ident: &Ident| {
             let own = self.scopes.scope(scope).own(&ident.name);
             let inherited = || {
@@ -93,13 +100,15 @@ impl Resolver<'_> {
             true => in_scope(Scopes::FILE, first)?,
             false => self.scopes.outwards(self.here).find_map(|scope| in_scope(scope, first))?,
         };
+        let mut found = vec![entity];
         for part in rest {
             let Entity::Def(def) = entity else {
                 return None;
             };
             entity = in_scope(self.scopes.of_def(def)?, part)?;
+            found.push(entity);
         }
-        Some(entity)
+        Some(found)
     }
 
     /// Reports whether a name is declared in this or an outer scope with exactly this spelling.

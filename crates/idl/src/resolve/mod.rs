@@ -14,7 +14,9 @@ mod enumeration;
 mod expression;
 mod interface;
 mod lookup;
+mod names;
 mod pragma;
+mod record;
 mod scope;
 mod template;
 mod types;
@@ -26,6 +28,7 @@ use crate::ast::{
 };
 use crate::check::forward::Forward;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
+use crate::index::Index;
 use crate::model::{
     AnnotationDef, Const, DefId, DefKind, Interface, InterfaceKind, Model, Module, Type, Typedef,
     ValueKind,
@@ -33,18 +36,20 @@ use crate::model::{
 use crate::source::{SourceMap, Span};
 use crate::{Lenient, Options};
 use pragma::Ids;
+use record::Record;
 use scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use template::Templates;
 
 /// Resolves and checks a tree. `None` if there is any error, from this stage
-/// or an earlier one.
+/// or an earlier one. Fills `index`, in any case.
 pub(crate) fn resolve(
     tree: &Tree,
     map: &SourceMap,
     options: &Options,
     out: &mut Diagnostics,
+    index: Option<&mut Index>,
 ) -> Option<Model> {
     let mut resolver = Resolver {
         map,
@@ -62,12 +67,16 @@ pub(crate) fn resolve(
         ids: Ids::default(),
         user_annotations: BTreeMap::new(),
         templates: Templates::default(),
+        record: index.is_some().then(Record::default),
     };
     resolver.items(&tree.items);
     resolver.report_never_defined();
     resolver.report_endless();
     resolver.apply_type_prefixes();
     resolver.leave_out_poisoned();
+    if let (Some(index), Some(record)) = (index, resolver.record.take()) {
+        *index = resolver.index(&record);
+    }
     let mut model = resolver.model;
     model.sort_members();
     (!out.has_errors()).then_some(model)
@@ -96,6 +105,8 @@ struct Resolver<'a> {
     /// User-defined annotations, by full name.
     user_annotations: BTreeMap<String, Rc<AnnotationDef>>,
     templates: Templates,
+    /// Names for the index, if one is made.
+    record: Option<Record>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +140,7 @@ impl Resolver<'_> {
             return;
         }
         let notes = &definition.notes;
+        let outer = self.enter_declaration(definition.span, notes);
         match &definition.kind {
             DefinitionKind::Module { name, body } => self.module(notes, name, body),
             DefinitionKind::Interface(interface) => self.interface(notes, interface),
@@ -173,11 +185,15 @@ impl Resolver<'_> {
             DefinitionKind::Instance(instance) => self.instance(notes, instance),
             DefinitionKind::Unusable(name) => self.poison(name),
         }
+        self.leave_declaration(outer);
     }
 
     fn module(&mut self, notes: &Notes, name: &Ident, body: &[Item]) {
         let def = match self.reopened(name) {
-            Some(def) => Some(def),
+            Some(def) => {
+                self.note_declaration(name, Entity::Def(def));
+                Some(def)
+            }
             None => self.define(notes, name, DefKind::Module(Module::default())),
         };
         if let Some(def) = def {

@@ -176,9 +176,20 @@ impl Resolver<'_> {
     /// Handles `import ::X`: checks that the name is declared.
     pub(super) fn import(&mut self, name: Option<&ScopedName>) {
         let Some(name) = name else { return };
-        if self.find(name).is_none() && &*name.parts[0].name != "CORBA" {
-            let name_text = name.text();
-            self.report(name.span(), PragmaProblem::Import { name: name_text });
+        let Some(found) = self.find_parts(name) else {
+            if &*name.parts[0].name != "CORBA" {
+                let name_text = name.text();
+                self.report(name.span(), PragmaProblem::Import { name: name_text });
+            }
+            return;
+        };
+        for (part, entity) in name.parts.iter().zip(found) {
+            if let Entity::Def(def) = entity
+                && self.model.def(def).name == *part.name
+            {
+                let declared = self.model.def(def).span;
+                self.note_use(part, entity, declared);
+            }
         }
     }
 

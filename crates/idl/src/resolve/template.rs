@@ -46,6 +46,11 @@ impl Templates {
         self.types.keys().chain(&self.values).copied()
     }
 
+    /// Reports whether a template is being instantiated.
+    pub(super) fn is_instantiating(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Reports whether the present definition counts as part of a main file, if an instance decides that.
     pub(super) fn in_main_file(&self) -> Option<bool> {
         self.open.last().copied()
@@ -75,11 +80,13 @@ impl Resolver<'_> {
             let problem = TemplateProblem::ParamTwice { name: name.name.to_string(), at };
             self.report(name.span, problem);
         }
-        if let TemplateParamKind::Sequence(of) = &param.kind
-            && !seen.exact.contains(&*of.name)
-        {
-            let name = of.name.to_string();
-            self.report(of.span, TemplateProblem::UnknownParam { name });
+        let TemplateParamKind::Sequence(of) = &param.kind else { return };
+        match seen.like(of) {
+            Some(declared) if seen.exact.contains(&*of.name) => self.note_param_use(of, declared),
+            _ => {
+                let name = of.name.to_string();
+                self.report(of.span, TemplateProblem::UnknownParam { name });
+            }
         }
     }
 
@@ -91,7 +98,9 @@ impl Resolver<'_> {
         let bindings = self.scopes.add(self.here, ScopeKind::Module, None);
         let here = std::mem::replace(&mut self.here, bindings);
         for param in &template.params {
+            let outer = self.enter_declaration(param.name.span, Notes::NONE);
             self.poison(&param.name);
+            self.leave_declaration(outer);
         }
         self.here = here;
         self.template_body(bindings, hidden, &template.body);
@@ -146,6 +155,9 @@ impl Resolver<'_> {
         }
         let kind = DefKind::Module(Module { members: Vec::new(), template: Some(def) });
         let reopened = self.reopened(&instance.name);
+        if let Some(def) = reopened {
+            self.note_declaration(&instance.name, Entity::Def(def));
+        }
         let Some(module) = reopened.or_else(|| self.define(notes, &instance.name, kind)) else {
             return;
         };

@@ -158,7 +158,10 @@ impl Resolver<'_> {
                 }
             }
             TypeKind::Constructed(constructed) => {
-                let def = self.constructed(Notes::NONE, constructed)?;
+                let outer = self.enter_declaration(spec.span, Notes::NONE);
+                let def = self.constructed(Notes::NONE, constructed);
+                self.leave_declaration(outer);
+                let def = def?;
                 if self.poisoned.contains(&def) {
                     return None;
                 }

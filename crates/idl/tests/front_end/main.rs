@@ -8,6 +8,7 @@ mod driver;
 mod dump;
 mod facts;
 mod golden;
+mod names;
 mod robust;
 mod shapes;
 mod tokens;

@@ -53,9 +53,11 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
         guaranteed: there.len(),
         refused: operations - there.len(),
         equal,
+        curve: curve(&mut times, 3),
         p50_ns: part(&mut times, 0.5),
         p99_ns: part(&mut times, 0.99),
         max_ns: part(&mut times, 1.0),
+        whole_curve: curve(&mut whole_times, 3),
         whole_p50_ns: part(&mut whole_times, 0.5),
         utilization_ppb: controller.utilization().0,
     })
@@ -78,4 +80,32 @@ pub(super) fn part(times: &mut [u64], part: f64) -> u64 {
     times.sort_unstable();
     let last = times.len().saturating_sub(1);
     times.get((last as f64 * part) as usize).copied().unwrap_or(0)
+}
+
+/// Returns quantiles up to the one with this number of nines, evenly spaced on an axis of percentiles, and the time at
+/// each; empty if there are no times.
+pub(super) fn curve(times: &mut [u64], nines: u32) -> Vec<(f64, u64)> {
+    times.sort_unstable();
+    let last = times.len().saturating_sub(1);
+    let quantiles = (0..=nines * 100).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 100.0));
+    let time = |quantile: f64| times.get((last as f64 * quantile) as usize).copied();
+    quantiles.filter_map(|quantile| Some((quantile, time(quantile)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_leads_from_the_shortest_time_to_the_last_nine() {
+        let mut times: Vec<u64> = (0..=10_000).rev().collect();
+        let points = curve(&mut times, 3);
+        assert_eq!((points.len(), points[0]), (301, (0.0, 0)));
+        let (quantile, time) = points[100];
+        assert!((quantile - 0.9).abs() < 1e-9 && time.abs_diff(9_000) <= 1, "{quantile}: {time}");
+        let (quantile, time) = points[300];
+        assert!((quantile - 0.999).abs() < 1e-9 && time.abs_diff(9_990) <= 1, "{quantile}: {time}");
+        assert!(points.is_sorted());
+        assert!(curve(&mut [], 3).is_empty());
+    }
 }

@@ -4,6 +4,7 @@
 //! of the TAO Real-Time Object Request Broker" (2.2); (d) calls that take longer than a proved bound are counted.
 
 mod admission;
+mod drawing;
 mod late;
 mod proof;
 mod report;

@@ -15,7 +15,7 @@ use oxorb_sched::Task;
 use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
 use oxorb_sys::schedule::{self, Class, Schedule};
 
-use super::admission::part;
+use super::admission::{curve, part};
 use super::idl::StationRef;
 use super::report::Proof;
 use super::station::{Desk, burn};
@@ -70,12 +70,14 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
         watcher_ns: watcher,
         bound_ns: bound,
         beyond: beyond(&times),
+        curve: curve(&mut times, 5),
         p50_ns: part(&mut times, 0.5),
         p99_ns: part(&mut times, 0.99),
         p999_ns: part(&mut times, 0.999),
         max_ns: part(&mut times, 1.0),
         without_orb: without.len() as u64,
         without_orb_beyond: beyond(&without),
+        without_orb_curve: curve(&mut without, 5),
         without_orb_max_ns: part(&mut without, 1.0),
     }))
 }

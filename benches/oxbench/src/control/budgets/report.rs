@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::bootstrap::Ratio;
 use crate::machine::Machine;
-use crate::plot::{Axis, Drawing, Panel};
 use crate::table::Table;
 use crate::verdict::{Verdicts, at_least, at_most};
 
@@ -28,11 +27,13 @@ pub(super) struct Admission {
     pub(super) refused: usize,
     /// Number of verdicts that equal those of a full analysis.
     pub(super) equal: usize,
-    /// Time of one admission.
+    /// Time of one admission: quantile and nanoseconds.
+    pub(super) curve: Vec<(f64, u64)>,
     pub(super) p50_ns: u64,
     pub(super) p99_ns: u64,
     pub(super) max_ns: u64,
-    /// Time of a full analysis.
+    /// Time of a full analysis: quantile and nanoseconds.
+    pub(super) whole_curve: Vec<(f64, u64)>,
     pub(super) whole_p50_ns: u64,
     pub(super) utilization_ppb: u64,
 }
@@ -66,6 +67,8 @@ pub(super) struct Proof {
     /// Bound of the analysis; `None` if unbounded.
     pub(super) bound_ns: Option<u64>,
     pub(super) beyond: u64,
+    /// Latency of the calls: quantile and nanoseconds.
+    pub(super) curve: Vec<(f64, u64)>,
     pub(super) p50_ns: u64,
     pub(super) p99_ns: u64,
     pub(super) p999_ns: u64,
@@ -73,6 +76,8 @@ pub(super) struct Proof {
     /// Releases of a thread that only computes; how many of them ended after the bound, and the longest one.
     pub(super) without_orb: u64,
     pub(super) without_orb_beyond: u64,
+    /// Response times of that thread: quantile and nanoseconds.
+    pub(super) without_orb_curve: Vec<(f64, u64)>,
     pub(super) without_orb_max_ns: u64,
 }
 
@@ -119,7 +124,7 @@ impl Report {
 }
 
 impl Late {
-    fn with(&self, verdict: &str) -> impl Iterator<Item = &Client> {
+    pub(super) fn with(&self, verdict: &str) -> impl Iterator<Item = &Client> {
         let clients = self.clients.iter();
         clients.filter(move |client| client.verdict == verdict)
     }
@@ -130,7 +135,7 @@ impl Late {
     }
 
     /// Returns the share of timely frames of the clients with this answer of the admission.
-    fn in_time_of(&self, verdict: &str) -> f64 {
+    pub(super) fn in_time_of(&self, verdict: &str) -> f64 {
         in_time(self.with(verdict))
     }
 
@@ -239,19 +244,6 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
-    /// Draws the urgent client's round trips: without load, without budgets and with budgets.
-    pub(super) fn drawing(&self) -> Drawing {
-        let micros = |&(quantile, time): &(f64, u64)| (quantile, us(time));
-        let lines = self.storms.iter().map(|it| (it.name, it.curve.iter().map(micros)));
-        let caption = "urgent client beside a flood and a servant that spins";
-        let times = Axis::log("microseconds");
-        let panels =
-            vec![Panel::lines(caption, Axis::percentiles().between(0.0, 0.999), times, lines)];
-        Drawing { title: self.machine.to_string(), across: 1, panels }
-    }
-}
-
 impl fmt::Display for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -295,6 +287,6 @@ impl fmt::Display for Proof {
     }
 }
 
-fn us(nanoseconds: u64) -> f64 {
+pub(super) fn us(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sys::schedule::{self, Class, Schedule};
 
-use super::admission::part;
+use super::admission::{curve, part};
 use super::report::Storm;
 use super::station::Server;
 use crate::Result;
@@ -51,8 +51,7 @@ pub(super) fn measure(quick: bool) -> Result<Vec<Storm>> {
     }
     for (storm, times) in storms.iter_mut().zip(&mut times) {
         storm.calls = times.len() as u64;
-        let quantiles = (0..=1_000).map(|step| f64::from(step) / 1_000.0);
-        storm.curve = quantiles.map(|at| (at, part(times, at))).collect();
+        storm.curve = curve(times, 3);
         (storm.p50_ns, storm.p99_ns) = (part(times, 0.5), part(times, 0.99));
         (storm.p999_ns, storm.max_ns) = (part(times, 0.999), part(times, 1.0));
     }

@@ -38,13 +38,13 @@ pub(super) struct MeasureArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 10, 50, 90], value_parser = clap::value_parser!(i32).range(0..=99))]
     priorities: Vec<i32>,
     /// Measure without load on processors and lanes
-    #[arg(long)]
+    #[arg(long, requires = "measure")]
     idle: bool,
     /// Measure round trips to the address of this network interface, too
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "measure")]
     interface: Option<String>,
     /// Measure round trips also to the host on which `oxorb doctor --answer` printed the reference IOR
-    #[arg(long, value_name = "IOR")]
+    #[arg(long, value_name = "IOR", requires = "measure")]
     to: Option<String>,
     /// Answer the round trips of other hosts (--to) at this endpoint, until a signal arrives
     #[arg(long, value_name = "ENDPOINT", num_args = 0..=1, default_missing_value = "iiop://:0", conflicts_with = "measure")]

@@ -48,7 +48,7 @@ pub(super) enum Place {
     There(String),
 }
 
-/// Returns the targets: loopback, and those requested.
+/// Returns the targets: loopback, and those requested. Calls the object of another host once.
 pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Place>, Failed> {
     let mut places =
         vec![Place::Here { name: "loopback".to_owned(), address: IpAddr::from([127, 0, 0, 1]) }];
@@ -68,6 +68,10 @@ pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Pl
         places.push(Place::Here { name: name.to_owned(), address: found.address });
     }
     if let Some(reference) = to {
+        // A host that does not answer is reported now, not after the measurements that precede its round trips.
+        let client = client()?;
+        resolve(&client, reference)?.back(&[7; SMALL])?;
+        client.shutdown(true)?;
         places.push(Place::There(reference.to_owned()));
     }
     Ok(places)
@@ -76,10 +80,7 @@ pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Pl
 impl Place {
     /// Measures for the given time.
     pub(super) fn measure(&self, time: Duration, idle: bool, ends: &Ends) -> Result<Trips, Failed> {
-        let client = with_args(Orb::builder())
-            .client_connections(ClientConnections::Private)
-            .round_trip_timeout(LIMIT)
-            .build()?;
+        let client = client()?;
         let (place, server, object) = match self {
             Place::Here { name, address } => {
                 let (server, object) = serve(&format!("iiop://{address}:0"))?;
@@ -88,11 +89,7 @@ impl Place {
             }
             Place::There(reference) => ("the other host".to_owned(), None, reference.clone()),
         };
-        let object: EchoRef = client
-            .string_to_object(&object)
-            .map_err(because)?
-            .narrow()?
-            .ok_or_else(|| because("the object there is none that --answer serves"))?;
+        let object = resolve(&client, &object)?;
         let half = if idle { time } else { time / 2 };
         let alone = urgent(&client, &object, half, ends)?;
         let loaded = match idle {
@@ -108,6 +105,20 @@ impl Place {
     }
 }
 
+fn client() -> Result<Orb, Failed> {
+    let builder = with_args(Orb::builder()).client_connections(ClientConnections::Private);
+    Ok(builder.round_trip_timeout(LIMIT).build()?)
+}
+
+/// Returns the object that `--answer` serves under this reference.
+fn resolve(client: &Orb, reference: &str) -> Result<EchoRef, Failed> {
+    client
+        .string_to_object(reference)
+        .map_err(because)?
+        .narrow()?
+        .ok_or_else(|| because("the object there is none that --answer serves"))
+}
+
 fn urgent(
     client: &Orb,
     object: &EchoRef,
@@ -117,8 +128,9 @@ fn urgent(
     client.set_thread_priority(Priority::new(URGENT)?)?;
     let sent = vec![7; SMALL];
     let mut times = Latencies::new();
-    let end = Instant::now() + time;
+    // The end follows from the time of the first call, so that there is one, however long the thread is preempted.
     let mut next = Instant::now();
+    let end = next + time;
     while next < end && !ends.came() {
         let begin = Instant::now();
         object.back(&sent)?;
@@ -138,21 +150,26 @@ fn beside_bulk(
 ) -> Result<Percentiles, Failed> {
     let _load = Load::begin();
     let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                oxorb_sys::schedule::set_current(Default::default())?;
-                client.set_thread_priority(Priority::new(BULK)?)?;
-                let sent = vec![7; LARGE];
-                while !over.load(Ordering::Relaxed) {
-                    object.back(&sent)?;
-                }
-                Ok::<(), Failed>(())
-            });
+    let send = || {
+        // A thread that the kernel keeps in SCHED_IDLE sends bulk traffic, too.
+        let _ = oxorb_sys::schedule::set_current(Default::default());
+        client.set_thread_priority(Priority::new(BULK)?)?;
+        let sent = vec![7; LARGE];
+        while !over.load(Ordering::Relaxed) {
+            object.back(&sent)?;
         }
+        Ok::<(), Failed>(())
+    };
+    std::thread::scope(|scope| {
+        let bulk = [(); 2].map(|()| scope.spawn(send));
         let measured = urgent(client, object, time, ends);
         over.store(true, Ordering::Relaxed);
-        measured
+        let measured = measured?;
+        for thread in bulk {
+            // Without the bulk traffic, the times would be those of urgent calls alone.
+            thread.join().map_err(|_| because("a thread that sends bulk traffic failed"))??;
+        }
+        Ok(measured)
     })
 }
 

@@ -23,6 +23,13 @@ pub(crate) struct Args {
     /// Write nothing; fail if a file is not formatted
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    style: Style,
+}
+
+/// Formatting style.
+#[derive(clap::Args)]
+pub(super) struct Style {
     /// Spaces per level
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
     indent: u8,
@@ -31,9 +38,15 @@ pub(crate) struct Args {
     width: u16,
 }
 
+impl Style {
+    pub(super) fn options(&self) -> FormatOptions {
+        FormatOptions { indent: usize::from(self.indent), width: usize::from(self.width) }
+    }
+}
+
 /// Formats all files, even if one of them fails.
 pub(super) fn run(args: &Args) -> Done {
-    let style = FormatOptions { indent: usize::from(args.indent), width: usize::from(args.width) };
+    let style = args.style.options();
     let mut wrong = Vec::new();
     for file in &args.files {
         if let Err(why) = reformat(file, args.check, &style) {

@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod fmt;
 mod generate;
+mod lsp;
 mod show;
 mod source;
 
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Fmt(fmt::Args),
     /// Report the differences between two IDL files, and what they break
     Diff(diff::Args),
+    /// Serve an editor as a language server: errors, definitions, renaming, formatting
+    Lsp(lsp::Args),
 }
 
 /// Runs one verb.
@@ -34,5 +37,6 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Show(args) => show::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Lsp(args) => lsp::run(&args),
     }
 }

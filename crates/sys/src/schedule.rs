@@ -221,7 +221,7 @@ impl fmt::Display for Scheduling {
 /// Processor time reserved in each period (SCHED_DEADLINE), which the kernel guarantees or refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// Processor time in each period; at least about 1 us.
+    /// Processor time in each period; at least 1,024 ns (`LEAST_RUNTIME`).
     pub runtime: Duration,
     /// Time from the start of the period within which the processor time is provided; at least
     /// `runtime`.
@@ -229,6 +229,9 @@ pub struct Reservation {
     /// Length of the period; at least `deadline`.
     pub period: Duration,
 }
+
+/// Shortest runtime that the kernel reserves: it counts reserved time in units of 1,024 ns.
+pub const LEAST_RUNTIME: Duration = Duration::from_nanos(1_024);
 
 /// Reason why a [`Reservation`] was refused.
 #[non_exhaustive]
@@ -261,7 +264,7 @@ pub enum ReservationError {
 pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let ordered = asked.runtime <= asked.deadline && asked.deadline <= asked.period;
-    if !ordered || asked.runtime.is_zero() {
+    if !ordered || asked.runtime < LEAST_RUNTIME {
         return Err(ReservationError::Times(asked));
     }
     let attributes = Attributes {
@@ -450,7 +453,9 @@ mod tests {
         in_a_thread(|| {
             let late = Reservation { deadline: Duration::from_millis(50), ..WHOLE };
             let none = Reservation { runtime: Duration::ZERO, ..WHOLE };
-            for asked in [late, none] {
+            let runtime = LEAST_RUNTIME - Duration::from_nanos(1);
+            let short = Reservation { runtime, ..WHOLE };
+            for asked in [late, none, short] {
                 assert!(matches!(reserve(asked), Err(ReservationError::Times(_))));
             }
         });

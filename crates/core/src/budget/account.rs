@@ -27,6 +27,8 @@ pub(crate) struct Account {
     longest: AtomicU64,
     /// Processor time per period, and the period, in nanoseconds; 0 for no limit.
     pub(super) share: (AtomicU64, AtomicU64),
+    /// Processor time of the budget that throttled threads have reserved, in nanoseconds.
+    reserved: AtomicU64,
     pub(super) counts: Counts,
     /// Time of the last report that the budget is exhausted, in nanoseconds of the monotonic clock.
     told: AtomicU64,
@@ -91,6 +93,7 @@ impl Account {
             factor: AtomicU64::new(0),
             longest: AtomicU64::new(u64::MAX),
             share: (AtomicU64::new(0), AtomicU64::new(0)),
+            reserved: AtomicU64::new(0),
             counts: Counts::default(),
             told: AtomicU64::new(0),
         };
@@ -189,12 +192,19 @@ impl Account {
         }
     }
 
-    /// Reports whether the account has no debt, so that it equals a new one.
-    pub(super) fn is_clear(&self, now: u64) -> bool {
-        self.requests.debt(now) == 0 && self.time.debt(now) == 0
+    /// Reserves a part of the budget's processor time for a thread; returns false if less than this part is left.
+    pub(super) fn reserve(&self, part: u64) -> bool {
+        let whole = self.share.0.load(Relaxed);
+        let add = |reserved: u64| reserved.checked_add(part).filter(|sum| *sum <= whole);
+        self.reserved.fetch_update(Relaxed, Relaxed, add).is_ok()
     }
 
-    /// Returns the debt, as the time in nanoseconds until it is paid.
+    /// Releases a part that a thread had reserved.
+    pub(super) fn release(&self, part: u64) {
+        self.reserved.fetch_sub(part, Relaxed);
+    }
+
+    /// Returns the debt, as the time in nanoseconds until it is paid. An account without debt equals a new one.
     pub(super) fn debt(&self, now: u64) -> u64 {
         self.requests.debt(now).max(self.time.debt(now))
     }

@@ -5,15 +5,14 @@
 //! takes no lock. The processor time of a request is counted from the end of the one before, so that reading and
 //! decoding are charged, too.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxorb_object::SystemException;
 use oxorb_sys::clock::thread_cpu_nanoseconds;
-use oxorb_sys::schedule::{self, Reservation};
+use oxorb_sys::schedule;
 
 use super::account::{Account, RATE, Spent, TIME};
 use super::described::Describe;
@@ -21,6 +20,7 @@ use super::ledger::{Bundle, Ledger};
 use super::lowest;
 use super::rule::BeyondBudget;
 use super::slot::{Accounts, Slot};
+use super::throttle::{Restraint, Throttling, throttle};
 use super::watcher::overruns;
 use crate::Incident;
 use crate::clock;
@@ -31,13 +31,15 @@ use crate::sync::atomic::Ordering::Relaxed;
 #[derive(Default)]
 pub(crate) struct Desk {
     seen: RefCell<Option<Box<Seen>>>,
-    slot: RefCell<Option<Arc<Slot>>>,
+    slot: OnceCell<Arc<Slot>>,
     /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
     /// Guard of a throttled or demoted thread, kept until a request within its budget arrives.
-    lowered: RefCell<Option<Lowered>>,
+    lowered: Cell<Option<Restraint>>,
     /// Whether `lowered` is set, for a cheap test.
     is_lowered: Cell<bool>,
+    /// Guard of a thread that is demoted for a single request.
+    demoted: Cell<Option<Lowered>>,
 }
 
 /// Request to which budgets may apply.
@@ -51,6 +53,8 @@ pub(crate) struct Asked<'r> {
     pub(crate) lowest: bool,
     /// Whether the thread serves only this connection.
     pub(crate) own: bool,
+    /// Number of threads of the lane, among which the time of a throttled budget is divided.
+    pub(crate) threads: usize,
 }
 
 /// Number of operations of objects whose accounts a thread caches.
@@ -90,18 +94,20 @@ impl<const N: usize> Text<N> {
     }
 }
 
-/// Guard of a request that runs within its budgets or demoted; charges it when dropped. Not `Send`.
+/// Guard of a request that runs within its budgets or demoted. When dropped, it charges the request, and restores the
+/// class and priority of a thread that is demoted for this request. Not `Send`.
 #[must_use = "it is charged when this is dropped"]
 pub(crate) struct Charged<'c> {
     ledger: &'c Arc<Ledger>,
     desk: &'c Desk,
-    client: Option<&'c Arc<Account>>,
+    client: &'c Arc<Account>,
     bundle: Option<Rc<Bundle>>,
     /// Start of the request, in nanoseconds of the monotonic clock.
     now: u64,
     /// Whether the request's processor time is counted.
     timed: bool,
-    _lowered: Option<Lowered>,
+    /// Whether the thread is demoted for this request.
+    demoted: bool,
 }
 
 impl Desk {
@@ -113,50 +119,46 @@ impl Desk {
     pub(crate) fn begin<'c>(
         &'c self,
         ledger: &'c Arc<Ledger>,
-        client: Option<&'c Arc<Account>>,
+        client: &'c Arc<Account>,
         asked: &Asked<'_>,
     ) -> Result<Charged<'c>, SystemException> {
-        let bundle = self.find(ledger, asked);
-        let mut charged =
-            Charged { ledger, desk: self, client, bundle, now: 0, timed: false, _lowered: None };
-        let accounts = charged.accounts();
-        let limited = limits(&accounts);
+        let found = self.find(ledger, asked);
+        let bundle = found.as_deref();
+        let (mut now, mut timed, mut demoted) = (0, false, false);
+        let limited = limits(client, bundle);
         if limited == 0 {
-            self.charged.set(0);
             self.rise();
-            return Ok(charged);
+        } else {
+            now = clock::monotonic_nanoseconds();
+            match take(client, bundle, now) {
+                0 => self.rise(),
+                spent => {
+                    let accounts = accounts(client, bundle);
+                    demoted = self.exceed(ledger, &accounts, spent, now, asked)?;
+                }
+            }
+            each(client, bundle, |_, account| {
+                account.counts.served.fetch_add(1, Relaxed);
+            });
+            timed = limited & !RATE != 0 && self.watch(ledger, client, bundle);
         }
-        let now = clock::monotonic_nanoseconds();
-        let spent = take(&accounts, now);
-        let mut lowered = None;
-        match spent {
-            0 => self.rise(),
-            spent => lowered = self.exceed(ledger, &accounts, spent, now, asked)?,
-        }
-        for account in accounts.into_iter().flatten() {
-            account.counts.served.fetch_add(1, Relaxed);
-        }
-        let timed = limited & !RATE != 0 && self.watch(ledger, &accounts);
         if !timed {
             self.charged.set(0);
         }
-        charged.now = now;
-        charged.timed = timed;
-        charged._lowered = lowered;
-        Ok(charged)
+        Ok(Charged { ledger, desk: self, client, bundle: found, now, timed, demoted })
     }
 
     /// Restores the class and priority of a throttled or demoted thread.
     #[inline]
     pub(crate) fn rise(&self) {
         if self.is_lowered.replace(false) {
-            self.lowered.take();
+            drop(self.lowered.take());
         }
     }
 
     /// Keeps the thread lowered until a request within its budget arrives.
-    fn stay(&self, lowered: Lowered) {
-        self.lowered.replace(Some(lowered));
+    fn stay(&self, lowered: Restraint) {
+        self.lowered.set(Some(lowered));
         self.is_lowered.set(true);
     }
 
@@ -165,33 +167,38 @@ impl Desk {
     pub(crate) fn would_demote(
         &self,
         ledger: &Arc<Ledger>,
-        client: Option<&Arc<Account>>,
+        client: &Arc<Account>,
         asked: &Asked<'_>,
     ) -> bool {
         if !ledger.demotes.load(Relaxed) {
             return false;
         }
-        let bundle = self.find(ledger, asked);
-        let accounts = accounts(client, bundle.as_deref());
-        if limits(&accounts) == 0 {
+        let found = self.find(ledger, asked);
+        let bundle = found.as_deref();
+        if limits(client, bundle) == 0 {
             return false;
         }
         let now = clock::monotonic_nanoseconds();
-        let spent = accounts.into_iter().flatten().filter(|account| account.spent(now).is_some());
-        let mut demoted = false;
-        for account in spent {
-            match account.beyond() {
-                BeyondBudget::Refuse => return false,
-                BeyondBudget::Demote => demoted = true,
-                BeyondBudget::Throttle => {}
+        let (mut refuses, mut demotes) = (false, false);
+        each(client, bundle, |_, account| {
+            if account.spent(now).is_some() {
+                match account.beyond() {
+                    BeyondBudget::Refuse => refuses = true,
+                    BeyondBudget::Demote => demotes = true,
+                    BeyondBudget::Throttle => {}
+                }
             }
-        }
-        demoted
+        });
+        demotes && !refuses
     }
 
     /// Returns the accounts of an operation of an object.
-    #[inline]
+    // This function is inlined, because one of its two callers runs for each request.
+    #[inline(always)]
     fn find(&self, ledger: &Ledger, asked: &Asked<'_>) -> Option<Rc<Bundle>> {
+        if !ledger.has_targets.load(Relaxed) {
+            return None;
+        }
         let epoch = ledger.epoch();
         let (key, operation) = (asked.key, asked.operation.as_bytes());
         let place = place(key, operation);
@@ -228,11 +235,9 @@ impl Desk {
     /// Shows the watcher the request that the thread runs from now on. Returns false if the thread already runs a
     /// request that contains this one.
     #[inline]
-    fn watch(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
-        let slot = self.slot.borrow();
-        let Some(slot) = slot.as_ref() else {
-            drop(slot);
-            return self.enlist(ledger, accounts);
+    fn watch(&self, ledger: &Ledger, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
+        let Some(slot) = self.slot.get() else {
+            return self.enlist(ledger, client, bundle);
         };
         let before = self.charged.get();
         // If no earlier request was charged, the processor time for reading this request is unknown, and is not
@@ -244,21 +249,21 @@ impl Desk {
             }
             before => (before, before),
         };
-        let longest = accounts.iter().flatten().map(|account| account.longest());
-        slot.begin(since, cpu, longest.min().unwrap_or(u64::MAX), *accounts)
+        let mut longest = u64::MAX;
+        each(client, bundle, |_, account| longest = longest.min(account.longest()));
+        slot.begin(since, cpu, longest, accounts(client, bundle))
     }
 
     #[cold]
-    fn enlist(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
+    fn enlist(&self, ledger: &Ledger, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
         know_schedule();
-        let slot = Arc::new(Slot::new(oxorb_sys::thread::current_id()));
-        ledger.list(&slot);
-        self.slot.replace(Some(slot));
-        self.watch(ledger, accounts)
+        let slot = self.slot.get_or_init(|| Arc::new(Slot::new(oxorb_sys::thread::current_id())));
+        ledger.list(slot);
+        self.watch(ledger, client, bundle)
     }
 
     /// Decides on the treatment of a request beyond its budget: an exception, or the class and priority at which its
-    /// thread runs it.
+    /// thread runs it. Returns whether the thread is demoted for this request only.
     #[cold]
     fn exceed(
         &self,
@@ -267,7 +272,7 @@ impl Desk {
         spent: u8,
         now: u64,
         asked: &Asked<'_>,
-    ) -> Result<Option<Lowered>, SystemException> {
+    ) -> Result<bool, SystemException> {
         let exceeded = |at: usize| match (spent >> at & 1, spent >> (at + 4) & 1) {
             (0, 0) => None,
             (0, _) => Some(Spent::Rate),
@@ -281,7 +286,7 @@ impl Desk {
         let told = beyond.clone().find(refuses);
         let (account, what) = match told.or_else(|| beyond.clone().next()) {
             Some(first) => first,
-            None => return Ok(None),
+            None => return Ok(false),
         };
         let answer = account.beyond();
         if account.is_to_tell(now) {
@@ -308,30 +313,31 @@ impl Desk {
         }
         account.counts.demoted.fetch_add(1, Relaxed);
         if asked.lowest {
-            return Ok(None);
+            return Ok(false);
         }
-        if answer == BeyondBudget::Throttle && self.throttle(ledger, account) {
-            return Ok(None);
+        if answer == BeyondBudget::Throttle && self.throttle(ledger, account, asked.threads) {
+            return Ok(false);
         }
         if self.is_lowered.get() {
-            return Ok(None);
+            return Ok(false);
         }
-        let lowered = self.demote(ledger);
-        if asked.own
-            && let Some(lowered) = lowered
-        {
+        let Some(lowered) = self.demote(ledger) else {
+            return Ok(false);
+        };
+        if asked.own {
             // This thread serves only this client, so it keeps the lower priority for the client's next requests. If it
             // changed its class for each request, the kernel would requeue it each time, ahead of other waiting
             // threads.
-            self.stay(lowered);
-            return Ok(None);
+            self.stay(lowered.into());
+            return Ok(false);
         }
-        Ok(lowered)
+        self.demoted.set(Some(lowered));
+        Ok(true)
     }
 
     /// Charges the processor time for reading a request that is refused, if processor time is limited.
     fn charge_reading(&self, accounts: &Accounts<'_>, now: u64) {
-        if limits(accounts) & TIME == 0 {
+        if !accounts.iter().flatten().any(|account| account.limits() & TIME != 0) {
             return;
         }
         let cpu = thread_cpu_nanoseconds();
@@ -343,25 +349,20 @@ impl Desk {
         }
     }
 
-    /// Limits the thread to the processor time of a budget; returns false if that is impossible.
-    fn throttle(&self, ledger: &Ledger, account: &Account) -> bool {
+    /// Limits the thread to its part of the processor time of a budget; returns false if that is impossible.
+    fn throttle(&self, ledger: &Ledger, account: &Arc<Account>, threads: usize) -> bool {
         if self.is_lowered.get() {
             return true;
         }
-        let (time, period) = (account.share.0.load(Relaxed), account.share.1.load(Relaxed));
-        if time == 0 || time >= period {
-            return false;
-        }
-        let period = Duration::from_nanos(period);
-        let asked = Reservation { runtime: Duration::from_nanos(time), deadline: period, period };
-        match rt::lower(|| schedule::reserve(asked)) {
-            Ok(Some(lowered)) => {
-                self.stay(lowered);
+        match throttle(account, threads, schedule::reserve) {
+            Throttling::Throttled(throttled) => {
+                self.stay(throttled);
                 true
             }
             // The thread is already lowered or has a reservation, so nothing more is changed.
-            Ok(None) => true,
-            Err(error) => {
+            Throttling::Unchanged => true,
+            Throttling::Unavailable => false,
+            Throttling::Refused(error) => {
                 lowest::tell(&ledger.watch, || {
                     format!("threads are demoted instead of throttled: {error}")
                 });
@@ -383,26 +384,19 @@ impl Desk {
 }
 
 impl Charged<'_> {
-    #[inline]
-    fn accounts(&self) -> Accounts<'_> {
-        accounts(self.client, self.bundle.as_deref())
-    }
-
-    /// Charges the processor time used, and restores the thread's class and priority.
+    /// Charges the processor time used.
     #[inline]
     fn finish(&self) {
-        let slot = self.desk.slot.borrow();
-        let Some(slot) = slot.as_ref() else {
+        let Some(slot) = self.desk.slot.get() else {
             return;
         };
         let finished = slot.finish(thread_cpu_nanoseconds);
         self.desk.charged.set(finished.cpu);
-        let accounts = self.accounts();
         let mut longest = u64::MAX;
-        for account in accounts.into_iter().flatten() {
+        each(self.client, self.bundle.as_deref(), |_, account| {
             account.charge(self.now, finished.left);
             longest = longest.min(account.longest());
-        }
+        });
         if finished.run > longest || finished.demoted {
             self.overran(slot, finished.run, finished.told, finished.demoted);
         }
@@ -422,12 +416,12 @@ impl Charged<'_> {
             return;
         }
         // The request ended before the watcher noticed the overrun, so this thread reports it.
-        for account in self.accounts().into_iter().flatten() {
+        each(self.client, self.bundle.as_deref(), |_, account| {
             if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
                 let log = account.is_to_tell(clock::monotonic_nanoseconds());
                 self.ledger.tell(&overrun, log);
             }
-        }
+        });
     }
 }
 
@@ -437,41 +431,61 @@ impl Drop for Charged<'_> {
         if self.timed {
             self.finish();
         }
+        if self.demoted {
+            drop(self.desk.demoted.take());
+        }
+    }
+}
+
+/// Calls `look` with each account of a request, and with its index.
+#[inline(always)]
+fn each<'a>(
+    client: &'a Arc<Account>,
+    bundle: Option<&'a Bundle>,
+    mut look: impl FnMut(usize, &'a Arc<Account>),
+) {
+    look(0, client);
+    let Some(bundle) = bundle else {
+        return;
+    };
+    for (account, at) in bundle.accounts.iter().zip(1..) {
+        let Some(account) = account else {
+            return;
+        };
+        look(at, account);
     }
 }
 
 #[inline]
-fn accounts<'a>(client: Option<&'a Arc<Account>>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
+fn accounts<'a>(client: &'a Arc<Account>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
     match bundle {
-        None => [client, None, None, None],
-        Some(bundle) => {
-            [client, bundle.operation.as_ref(), bundle.object.as_ref(), bundle.poa.as_ref()]
+        None => [Some(client), None, None, None],
+        Some(Bundle { accounts: [first, second, third] }) => {
+            [Some(client), first.as_ref(), second.as_ref(), third.as_ref()]
         }
     }
 }
 
 #[inline]
-fn limits(accounts: &Accounts<'_>) -> u8 {
-    let limits = accounts.iter().flatten().map(|account| account.limits());
-    limits.fold(0, |all, one| all | one)
+fn limits(client: &Arc<Account>, bundle: Option<&Bundle>) -> u8 {
+    let mut limits = 0u8;
+    each(client, bundle, |_, account| limits |= account.limits());
+    limits
 }
 
 /// Takes a request from each account. Returns one bit for each exhausted account: in the lower four bits if its
 /// processor time is exhausted, in the upper four bits if its rate is.
 #[inline]
-fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
-    let mut spent = 0;
-    for (at, account) in accounts.iter().enumerate() {
-        let Some(account) = account else {
-            continue;
-        };
+fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
+    let mut spent = 0u8;
+    each(client, bundle, |at, account| {
         let limits = account.limits();
         if limits & TIME != 0 && account.is_out_of_time(now) {
             spent |= 1 << at;
         } else if limits & RATE != 0 && !account.take_request(now) {
             spent |= 1 << (at + 4);
         }
-    }
+    });
     spent
 }
 

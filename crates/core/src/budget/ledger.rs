@@ -9,6 +9,7 @@ use oxorb_sched::table::names_operation;
 use oxorb_transport::PeerId;
 
 use super::account::Account;
+use super::clients::{MOST_CLIENTS, make_room};
 use super::described::Describe;
 use super::lowest::Lowest;
 use super::overrun::OverrunHooks;
@@ -28,11 +29,13 @@ pub(crate) struct Ledger {
     rules: Mutex<Vec<Rule>>,
     /// Version of the rules, unique among all ledgers of the process.
     epoch: AtomicU64,
-    /// Accounts of the clients that have connections or debt, by their identity.
+    /// Accounts of the clients that have connections or debt, by their identity. [`make_room`] bounds their number.
     clients: Mutex<HashMap<PeerId, Arc<Account>>>,
     next_account: AtomicU32,
     /// Whether a rule demotes, so that requests may belong to another lane.
     pub(super) demotes: AtomicBool,
+    /// Whether a rule is about an operation, an object or a POA, so that the accounts of requests are looked up.
+    pub(super) has_targets: AtomicBool,
     pub(super) lowest: Lowest,
     pub(super) slots: Mutex<Vec<Weak<Slot>>>,
     pub(super) quantum: Duration,
@@ -51,16 +54,12 @@ struct Rule {
     account: Option<Arc<Account>>,
 }
 
-/// Accounts of a request, except that of its client.
-#[derive(Debug, Default)]
+/// Accounts of a request, except that of its client: those of the operation, of the object and of the POA, in this
+/// order. The absent ones come last.
+#[derive(Debug)]
 pub(super) struct Bundle {
-    pub(super) operation: Option<Arc<Account>>,
-    pub(super) object: Option<Arc<Account>>,
-    pub(super) poa: Option<Arc<Account>>,
+    pub(super) accounts: [Option<Arc<Account>>; 3],
 }
-
-/// Maximum number of clients with accounts; beyond it, those with the least debt are dropped.
-const MOST_CLIENTS: usize = 4096;
 
 /// Maximum number of rules.
 pub(super) const MOST_RULES: usize = 4096;
@@ -80,6 +79,7 @@ impl Ledger {
             clients: Mutex::default(),
             next_account: AtomicU32::new(0),
             demotes: AtomicBool::new(false),
+            has_targets: AtomicBool::new(false),
             lowest: Lowest::default(),
             slots: Mutex::default(),
             quantum: quantum.max(Duration::from_micros(50)),
@@ -108,8 +108,7 @@ impl Ledger {
             }
             None if rules.len() >= MOST_RULES => return false,
             None => {
-                let of_client = matches!(of, BudgetOf::Client(_) | BudgetOf::EachClient);
-                let account = (!of_client).then(|| self.open(&of, budget));
+                let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
                 rules.push(Rule { of, budget, account });
             }
         }
@@ -146,6 +145,8 @@ impl Ledger {
     fn changed(&self, rules: &[Rule]) {
         let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
+        let has_targets = rules.iter().any(|rule| !is_of_client(&rule.of));
+        self.has_targets.store(has_targets, Ordering::Relaxed);
         for (peer, account) in self.clients.lock().iter() {
             account.set(budget_of(rules, peer), clock::monotonic_nanoseconds());
         }
@@ -170,7 +171,8 @@ impl Ledger {
             return Arc::clone(account);
         }
         if clients.len() >= MOST_CLIENTS {
-            make_room(&mut clients);
+            let now = clock::monotonic_nanoseconds();
+            make_room(&mut clients, |account| account.debt(now));
         }
         let of = BudgetOf::Client(peer.to_string());
         let account = self.open(&of, budget_of(&rules, &peer));
@@ -194,18 +196,19 @@ impl Ledger {
         let rules = self.rules.lock();
         let mut found = None;
         describe(key, &mut |object| {
-            let mut bundle = Bundle::default();
+            let mut accounts: [Option<Arc<Account>>; 3] = [const { None }; 3];
+            let [of_operation, of_object, of_poa] = &mut accounts;
             for rule in rules.iter() {
                 let place = match &rule.of {
                     BudgetOf::Operation(name)
                         if names_operation(name, object.repository_id, object.is_a, operation) =>
                     {
-                        &mut bundle.operation
+                        &mut *of_operation
                     }
                     BudgetOf::Object(name) if is_object(name, key, object.key, describe) => {
-                        &mut bundle.object
+                        &mut *of_object
                     }
-                    BudgetOf::Poa(path) if path == object.poa => &mut bundle.poa,
+                    BudgetOf::Poa(path) if path == object.poa => &mut *of_poa,
                     _ => continue,
                 };
                 // A rule may name the operation in the object's interface, and another rule the same operation in a
@@ -214,7 +217,8 @@ impl Ledger {
                     place.clone_from(&rule.account);
                 }
             }
-            found = Some(bundle);
+            accounts.sort_by_key(Option::is_none);
+            found = Some(Bundle { accounts });
         });
         found
     }
@@ -257,6 +261,11 @@ impl Ledger {
     }
 }
 
+/// Reports whether the owner of a budget is a client, or each client.
+fn is_of_client(of: &BudgetOf) -> bool {
+    matches!(of, BudgetOf::Client(_) | BudgetOf::EachClient)
+}
+
 /// Returns the budget of a client: its own, or the one for each client.
 fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
     let (full, of_limits) = (peer.to_string(), peer.client());
@@ -288,20 +297,6 @@ fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> b
     let named = unescaped.as_deref().unwrap_or(octets);
     describe(named, &mut |named| same = named.key == key);
     same || named == key
-}
-
-/// Drops accounts of clients without connections: first those without debt, then the one with the least debt.
-fn make_room(clients: &mut HashMap<PeerId, Arc<Account>>) {
-    let now = clock::monotonic_nanoseconds();
-    clients.retain(|_, account| Arc::strong_count(account) > 1 || !account.is_clear(now));
-    while clients.len() >= MOST_CLIENTS {
-        let gone = clients.iter().filter(|(_, account)| Arc::strong_count(account) == 1);
-        let least = gone.min_by_key(|(_, account)| account.debt(now));
-        let Some(peer) = least.map(|(peer, _)| peer.clone()) else {
-            return; // All are connected, and bounded by MaxConnections.
-        };
-        clients.remove(&peer);
-    }
 }
 
 fn next_epoch() -> u64 {

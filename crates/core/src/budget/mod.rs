@@ -7,6 +7,7 @@
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
 //! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the request
 //!             -> Charged          while it runs: its processor time is charged when it ends
+//!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
 //!        -> Slot (slot.rs)        what the thread runs, for
 //! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
 //! ```
@@ -15,6 +16,7 @@
 
 mod account;
 mod bucket;
+mod clients;
 mod described;
 mod desk;
 mod ledger;
@@ -25,10 +27,12 @@ mod overrun;
 mod report;
 mod rule;
 mod slot;
+mod throttle;
 mod watcher;
 
 pub(crate) use account::Account;
 pub use bucket::Bucket;
+pub(crate) use clients::{MOST_CLIENTS, make_room};
 pub use described::Described;
 pub(crate) use desk::{Asked, Desk};
 pub(crate) use ledger::Ledger;

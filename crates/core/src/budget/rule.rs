@@ -66,9 +66,11 @@ pub enum BeyondBudget {
     /// the thread that read the request, which has SCHED_IDLE meanwhile and so runs only when the processor is
     /// otherwise idle.
     Demote,
-    /// Limits the thread that read the request, and so its lane, to the budget's processor time (SCHED_DEADLINE) until
-    /// a request within its budget arrives. Acts as `Demote` if the budget limits no processor time, if this time is not
-    /// shorter than its period, or if the kernel refuses the reservation.
+    /// Limits the thread that read the request to its part of the budget's processor time (SCHED_DEADLINE) until a
+    /// request within its budget arrives. The part is the time divided by the number of the lane's threads; a thread
+    /// that serves only one connection has all of it. Acts as `Demote` if the budget limits no processor time, if this
+    /// time is not shorter than its period, if the part is below 1,024 ns, if other threads have reserved so much of
+    /// the time that the part is not left, or if the kernel refuses the reservation.
     Throttle,
 }
 

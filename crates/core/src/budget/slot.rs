@@ -28,7 +28,7 @@ const STATES: u64 = 3;
 /// the next.
 const NEXT: u64 = 4;
 
-/// Accounts that one request is charged to.
+/// Accounts that one request is charged to. All accounts after an absent one are absent.
 pub(super) type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
 
 /// Number that stands for no account.
@@ -89,9 +89,14 @@ impl Slot {
         self.longest.store(longest, relaxed);
         self.told.store(false, relaxed);
         let number = |account: Option<&Arc<Account>>| account.map_or(NONE, |it| it.id.into());
-        let pairs = || self.numbers.iter().zip(accounts);
-        if pairs().any(|(known, account)| known.load(relaxed) != number(account)) {
-            self.remember(accounts);
+        for (known, account) in self.numbers.iter().zip(accounts) {
+            if known.load(relaxed) != number(account) {
+                self.remember(accounts);
+                break;
+            }
+            if account.is_none() {
+                break;
+            }
         }
         self.word.store(word | RUNNING, Ordering::Release);
         true
@@ -255,5 +260,22 @@ mod tests {
         assert_eq!((finished.left, finished.run), (40, 100));
         assert!(finished.demoted && finished.told);
         assert!(slot.look().is_none());
+    }
+
+    #[test]
+    fn the_watcher_sees_the_accounts_of_the_request_that_runs() {
+        let slot = Slot::new(1);
+        let account = |id| Arc::new(Account::new(id, &BudgetOf::EachClient, Budget::default()));
+        let (first, second) = (account(1), account(2));
+        let both = [Some(&first), Some(&second), None, None];
+        let [of_first, of_second] = [&first, &second].map(|only| [Some(only), None, None, None]);
+        for accounts in [both, of_first, of_first, of_second, both] {
+            assert!(slot.begin(0, 0, 50, accounts));
+            let mut seen = Vec::new();
+            slot.look().unwrap().accounts(|account| seen.push(account.id));
+            let expected: Vec<u32> = accounts.iter().flatten().map(|account| account.id).collect();
+            assert_eq!(seen, expected);
+            slot.finish(|| 0);
+        }
     }
 }

@@ -171,6 +171,7 @@ fn demoted(
         describe: &|key, look| orb.describe(key, look),
         lowest: false,
         own: false,
+        threads: 1,
     };
     let client = caller.lines.status.account(ledger, caller.link);
     let demotes = context.desk.would_demote(ledger, client, &asked);

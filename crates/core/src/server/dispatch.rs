@@ -182,6 +182,7 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
             describe: &|key, look| orb.describe(key, look),
             lowest: caller.context.lowest.get(),
             own: caller.context.own.get(),
+            threads: caller.context.threads.get(),
         };
         let client = caller.lines.status.account(ledger, caller.link);
         match caller.context.desk.begin(ledger, client, &asked) {

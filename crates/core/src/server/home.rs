@@ -51,6 +51,15 @@ impl Home {
         self.lane().is_some_and(|lane| lane.is_lowest.get().is_some())
     }
 
+    /// Returns the maximum number of threads of the lane, which serve its connections together; 1 for a connection with
+    /// its own thread.
+    pub(super) fn threads(&self) -> usize {
+        match self {
+            Home::Thread(_) => 1,
+            Home::Lane(lane) => lane.plan.static_threads.saturating_add(lane.plan.dynamic_threads),
+        }
+    }
+
     /// Returns the lane whose own thread watches for takeovers; `None` if the ORB's thread does.
     pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
         self.lane().filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())

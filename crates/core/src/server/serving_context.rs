@@ -53,6 +53,8 @@ pub(super) struct ServingContext {
     pub(super) lowest: Cell<bool>,
     /// Whether the thread serves only this connection.
     pub(super) own: Cell<bool>,
+    /// Number of threads that share the budgets of their lane with the thread, itself included.
+    pub(super) threads: Cell<usize>,
     /// State of budgets in the thread.
     pub(super) desk: Desk,
     /// Whether the request has taken memory of the client's share, or a turn to encode.
@@ -106,6 +108,7 @@ pub(super) fn serving<R>(
         context.limited.set(counted || budgeted);
         context.lowest.set(budgeted && home.is_lowest());
         context.own.set(matches!(home, Home::Thread(_)) && !detached);
+        context.threads.set(home.threads());
         context.served.replace(Some(Served {
             orb: orb.keeper(),
             id: connection.id,

@@ -111,8 +111,8 @@ const SHORT: u32 = 50_000;
 impl Status {
     /// Returns the account of its client.
     #[inline]
-    pub(super) fn account(&self, ledger: &Ledger, link: &Arc<dyn Link>) -> Option<&Arc<Account>> {
-        Some(self.account.get_or_init(|| ledger.client(link.identity())))
+    pub(super) fn account(&self, ledger: &Ledger, link: &Arc<dyn Link>) -> &Arc<Account> {
+        self.account.get_or_init(|| ledger.client(link.identity()))
     }
 
     pub(super) fn new(now: u64, client: Option<Arc<Client>>) -> Status {

@@ -5,10 +5,12 @@
 //! by binary search; the set of a peer is computed once per connection. The first rule that is in all sets decides; the
 //! sets are intersected 64 rules at a time.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_transport::{Link, PeerId};
 
+use crate::access_rates::{ClientRates, RateBucket};
 use crate::access_rules::{AccessRule, AccessRules};
 
 /// Set of rules, with one bit per rule.
@@ -16,7 +18,12 @@ type Set = Box<[u64]>;
 
 /// Index of the rules about requests. A lookup allocates nothing and takes no lock.
 pub(crate) struct AccessIndex {
+    /// Number of the index; a later index of this process has a greater one.
+    pub(crate) generation: u64,
     pub(crate) rules: Arc<AccessRules>,
+    /// Positions of the rules with a limit, ascending.
+    limited: Box<[usize]>,
+    rates: ClientRates,
     operations: Names,
     interfaces: Names,
     /// `None` if no rule names objects.
@@ -25,14 +32,15 @@ pub(crate) struct AccessIndex {
 
 /// Rules that concern the peer of a connection.
 pub(crate) struct Visit {
+    /// Number of the index that the rules belong to.
+    pub(crate) generation: u64,
     /// Whether the peer is this process, to which the rules do not apply.
     itself: bool,
     /// Rules that concern the peer.
     rules: Set,
+    /// Buckets of the client, in the order of the rules with a limit; empty if none of these concerns the peer.
+    buckets: Arc<[RateBucket]>,
 }
-
-/// Cell in which a connection keeps the rules for its peer.
-pub(crate) type Visited = OnceLock<Visit>;
 
 /// Sets of rules by the names that they match.
 struct Names {
@@ -53,12 +61,18 @@ struct Beginning {
 
 impl AccessIndex {
     pub(crate) fn new(rules: &Arc<AccessRules>) -> Self {
+        static GENERATIONS: AtomicU64 = AtomicU64::new(1);
         let all = &rules.rules;
         let patterns = |of: fn(&AccessRule) -> &[String]| {
             Names::new(all.len(), all.iter().map(of), |text| text.strip_suffix('*'))
         };
         let names_objects = all.iter().any(|rule| !rule.objects.is_empty());
+        let limit = |rule: &AccessRule| rule.limit.filter(|_| rule.allow);
+        let limited = all.iter().enumerate().filter(|(_, rule)| limit(rule).is_some());
         Self {
+            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
+            limited: limited.map(|(at, _)| at).collect(),
+            rates: ClientRates::new(all.iter().filter_map(limit)),
             operations: Names::new(all.len(), all.iter().map(|it| &it.operations[..]), |_| None),
             interfaces: patterns(|it| &it.interfaces),
             objects: names_objects.then(|| patterns(|it| &it.objects)),
@@ -72,7 +86,8 @@ impl AccessIndex {
         self.objects.is_some()
     }
 
-    /// Returns the rules that concern the peer of a connection. Inspects each rule.
+    /// Returns the rules that concern the peer of a connection. Inspects each rule, and takes a lock if one of them has
+    /// a limit.
     pub(crate) fn visit(&self, link: &dyn Link) -> Visit {
         self.visit_of(&link.identity(), link.is_protected())
     }
@@ -87,18 +102,32 @@ impl AccessIndex {
         for (at, _) in all.filter(|(_, rule)| concerns(rule)) {
             add(&mut rules, at);
         }
-        Visit { itself: *peer == PeerId::Process, rules }
+        let itself = *peer == PeerId::Process;
+        let is_limited = !itself && self.limited.iter().any(|&at| has(&rules, at));
+        let buckets = match is_limited {
+            true => self.rates.of(peer),
+            false => Arc::default(),
+        };
+        Visit { generation: self.generation, itself, rules, buckets }
     }
 
-    /// Returns the deciding rule, if any, and whether the request is to be served. `object` has the form of
-    /// [`AccessRule::objects`], and is used only if [`asks_for_objects`](Self::asks_for_objects).
+    /// Returns the token bucket of the visit's client for a rule; `None` if the rule has no limit.
+    pub(crate) fn bucket<'v>(&self, visit: &'v Visit, rule: usize) -> Option<&'v RateBucket> {
+        if visit.buckets.is_empty() {
+            return None;
+        }
+        visit.buckets.get(self.limited.binary_search(&rule).ok()?)
+    }
+
+    /// Returns the position of the deciding rule, if any, and whether the request is to be served. `object` has the
+    /// form of [`AccessRule::objects`], and is used only if [`asks_for_objects`](Self::asks_for_objects).
     pub(crate) fn decide(
         &self,
         visit: &Visit,
         interface: &str,
         object: &str,
         operation: &str,
-    ) -> (Option<&AccessRule>, bool) {
+    ) -> (Option<usize>, bool) {
         if visit.itself {
             return (None, true);
         }
@@ -109,8 +138,8 @@ impl AccessIndex {
             let object = objects.map_or(u64::MAX, |set| set[at]);
             let met = concerned & interfaces[at] & operations[at] & object;
             if met != 0 {
-                let rule = &self.rules.rules[at * 64 + met.trailing_zeros() as usize];
-                return (Some(rule), rule.allow);
+                let rule = at * 64 + met.trailing_zeros() as usize;
+                return (Some(rule), self.rules.rules[rule].allow);
             }
         }
         (None, self.rules.allow)
@@ -203,10 +232,15 @@ fn add(set: &mut Set, rule: usize) {
     set[rule / 64] |= 1 << (rule % 64);
 }
 
+fn has(set: &[u64], rule: usize) -> bool {
+    set[rule / 64] >> (rule % 64) & 1 != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::access_rules::Asked;
+    use crate::budget::RequestRate;
 
     /// Returns a pseudo-random number below `bound`.
     fn below(state: &mut u64, bound: usize) -> usize {
@@ -294,7 +328,8 @@ mod tests {
                                         index.decide(&visit, interface, &asked.path(), operation);
                                     let (rule, serves) = rules.decide(&asked);
                                     assert_eq!(found.1, serves);
-                                    assert!(match (found.0, rule) {
+                                    let decided = found.0.map(|at| &rules.rules[at]);
+                                    assert!(match (decided, rule) {
                                         (Some(one), Some(other)) => std::ptr::eq(one, other),
                                         (one, other) => one.is_none() && other.is_none(),
                                     });
@@ -305,5 +340,46 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rules_with_a_limit_have_buckets_of_each_client_and_others_have_none() {
+        let rule = |allow, limit, operation: &str| AccessRule {
+            allow,
+            limit,
+            operations: vec![operation.to_owned()],
+            ..AccessRule::default()
+        };
+        let rate = |burst| Some(RequestRate { per_second: 1, burst });
+        let mut mine = rule(true, rate(3), "mine");
+        mine.who.add(true, "uid:7").unwrap();
+        let rules = vec![
+            rule(true, None, "free"),
+            rule(false, rate(9), "denied"),
+            rule(true, rate(1), "one"),
+            mine,
+            rule(true, rate(2), "two"),
+        ];
+        let rules = Arc::new(AccessRules { place: String::new(), allow: true, rules });
+        let index = AccessIndex::new(&rules);
+        let served = |uid, pid, operation| {
+            let visit = index.visit_of(&PeerId::User { uid, gid: 1, pid }, false);
+            let taken = || {
+                let (rule, serves) = index.decide(&visit, "", "", operation);
+                let bucket = rule.and_then(|rule| index.bucket(&visit, rule));
+                serves && bucket.is_none_or(|bucket| bucket.take(1_000))
+            };
+            (0..20).filter(|_| taken()).count()
+        };
+        for (uid, mine) in [(7, 3), (8, 20)] {
+            assert_eq!(served(uid, 1, "free"), 20);
+            assert_eq!(served(uid, 1, "denied"), 0);
+            assert_eq!(served(uid, 1, "one"), 1);
+            assert_eq!(served(uid, 1, "mine"), mine, "of user {uid}; user 8 has the default");
+            assert_eq!(served(uid, 1, "two"), 2);
+            assert_eq!(served(uid, 2, "two"), 0, "another connection of user {uid}");
+        }
+        let later = AccessIndex::new(&rules);
+        assert!(later.generation > index.generation);
     }
 }

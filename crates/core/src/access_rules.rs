@@ -6,6 +6,8 @@ use oxorb_transport::Access;
 #[cfg(test)]
 use oxorb_transport::PeerId;
 
+use crate::budget::RequestRate;
+
 /// Rules about requests; the first rule that matches decides.
 ///
 /// The rules are applied to each request from another process, once its object is known. Requests from the process
@@ -31,6 +33,10 @@ pub struct AccessRule {
     pub place: String,
     /// Whether a request that matches is served or refused.
     pub allow: bool,
+    /// Rate of the matching requests of each client that are served, if the rule allows; further requests raise
+    /// TRANSIENT (minor `CLIENT_RATE`), COMPLETED_NO. `None` if unlimited. All processes of a user count as one client,
+    /// and so do all addresses of a subject.
+    pub limit: Option<RequestRate>,
     /// Clients that match, as `allow` rules of [`Access`]. If there are none, every client matches.
     pub who: Access,
     /// Interfaces of servants that match, by repository id; a `*` at the end stands for any text. A servant of a

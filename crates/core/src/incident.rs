@@ -95,11 +95,14 @@ pub enum Incident {
     /// A oneway waited for a thread longer than its communication class allows, or gave way to another request
     /// ([`DropRules`](crate::DropRules)).
     OnewayDropped,
+    /// A client sent more requests than the [limit](crate::AccessRule::limit) of an access rule; a request raised
+    /// TRANSIENT. Each request is counted, and one in a second is reported for each client and rule.
+    RequestLimited,
 }
 
 impl Incident {
     /// All incidents, in the order of their counters.
-    pub const ALL: [Incident; 34] = [
+    pub const ALL: [Incident; 35] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -134,6 +137,7 @@ impl Incident {
         Incident::BudgetNotEnforced,
         Incident::RequestDenied,
         Incident::OnewayDropped,
+        Incident::RequestLimited,
     ];
 
     /// Returns the urgency of the incident's line in the log.
@@ -164,6 +168,7 @@ impl Incident {
             | Incident::BeyondBudget
             | Incident::BudgetNotEnforced
             | Incident::RequestDenied
+            | Incident::RequestLimited
             | Incident::Overrun => LogLevel::Warn,
             Incident::Purged
             | Incident::BidirectionalRefused
@@ -234,7 +239,11 @@ impl Incident {
                  scheduler)"
             }
             Incident::RequestDenied => {
-                "the access rules do not allow this request ([access] of the configuration)"
+                "the access rules do not allow this request ([access] of the configuration or of -ORBAccessRules)"
+            }
+            Incident::RequestLimited => {
+                "this client sends more requests than an access rule admits (limit in [access] of the configuration or \
+                 of -ORBAccessRules)"
             }
             Incident::HandshakeRefused => "the client was not let in",
             Incident::OnewayDropped => {
@@ -380,6 +389,12 @@ impl Watch {
         }
     }
 
+    /// Counts an incident without a report.
+    #[cold]
+    pub(crate) fn count(&self, incident: Incident) {
+        self.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts and reports an incident.
     #[cold]
     pub(crate) fn note(
@@ -388,7 +403,7 @@ impl Watch {
         peer: impl FnOnce() -> String,
         detail: impl FnOnce() -> String,
     ) {
-        self.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
+        self.count(incident);
         self.tell(incident, peer, detail);
     }
 

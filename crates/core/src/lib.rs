@@ -14,7 +14,9 @@
 
 #[doc(hidden)]
 pub mod __gen;
+mod access_gate;
 mod access_index;
+mod access_rates;
 mod access_rules;
 mod adapter;
 mod admission;

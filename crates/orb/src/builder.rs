@@ -64,10 +64,10 @@ impl Builder {
     /// Removes the `-ORB...` arguments from a command line and applies them; [`Orb::args`] returns
     /// the rest. Unknown `-ORB` arguments are an error of [`build`](Self::build).
     ///
-    /// Settings of files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) are overridden by the environment
-    /// and by the other arguments, regardless of the order of the arguments. A `-ORBConfigFile` whose name ends in
-    /// `.cfg` is read as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or
-    /// rejected: [`PEER_OPTIONS`](crate::settings::PEER_OPTIONS).
+    /// Settings of files that arguments name (`-ORBPersonality`, `-ORBConfigFile`, `-ORBSchedule`, `-ORBAccessRules`)
+    /// are overridden by the environment and by the other arguments, regardless of the order of the arguments. A
+    /// `-ORBConfigFile` whose name ends in `.cfg` is read as an `omniORB.cfg`. Options of TAO and omniORB are mapped,
+    /// ignored with a line in the log, or rejected: [`PEER_OPTIONS`](crate::settings::PEER_OPTIONS).
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         let args = self.take_files(args.into_iter().collect());
@@ -278,8 +278,8 @@ impl Builder {
         self
     }
 
-    /// Applies a setting by its `-ORB` name. The settings that name files have methods of their own, `personality` and
-    /// `config_file`, with the feature `files`.
+    /// Applies a setting by its `-ORB` name. The settings that name files have methods of their own, `personality`,
+    /// `config_file` and `access_rules_file`, with the feature `files`.
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let arg = [format!("-ORB{name}"), value.to_owned()];

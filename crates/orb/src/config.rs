@@ -36,16 +36,24 @@
 //! interface = "IDL:bank/Account:1.0"
 //! operation = ["balance", "deposit"]
 //! protected = true                    # over TLS only
+//!
+//! [[access.rule]]
+//! limit = "10.0.0.0/8"                # allows so many requests of each client
+//! requests = 100                      # in a second
+//! burst = 20                          # at once
 //! ```
 //!
 //! The personalities included in OxORB are files of this form: [`PERSONALITIES`].
 //!
-//! Files are read when a process starts; nothing here runs on the path of a request.
+//! Files are read when a process starts; nothing here runs on the path of a request. A file with only the table
+//! `[access]` (`-ORBAccessRules`) can be read again while an ORB runs:
+//! [`reload_access_rules`](crate::Orb::reload_access_rules).
 
 mod access;
 mod error;
 mod file;
 mod personality;
+mod reload;
 mod schedule;
 mod text;
 mod threadpool;
@@ -53,3 +61,4 @@ mod threadpool;
 pub use error::ConfigError;
 pub use file::Configuration;
 pub use personality::{PERSONALITIES, Personality};
+pub(crate) use reload::reload_access_rules;

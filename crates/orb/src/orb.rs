@@ -85,6 +85,18 @@ impl Orb {
         found.map(|&(_, id)| id)
     }
 
+    /// Reads the file of access rules (`-ORBAccessRules`, [`Builder::access_rules_file`]) again. The rules apply as
+    /// described for [`replace_access_rules`](oxorb_core::Orb::replace_access_rules), which sets rules without a file.
+    /// Waits for a reload that another thread has begun. Requires the feature `files`, which is on by default.
+    ///
+    /// # Errors
+    /// No setting names such a file, or the file cannot be used; the error has the place of the mistake. The previous
+    /// rules stay in use then. The result is logged in either case.
+    #[cfg(feature = "files")]
+    pub fn reload_access_rules(&self) -> Result<(), crate::config::ConfigError> {
+        crate::config::reload_access_rules(self)
+    }
+
     /// Returns the command line without the arguments that [`Builder::args`] removed.
     pub fn args(&self) -> &[String] {
         &self.args

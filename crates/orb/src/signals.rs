@@ -1,4 +1,4 @@
-//! Signals that shut an ORB down in order, or make it reload certificates.
+//! Signals that shut an ORB down in order, or make it reload certificates and access rules.
 
 use std::io;
 
@@ -48,30 +48,38 @@ impl Orb {
     }
 
     /// Reloads certificates, keys, roots and lists of revoked certificates on SIGHUP, as
-    /// [`reload_security`](oxorb_core::Orb::reload_security) does, which logs the result. If the ORB's settings name
-    /// none of these, no handler is installed, and SIGHUP ends the process.
+    /// [`reload_security`](oxorb_core::Orb::reload_security) does, and the file of access rules (`-ORBAccessRules`).
+    /// The results are logged. If the ORB's settings name none of these files, no handler is installed, and SIGHUP ends
+    /// the process.
     ///
     /// Starts one thread, which waits for signals and holds no reference to the ORB.
     ///
     /// # Errors
     /// The system refuses the handler or the thread.
     pub fn reload_security_on_signal(&self) -> io::Result<()> {
-        if !self.options().has_security() {
+        if !self.options().has_security() && self.options().access_file.is_none() {
             return Ok(());
         }
         let mut signals = Signals::new([SIGHUP])?;
         let orb = self.downgrade();
         let wait = move || {
             for _ in signals.forever() {
-                let Some(orb) = orb.upgrade() else {
-                    continue;
-                };
-                // Ignore the result, because `reload_security` logs a failure itself.
-                let _ = orb.reload_security();
+                if let Some(orb) = orb.upgrade() {
+                    reload(&orb);
+                }
             }
         };
         self.start_thread(ThreadPurpose::Watcher, "oxorb-reload", wait)
     }
+}
+
+/// Reloads the files that the settings name. The results are ignored, because each reload logs its own.
+fn reload(orb: &oxorb_core::Orb) {
+    if orb.options().has_security() {
+        let _ = orb.reload_security();
+    }
+    #[cfg(feature = "files")]
+    let _ = orb.options().access_file.as_ref().map(|_| crate::config::reload_access_rules(orb));
 }
 
 /// Shuts the ORB down in a separate thread, so that this thread can receive the next signal.

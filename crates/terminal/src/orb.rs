@@ -65,7 +65,7 @@ pub fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
 }
 
-/// Makes SIGINT and SIGTERM shut the ORB down in order, and SIGHUP reload its certificates.
+/// Makes SIGINT and SIGTERM shut the ORB down in order, and SIGHUP reload its certificates and access rules.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ use std::sync::Arc;
 use oxorb_object::SystemException;
 
 use crate::Ref;
-use crate::access_index::AccessIndex;
+use crate::access_gate::AccessGate;
 use crate::access_rules::AccessRules;
 
 /// Way in which an interceptor ends a request.
@@ -68,7 +68,7 @@ pub struct Interceptors {
     pub(crate) server: Vec<Arc<dyn ServerInterceptor>>,
     pub(crate) scheduling: Option<Arc<dyn SchedulingInterceptor>>,
     /// Access rules, applied before all interceptors.
-    access: Option<Arc<AccessIndex>>,
+    access: Option<Arc<AccessGate>>,
     /// Whether any of them sees served requests: a single test on the path of requests.
     pub(crate) sees_upcalls: bool,
 }
@@ -104,8 +104,13 @@ impl Interceptors {
     /// Sets the access rules, which are applied before all server interceptors. Takes time and memory proportional to
     /// the rules and the names in them.
     pub fn set_access_rules(&mut self, rules: &Arc<AccessRules>) {
-        self.access = Some(Arc::new(AccessIndex::new(rules)));
+        self.access = Some(Arc::new(AccessGate::new(rules)));
         self.sees_upcalls = true;
+    }
+
+    /// Returns the access rules in force, if there are any.
+    pub(crate) fn access(&self) -> Option<&AccessGate> {
+        self.access.as_deref()
     }
 
     /// Sets the interceptor of the scheduler.

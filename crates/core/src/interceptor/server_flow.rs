@@ -178,7 +178,7 @@ impl ServerFlow {
         target: Option<Target>,
         object: impl Fn(&mut String),
     ) -> Result<(), Interrupt> {
-        if let Some(rules) = &self.interceptors.access {
+        if let Some(rules) = self.interceptors.access() {
             rules.admit(view, servant, object)?;
         }
         if target.is_some() {

@@ -13,6 +13,7 @@ mod strategies;
 mod value;
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,8 +143,12 @@ pub struct Options {
     /// Certificates, keys and trusted authorities, for protocols with transport security, such as TLS.
     pub security: Security,
     /// Rules about which clients may call which operations. If `None`, every client that may connect may call
-    /// everything.
+    /// everything. A running ORB with rules can [replace](crate::Orb::replace_access_rules) them.
     pub access_rules: Option<Arc<AccessRules>>,
+    /// File with these rules, if it contains nothing else (`AccessRules`); a running ORB can read it again. A program
+    /// that sets `access_rules` to other rules also sets this to `None`; otherwise a reload replaces these rules by
+    /// those of the file.
+    pub access_file: Option<PathBuf>,
     /// Whether the ORB listens, publishes and calls only with protocols that have transport security, such as TLS.
     pub secure_only: bool,
     /// Maximum number of connections that a server accepts. For a further one, the connection that has been idle
@@ -292,6 +297,7 @@ impl Default for Options {
             multicast: Multicast::default(),
             security: Security::default(),
             access_rules: None,
+            access_file: None,
             secure_only: false,
             max_connections: 1000,
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),

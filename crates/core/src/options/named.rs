@@ -106,7 +106,7 @@ impl fmt::Debug for SettingError {
 }
 
 /// Options that name a file with further options. No table has them: only the builder of an ORB reads files.
-pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];
+pub const FILE_SETTINGS: [&str; 4] = ["Personality", "ConfigFile", "Schedule", "AccessRules"];
 
 /// Returns the setting of a name, in any case.
 fn find(name: &str) -> Option<&'static Setting> {
@@ -114,6 +114,10 @@ fn find(name: &str) -> Option<&'static Setting> {
 }
 
 fn unknown(name: &str) -> String {
+    if FILE_SETTINGS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return "names a file, which can only be done by arguments and environment of an ORB's builder"
+            .to_owned();
+    }
     let lower = name.to_lowercase();
     let names = SETTINGS.iter().map(|setting| setting.name);
     let names = names.chain(FILE_SETTINGS);
@@ -122,10 +126,6 @@ fn unknown(name: &str) -> String {
         known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
     });
     match near {
-        Some(near) if near.eq_ignore_ascii_case(name) => {
-            "names a file, which can only be done by arguments and environment of an ORB's builder"
-                .into()
-        }
         Some(near) => format!("no such option; did you mean -ORB{near}?"),
         None => {
             "no such option; docs/config.md lists those of OxORB, docs/peer-options.md those of \
@@ -180,6 +180,12 @@ mod tests {
         assert_eq!(error.to_string(), "-ORBInitReff: no such option; did you mean -ORBInitRef?");
         let error = take(&["-ORBConfig", "x"]).unwrap_err();
         assert_eq!(error.to_string(), "-ORBConfig: no such option; did you mean -ORBConfigFile?");
+    }
+
+    #[test]
+    fn an_option_that_names_a_file_is_not_taken_for_a_similar_one() {
+        let error = take(&["-ORBAccessRules", "rules.toml"]).unwrap_err();
+        assert!(error.to_string().starts_with("-ORBAccessRules: names a file"), "{error}");
     }
 
     #[test]

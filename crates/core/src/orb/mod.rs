@@ -1,5 +1,6 @@
 //! The ORB itself and its parts. Its addresses are in `addresses.rs`, its main loop and its end in `life.rs`.
 
+mod access;
 mod addresses;
 mod admission;
 mod both_ways;

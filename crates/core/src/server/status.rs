@@ -17,7 +17,7 @@ use super::home::WeakHome;
 use super::lane::Lane;
 use super::session::Session;
 use crate::Options;
-use crate::access_index::Visited;
+use crate::access_gate::Visited;
 use crate::budget::{Account, Ledger};
 use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
@@ -40,7 +40,8 @@ pub(crate) struct Status {
     /// Number of requests received over it that are to be answered later.
     pub(super) unanswered: AtomicUsize,
     pub(crate) client: Option<Arc<Client>>,
-    /// Access rules that concern its peer; set with the first request, if there are rules.
+    /// Access rules that concern its peer; set with the first request, if there are rules, and again after the rules
+    /// were replaced.
     pub(super) visited: Visited,
     /// Budget of its client; set with the first request, if there are budgets.
     pub(super) account: OnceLock<Arc<Account>>,
@@ -124,7 +125,7 @@ impl Status {
             keep: AtomicBool::new(false),
             unanswered: AtomicUsize::new(0),
             client,
-            visited: Visited::new(),
+            visited: Visited::default(),
             account: OnceLock::new(),
             servers: AtomicUsize::new(1),
             phase: AtomicU64::new(0),

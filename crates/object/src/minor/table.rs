@@ -99,7 +99,7 @@ minors! {
         OXORB 2 NOT_BIDIRECTIONAL: "the object takes no requests over a connection that its own side opened", "create its POA with the bidirectional policy, or set OfferBiDirectionalGIOP at its ORB";
         OXORB 3 PRIVILEGED: "the reference leads to the application section of the scheduling service, and the operation belongs to the privileged one", "use the reference at the key ScheduleService";
         OXORB 4 READ_ONLY: "the service was started read-only, and the operation would change what it keeps", "start it without --read-only, or make the change at another server";
-        OXORB 5 ACCESS_RULES: "the server's access rules do not let this client call the operation", "look at the server's log, which names the rule, and at `[access]` of its configuration";
+        OXORB 5 ACCESS_RULES: "the server's access rules do not let this client call the operation", "look at the server's log, which names the rule, and at `[access]` of its configuration or of its -ORBAccessRules";
         OXORB 6 NOT_PROTECTED: "the object's POA takes requests only over protocols that protect what they carry (secure_only)", "call it by a reference of the server, which leads there over TLS";
     }
     Initialize initialize {
@@ -234,7 +234,7 @@ minors! {
         OXORB 20 OBJECT_TIME: "this object has used the processor time of its budget at the server", "call it less often, or raise time= of its -ORBBudget at the server";
         OXORB 21 POA_RATE: "more requests for objects of this POA came than its budget at the server allows", "call them less often, or raise requests= of its -ORBBudget at the server";
         OXORB 22 POA_TIME: "the objects of this POA have used the processor time of its budget at the server", "call them less often, or raise time= of its -ORBBudget at the server";
-        OXORB 23 CLIENT_RATE: "this client sends more requests than its budget at the server allows", "call less often, or raise requests= of the client's -ORBBudget at the server";
+        OXORB 23 CLIENT_RATE: "this client sends more requests than its budget or an access rule at the server allows", "call less often, or raise requests= of the client's -ORBBudget at the server, or requests of the access rule that the server's log names";
         OXORB 24 CLIENT_TIME: "this client has used the processor time of its budget at the server", "call less often, or raise time= of the client's -ORBBudget at the server";
         OXORB 25 PORT_RATE: "more calls or events came to this port of a component than its container lets through", "send less, or raise mostRate of the port's work in the real-time resources of the plan";
         OXORB 16 EARLIER_UNREAD: "a request was cut off, and the server has not read the earlier ones of that connection yet", "try again when the server reads; -ORBOrderedReconnect 0 opens another connection at once, without order";

@@ -1,4 +1,4 @@
-//! Settings from files: personalities, configurations, schedules. Requires the feature `files`.
+//! Settings from files: personalities, configurations, schedules, access rules. Requires the feature `files`.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ const READERS: [Read; FILE_SETTINGS.len()] = [
     |name| Configuration::personality(name),
     |path| Configuration::read(Path::new(path)),
     |path| Configuration::schedule(Path::new(path)),
+    |path| Configuration::access_rules(Path::new(path)),
 ];
 
 type Read = fn(&str) -> Result<Configuration, ConfigError>;
@@ -35,6 +36,15 @@ impl Builder {
     #[must_use]
     pub fn config_file(mut self, path: impl AsRef<Path>) -> Self {
         self.take(Configuration::read(path.as_ref()));
+        self
+    }
+
+    /// Applies access rules from a TOML file that contains only the table `[access]`. They replace those of earlier
+    /// files. [`Orb::reload_access_rules`](crate::Orb::reload_access_rules) reads the file again. Equivalent to
+    /// `-ORBAccessRules` and `OXORB_ACCESSRULES`. Requires the feature `files`, which is on by default.
+    #[must_use]
+    pub fn access_rules_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.take(Configuration::access_rules(path.as_ref()));
         self
     }
 

@@ -1,6 +1,6 @@
-//! `[access]`: rules that allow or deny calls.
+//! `[access]`: rules that allow, limit or deny calls.
 
-use oxorb_core::{AccessRule, AccessRules};
+use oxorb_core::{AccessRule, AccessRules, RequestRate};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -8,11 +8,26 @@ use crate::config::ConfigError;
 use crate::config::file::Source;
 
 const KNOWN: [&str; 2] = ["default", "rule"];
-const KNOWN_OF_RULE: [&str; 6] = ["allow", "deny", "interface", "object", "operation", "protected"];
+const KNOWN_OF_RULE: [&str; 9] = [
+    "allow",
+    "deny",
+    "limit",
+    "requests",
+    "burst",
+    "interface",
+    "object",
+    "operation",
+    "protected",
+];
 
-/// Maximum number of rules. It bounds the time to check a request, which is compared with one rule
-/// after another.
+/// Maximum number of rules. It bounds the memory of their index, and the time to find the rules for a new connection.
 const MOST: usize = 1024;
+
+/// Maximum number of rules with a limit. It bounds the memory for each client.
+const MOST_LIMITS: usize = 64;
+
+/// Largest number of requests in a second, and of requests at once.
+const MOST_REQUESTS: u64 = 1_000_000_000;
 
 /// Reads the table `[access]`, which begins at octet `at`.
 pub(crate) fn read(
@@ -38,6 +53,10 @@ pub(crate) fn read(
                 for one in all {
                     rules.rules.push(rule(source, one)?);
                 }
+                if rules.rules.iter().filter(|rule| rule.limit.is_some()).count() > MOST_LIMITS {
+                    let problem = format!("more than {MOST_LIMITS} rules have a limit");
+                    return Err(source.error(value.span().start, problem));
+                }
             }
             _ => return Err(source.unknown(key, &KNOWN)),
         }
@@ -55,12 +74,14 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
     let at = table.keys().map(|key| key.span().start).min();
     let at = at.unwrap_or(value.span().start);
     let mut rule = AccessRule { place: place(source, at), ..AccessRule::default() };
-    let mut verdict = None;
+    let mut verb = None;
+    let (mut requests, mut burst) = (None, None);
     for (key, value) in table {
         match key.get_ref().as_ref() {
-            verb @ ("allow" | "deny") => {
-                if verdict.replace(verb == "allow").is_some() {
-                    return Err(source.error(at, "a rule has allow or deny, and not both"));
+            name @ ("allow" | "deny" | "limit") => {
+                if verb.replace(name).is_some() {
+                    let problem = "a rule has allow, deny or limit, and only one of these";
+                    return Err(source.error(at, problem));
                 }
                 for (text, at) in texts(source, value)? {
                     rule.who
@@ -68,6 +89,8 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
                         .map_err(|error| source.error(at, error.to_string()))?;
                 }
             }
+            "requests" => requests = Some(count(source, value)?),
+            "burst" => burst = Some(count(source, value)?),
             "interface" => rule.interfaces = names(source, value)?,
             "object" => rule.objects = names(source, value)?,
             "operation" => rule.operations = names(source, value)?,
@@ -75,13 +98,35 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
             _ => return Err(source.unknown(key, &KNOWN_OF_RULE)),
         }
     }
-    rule.allow = verdict.ok_or_else(|| {
+    let verb = verb.ok_or_else(|| {
         source.error(
             at,
-            "a rule says whom it is about: allow = [..] or deny = [..], [\"all\"] for everybody",
+            "a rule says whom it is about: allow, limit or deny = [..], [\"all\"] for everybody",
         )
     })?;
+    rule.allow = verb != "deny";
+    rule.limit = match (verb, requests, burst) {
+        // The default burst is the number of requests in 10 ms, as for budgets.
+        ("limit", Some(per_second), burst) => {
+            Some(RequestRate { per_second, burst: burst.unwrap_or(per_second.div_ceil(100)) })
+        }
+        ("limit", None, _) => {
+            let problem = "a rule with limit has requests = N, the number in a second of each client, and may have \
+                           burst = N";
+            return Err(source.error(at, problem));
+        }
+        (_, None, None) => None,
+        _ => return Err(source.error(at, "only a rule with limit has requests and burst")),
+    };
     Ok(rule)
+}
+
+/// Reads a number of requests.
+fn count(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<u32, ConfigError> {
+    match source.number(value, MOST_REQUESTS)? {
+        0 => Err(source.error(value.span().start, "a number from 1 on is wanted")),
+        number => Ok(number as u32),
+    }
 }
 
 fn verdict(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
@@ -146,6 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_read_with_its_rate() {
+        let text = "[access]\ndefault = \"allow\"\n[[access.rule]]\nlimit = \"all\"\nrequests = 250\n\
+                    [[access.rule]]\nlimit = \"uid:7\"\nrequests = 1\nburst = 9\n\
+                    [[access.rule]]\nallow = \"all\"\n";
+        let mut options = oxorb_core::Options::default();
+        Configuration::parse(text, "oxorb.toml").unwrap().apply(&mut options).unwrap();
+        let rules = options.access_rules.unwrap();
+        assert!(rules.rules.iter().all(|rule| rule.allow));
+        let rates = rules.rules.iter().map(|rule| rule.limit);
+        let rates = rates.map(|rate| rate.map(|rate| (rate.per_second, rate.burst)));
+        assert_eq!(rates.collect::<Vec<_>>(), [Some((250, 3)), Some((1, 9)), None]);
+    }
+
+    #[test]
+    fn the_number_of_limits_is_bounded() {
+        let limits = "[[access.rule]]\nlimit = \"all\"\nrequests = 1\n".repeat(64);
+        let text = format!("[access]\ndefault = \"deny\"\n{limits}");
+        Configuration::parse(&text, "oxorb.toml").unwrap();
+        let more = format!("{text}[[access.rule]]\nlimit = \"all\"\nrequests = 1\n");
+        assert!(error(&more).contains("more than 64 rules have a limit"));
+    }
+
+    #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, part) in [
             ("[access]\n", "oxorb.toml:1: default has to be said"),
@@ -164,11 +232,23 @@ mod tests {
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\ndeny = \"all\"\n",
-                "not both",
+                "only one of these",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\ncolour = 1\n",
                 "oxorb.toml:5",
+            ),
+            (
+                "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\n",
+                "oxorb.toml:4: a rule with limit has requests",
+            ),
+            (
+                "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\nrequests = 0\n",
+                "oxorb.toml:5: a number from 1 on",
+            ),
+            (
+                "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\nrequests = 9\n",
+                "oxorb.toml:4: only a rule with limit",
             ),
         ] {
             let error = error(text);

@@ -21,6 +21,8 @@ pub struct Configuration {
     threadpools: Vec<(String, Threadpool)>,
     schedule: Option<Arc<RunTimeScheduler>>,
     access: Option<Arc<AccessRules>>,
+    /// File of `access`, if it contains nothing else.
+    access_file: Option<PathBuf>,
 }
 
 /// Setting of `[orb]`, with its value as the text of an argument.
@@ -98,6 +100,21 @@ impl Configuration {
         })
     }
 
+    /// Reads a file with only access rules, the table `[access]`. An ORB with this configuration can [read it
+    /// again](crate::Orb::reload_access_rules).
+    ///
+    /// # Errors
+    /// The file cannot be read, or contains anything else than valid access rules.
+    pub fn access_rules(path: &Path) -> Result<Configuration, ConfigError> {
+        // The path is absolute, so that a change of the working directory does not affect a later reload.
+        let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Configuration {
+            access: Some(read_access_rules(&file)?),
+            access_file: Some(file),
+            ..Configuration::default()
+        })
+    }
+
     /// Parses the text of a file; `origin` is the file's name in errors.
     ///
     /// ```
@@ -127,11 +144,7 @@ impl Configuration {
         files: &mut Vec<PathBuf>,
     ) -> Result<Configuration, ConfigError> {
         let source = Source { text, origin };
-        let table = DeTable::parse(text).map_err(|error| ConfigError {
-            origin: origin.to_owned(),
-            line: error.span().map(|span| source.line(span.start)),
-            problem: error.message().to_owned(),
-        })?;
+        let table = source.parse()?;
         let table = table.get_ref();
         let mut read = match table.get("personality") {
             None => Configuration::default(),
@@ -208,6 +221,7 @@ impl Configuration {
         }
         if let Some(access) = &self.access {
             options.access_rules = Some(Arc::clone(access));
+            options.access_file.clone_from(&self.access_file);
         }
         Ok(())
     }
@@ -222,12 +236,33 @@ impl Configuration {
     pub fn extend(&mut self, over: Configuration) {
         self.settings.extend(over.settings);
         self.schedule = over.schedule.or(self.schedule.take());
-        self.access = over.access.or(self.access.take());
+        if over.access.is_some() {
+            (self.access, self.access_file) = (over.access, over.access_file);
+        }
         for (name, plan) in over.threadpools {
             self.threadpools.retain(|(known, _)| *known != name);
             self.threadpools.push((name, plan));
         }
     }
+}
+
+/// Reads the access rules of a file that contains nothing else.
+pub(crate) fn read_access_rules(path: &Path) -> Result<Arc<AccessRules>, ConfigError> {
+    let origin = path.display().to_string();
+    let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
+    let text = crate::config::text::read(path).map_err(failed)?;
+    let source = Source { text: &text, origin: &origin };
+    let mut rules = None;
+    for (key, value) in source.parse()?.get_ref() {
+        match key.get_ref().as_ref() {
+            "access" => {
+                rules = Some(access::read(&source, source.table(value)?, key.span().start)?);
+            }
+            _ => return Err(source.unknown(key, &["access"])),
+        }
+    }
+    let missing = || failed("has no table [access]".to_owned());
+    rules.map(Arc::new).ok_or_else(missing)
 }
 
 /// Describes a chain of personalities that is circular or too long.
@@ -250,7 +285,16 @@ pub(crate) struct Source<'s> {
     pub(crate) origin: &'s str,
 }
 
-impl Source<'_> {
+impl<'s> Source<'s> {
+    /// Parses the text as TOML.
+    fn parse(&self) -> Result<Spanned<DeTable<'s>>, ConfigError> {
+        DeTable::parse(self.text).map_err(|error| ConfigError {
+            origin: self.origin.to_owned(),
+            line: error.span().map(|span| self.line(span.start)),
+            problem: error.message().to_owned(),
+        })
+    }
+
     pub(crate) fn line(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         1 + before.iter().filter(|&&octet| octet == b'\n').count()

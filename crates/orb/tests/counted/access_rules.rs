@@ -11,7 +11,7 @@ use oxorb::poa::{
 use oxorb::settings::ClientConnections;
 use oxorb::{ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_core::lock;
-use oxorb_core::{AccessRule, AccessRules};
+use oxorb_core::{AccessRule, AccessRules, RequestRate};
 use oxorb_object::minor::no_permission::ACCESS_RULES;
 use oxorb_testkit::alloc;
 use oxorb_testkit::watchdog;
@@ -25,10 +25,13 @@ fn rule(allow: bool, fill: impl FnOnce(&mut AccessRule)) -> AccessRule {
     rule
 }
 
+fn those(rules: Vec<AccessRule>) -> Arc<AccessRules> {
+    Arc::new(AccessRules { place: "rules.toml:1".to_owned(), allow: false, rules })
+}
+
 fn server_with(rules: Vec<AccessRule>) -> Orb {
-    let rules = AccessRules { place: "rules.toml:1".to_owned(), allow: false, rules };
     transport::listening()
-        .configure(|options| options.access_rules = Some(Arc::new(rules)))
+        .configure(|options| options.access_rules = Some(those(rules)))
         .build()
         .unwrap()
 }
@@ -149,6 +152,24 @@ impl Servant for Probe {
 const WARM_UP: i64 = 100;
 const PINGS: usize = 200;
 
+/// Asserts that the server's thread allocates nothing and takes no lock from one request to the next, after a few
+/// requests.
+#[track_caller]
+fn assert_steady(object: &ObjectRef, probe: &Probe, what: &str) {
+    probe.seen.lock().unwrap().clear();
+    for n in 0..WARM_UP {
+        assert_eq!(ping(object, n), Ok(n + 1), "{what}");
+    }
+    *probe.seen.lock().unwrap() = Vec::with_capacity(PINGS);
+    for n in 0..PINGS as i64 {
+        assert_eq!(ping(object, n), Ok(n + 1), "{what}");
+    }
+    let seen = probe.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), PINGS, "{what}");
+    let (first, last) = (seen[0], seen[PINGS - 1]);
+    assert_eq!((last.0 - first.0, last.1 - first.1), (0, 0), "allocations and locks, {what}");
+}
+
 #[test]
 fn a_request_that_many_rules_are_about_allocates_nothing_and_takes_no_lock() {
     only_over!(CLEAR, "rustls allocates for each record");
@@ -177,23 +198,45 @@ fn a_request_that_many_rules_are_about_allocates_nothing_and_takes_no_lock() {
         let local = poa.activate_servant_with_id(&"probe".into(), probe.clone());
         let client = client(sharing);
         let object = elsewhere(&client, &local.unwrap());
-        for n in 0..WARM_UP {
-            assert_eq!(ping(&object, n), Ok(n + 1));
-        }
-        *probe.seen.lock().unwrap() = Vec::with_capacity(PINGS);
-        for n in 0..PINGS as i64 {
-            assert_eq!(ping(&object, n), Ok(n + 1));
-        }
-        let seen = probe.seen.lock().unwrap().clone();
-        assert_eq!(seen.len(), PINGS);
-        let (first, last) = (seen[0], seen[PINGS - 1]);
-        assert_eq!(
-            (last.0 - first.0, last.1 - first.1),
-            (0, 0),
-            "allocations and locks, {sharing:?}"
-        );
+        assert_steady(&object, &probe, &format!("{sharing:?}"));
         client.shutdown(true).unwrap();
         poa.deactivate_id("probe").unwrap();
     }
     server.shutdown(true).unwrap();
+}
+
+/// A rule with a limit costs an admitted request neither allocations nor locks, nor does an earlier replacement of the
+/// rules.
+#[test]
+fn a_request_within_its_limit_allocates_nothing_and_takes_no_lock_after_a_reload_either() {
+    only_over!(CLEAR, "rustls allocates for each record");
+    let _guard = watchdog(LONG);
+    let limited = |count: usize| {
+        let limit = Some(RequestRate { per_second: 1_000_000_000, burst: 1_000_000_000 });
+        let others = (1..count).map(|number| {
+            rule(true, |it| {
+                it.operations = text(&format!("operation_{number}"));
+                it.limit = limit;
+            })
+        });
+        let of_ping = rule(true, |it| {
+            it.operations = text("ping");
+            it.limit = limit;
+        });
+        others.chain([of_ping]).collect::<Vec<_>>()
+    };
+    for sharing in UNSHARED {
+        let server = server_with(limited(3));
+        let client = client(sharing);
+        let probe = Arc::new(Probe { inner: Pinger::default(), seen: Mutex::default() });
+        let local = server.root_poa().activate_servant(probe.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        assert_steady(&object, &probe, &format!("{sharing:?}"));
+        for count in [7, 1, 70] {
+            assert!(server.replace_access_rules(&those(limited(count))));
+            assert_steady(&object, &probe, &format!("{sharing:?}, {count} rules"));
+        }
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
 }

@@ -105,11 +105,17 @@ allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]
 object = "accounts/*"
 operation = ["balance", "deposit"]
 protected = true                    # over TLS
+
+[[access.rule]]
+limit = "10.0.0.0/8"                # allows up to a rate of each client
+requests = 100                      # in a second
+burst = 20                          # at once
 ```
 
 The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings
-that contradict each other are refused with the reason. `-ORBSchedule schedule.json` (`OXORB_SCHEDULE`) names the table of
-`[schedule]` alone.
+that contradict each other are refused with the reason. `-ORBSchedule schedule.json` (`OXORB_SCHEDULE`) names the table
+of `[schedule]` alone. `-ORBAccessRules rules.toml` (`OXORB_ACCESSRULES`) names a file with the table `[access]` alone,
+which the ORB [reads again](security.md#reload-of-the-rules) on request.
 
 ## Personalities
 

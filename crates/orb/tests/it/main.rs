@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access_rules;
 mod architectures;
 mod asynchronous;
 mod asynchronous_policies;

@@ -8,7 +8,7 @@ use oxorb::__gen::Op;
 use oxorb::incident::Incident;
 use oxorb::{
     CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
-    SystemExceptionKind, Upcall,
+    SystemExceptionKind, Upcall, minor,
 };
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
@@ -117,6 +117,54 @@ fn rules_go_by_the_subject_of_the_certificate() {
         ]
     );
     server.shutdown(true).unwrap();
+}
+
+const LIMIT: &str = r#"
+[access]
+default = "deny"
+
+[[access.rule]]
+limit = "tls:*"
+requests = 1
+"#;
+
+#[test]
+fn one_subject_does_not_use_up_the_rate_of_another() {
+    let _bound = watchdog(Duration::from_secs(120));
+    let authority = Authority::new("Test CA");
+    let roots = authority.roots().display().to_string();
+    let rules = authority.folder.join("rules.toml");
+    fs::write(&rules, LIMIT).unwrap();
+    let own = authority.sign("server", &["127.0.0.1"]).display().to_string();
+    let server = Orb::builder()
+        .access_rules_file(&rules)
+        .setting("TlsRoots", &roots)
+        .setting("TlsCertificate", &own)
+        .listen("iiops://127.0.0.1:0")
+        .build()
+        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Account::default())).unwrap();
+    let client = |name: &str| {
+        let own = authority.sign(name, &[]).display().to_string();
+        let builder = Orb::builder().setting("TlsRoots", &roots);
+        builder.setting("TlsCertificate", &own).build().unwrap()
+    };
+    let (alice, bob) = (client("alice"), client("bob"));
+    let of_alice = alice.string_to_object(&local.to_string()).unwrap();
+    let refused = loop {
+        if let Err(refused) = call(&of_alice, &BALANCE) {
+            break refused;
+        }
+    };
+    assert_eq!(refused.kind, SystemExceptionKind::Transient, "{refused}");
+    assert_eq!(refused.minor, minor::transient::CLIENT_RATE);
+    assert_eq!(refused.completed, CompletionStatus::No);
+    let of_bob = bob.string_to_object(&local.to_string()).unwrap();
+    assert_eq!(call(&of_bob, &BALANCE), Ok(()), "the burst of another subject");
+    assert!(server.connection_statistics().count(Incident::RequestLimited) > 0);
+    for orb in [alice, bob, server] {
+        orb.shutdown(true).unwrap();
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Erroneous sources have an index, too, without the names that have no meaning. The bodies of template modules are
 //! indexed as they are written, not again for each instance. Names of user-defined annotations have no index.
 
+use std::sync::Arc;
+
 use crate::source::{FileId, Span};
 
 /// Declared names of a compilation, and the places where they occur.
@@ -17,14 +19,16 @@ pub struct Index {
 pub struct Symbol {
     /// Name without escape.
     pub name: String,
-    /// Names from file scope down to this one, joined by `::`; the name alone for a parameter.
+    /// Names from file scope down to this one, joined by `::`; the name alone for a parameter. The front end refuses
+    /// scoped names of definitions that have more than 1,024 octets; here they start at a scope further in.
     pub scoped_name: String,
     /// Kind of declaration in words: "an interface", "a member" ...
     pub what: &'static str,
     /// Repository id; `None` for a declaration without an id, such as a member, and for an erroneous one.
     pub repository_id: Option<String>,
-    /// Comment directly before the declaration, without comment marks; empty without a comment.
-    pub doc: String,
+    /// Comment directly before the declaration, without comment marks; empty without a comment. All names of one
+    /// declaration share it.
+    pub doc: Arc<str>,
     /// Span of the name in its definition; in the first forward declaration if there is no definition.
     pub span: Span,
     /// Span of the whole declaration at [`span`](Self::span).

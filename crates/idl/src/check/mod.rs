@@ -19,6 +19,7 @@ pub(crate) mod forward;
 pub(crate) mod incomplete;
 pub(crate) mod like_scope;
 pub(crate) mod local_type;
+pub(crate) mod long_name;
 pub(crate) mod operation;
 pub(crate) mod pragma;
 pub(crate) mod redefined;

@@ -1,6 +1,7 @@
 //! Pragmas that set repository ids.
 
 use crate::diagnostic::{Code, Problem, Severity};
+use crate::lex::MAX_NAME;
 use crate::source::Span;
 
 #[derive(Debug)]
@@ -56,6 +57,10 @@ pub(crate) enum PragmaProblem {
     Import {
         name: String,
     },
+    /// Repository id or prefix that is too long.
+    Long {
+        octets: usize,
+    },
 }
 
 impl Problem for PragmaProblem {
@@ -71,6 +76,7 @@ impl Problem for PragmaProblem {
             PragmaProblem::NoScope { .. } => "E0709",
             PragmaProblem::SecondPrefix { .. } => "E0710",
             PragmaProblem::Import { .. } => "W0711",
+            PragmaProblem::Long { .. } => "E0712",
         })
     }
 
@@ -113,6 +119,9 @@ impl Problem for PragmaProblem {
                 format!("the prefix of `{name}` is set already, to \"{prefix}\"")
             }
             PragmaProblem::Import { name } => format!("nothing declares `{name}`"),
+            PragmaProblem::Long { octets } => format!(
+                "a repository id or prefix has at most {MAX_NAME} octets, this one has {octets}"
+            ),
         }
     }
 

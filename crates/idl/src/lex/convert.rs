@@ -3,7 +3,7 @@
 use super::literal::{self, Joining};
 use super::problem::LexProblem;
 use super::raw::{Raw, RawKind};
-use super::{Keyword, Punct, Token, TokenKind};
+use super::{Keyword, MAX_NAME, Punct, Token, TokenKind};
 use crate::diagnostic::Diagnostics;
 use crate::source::Span;
 use std::collections::HashSet;
@@ -103,8 +103,11 @@ impl Converter {
             out.push(raw.span, LexProblem::TwoUnderscores { name: text.into() });
         } else if name.starts_with(|c: char| c.is_ascii_digit()) {
             out.push(raw.span, LexProblem::NoLetter { name: text.into() });
+        } else if name.len() > MAX_NAME {
+            out.push(raw.span, LexProblem::LongName { octets: name.len() });
         }
         let escaped = name.len() < text.len();
+        let name = &name[..name.floor_char_boundary(MAX_NAME)];
         if !escaped && let Some(keyword) = Keyword::from_text(name) {
             return TokenKind::Keyword(keyword);
         }

@@ -17,6 +17,10 @@ pub use keyword::Keyword;
 use crate::source::{FileId, Span};
 use std::fmt;
 
+/// Maximum number of octets of a name, of a scoped name, and of a repository id or prefix. Definitions contain the
+/// names of the scopes around them, so that names of any length would take memory out of proportion to the source.
+pub(crate) const MAX_NAME: usize = 1024;
+
 /// Token of IDL, all macros expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {

@@ -1,5 +1,6 @@
 //! Problems of a single token (E02..).
 
+use super::MAX_NAME;
 use crate::diagnostic::{Code, Problem, Severity};
 
 /// Malformed token.
@@ -13,6 +14,7 @@ pub(crate) enum LexProblem {
     LoneUnderscore,
     TwoUnderscores { name: Box<str> },
     NoLetter { name: Box<str> },
+    LongName { octets: usize },
     KeywordCase { name: Box<str>, keyword: &'static str, lenient: bool },
     BadDigit { digit: char, base: u32 },
     NoDigits { what: &'static str },
@@ -42,6 +44,7 @@ impl Problem for LexProblem {
             LoneUnderscore => "E0205",
             TwoUnderscores { .. } => "E0217",
             NoLetter { .. } => "E0218",
+            LongName { .. } => "E0224",
             KeywordCase { lenient: false, .. } => "E0206",
             KeywordCase { lenient: true, .. } => "W0206",
             BadDigit { .. } => "E0207",
@@ -86,6 +89,9 @@ impl Problem for LexProblem {
             LoneUnderscore => "`_` alone is no name".into(),
             TwoUnderscores { name } => format!("the name `{name}` starts with two underscores"),
             NoLetter { name } => format!("the name `{name}` does not start with a letter"),
+            LongName { octets } => {
+                format!("a name has at most {MAX_NAME} octets, this one has {octets}")
+            }
             KeywordCase { name, keyword, .. } => {
                 format!("the name `{name}` differs from the keyword `{keyword}` in case only")
             }

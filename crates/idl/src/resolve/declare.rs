@@ -6,8 +6,10 @@ use super::{Announced, Completeness, Resolver, entry};
 use crate::ast::{Ident, Notes};
 use crate::check::forward::Forward;
 use crate::check::like_scope::LikeScope;
+use crate::check::long_name::LongName;
 use crate::check::redefined::Redefined;
 use crate::check::used_before::UsedBefore;
+use crate::lex::MAX_NAME;
 use crate::model::{Def, DefId, DefKind};
 
 impl Resolver<'_> {
@@ -272,7 +274,7 @@ impl Resolver<'_> {
     pub(super) fn new_def(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> DefId {
         let parent = self.scopes.scope(self.here).def;
         let scoped_name = match parent {
-            Some(parent) => format!("{}::{}", self.model.def(parent).scoped_name, name.name),
+            Some(parent) => self.name_within(parent, name),
             None => name.name.to_string(),
         };
         let repository_id = self.ids.default_id(&scoped_name);
@@ -292,6 +294,20 @@ impl Resolver<'_> {
         });
         self.ids.declared(def);
         def
+    }
+
+    /// Returns the scoped name of a definition in a scope; the name alone if the scoped name is too long. The first one
+    /// that is too long is reported.
+    fn name_within(&mut self, scope: DefId, name: &Ident) -> String {
+        let scope = &self.model.def(scope).scoped_name;
+        let octets = scope.len() + "::".len() + name.name.len();
+        if octets <= MAX_NAME {
+            return format!("{scope}::{}", name.name);
+        }
+        if !std::mem::replace(&mut self.has_long_name, true) {
+            self.report(name.span, LongName { octets });
+        }
+        name.name.to_string()
     }
 
     fn add_to_scope(&mut self, def: DefId) {

@@ -67,6 +67,7 @@ pub(crate) fn resolve(
         ids: Ids::default(),
         user_annotations: BTreeMap::new(),
         templates: Templates::default(),
+        has_long_name: false,
         record: index.is_some().then(Record::default),
     };
     resolver.items(&tree.items);
@@ -105,6 +106,8 @@ struct Resolver<'a> {
     /// User-defined annotations, by full name.
     user_annotations: BTreeMap<String, Rc<AnnotationDef>>,
     templates: Templates,
+    /// Whether a scoped name that is too long was reported.
+    has_long_name: bool,
     /// Names for the index, if one is made.
     record: Option<Record>,
 }

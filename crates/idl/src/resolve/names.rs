@@ -1,17 +1,16 @@
 //! Recording of names for the index, if a run makes one.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Resolver;
 use super::record::{Around, Declared, Meaning, Note, Record};
 use super::scope::Entity;
 use crate::ast::{Ident, Notes};
 use crate::index::{Index, Occurrence, Symbol};
+use crate::lex::MAX_NAME;
 use crate::model::{DefId, DefKind};
 use crate::source::Span;
-
-/// Maximum number of octets of the text of a scoped name in which its parts are searched for.
-const MAX_SCOPED_NAME: usize = 1024;
 
 impl Resolver<'_> {
     /// Begins a declaration: the following names are declared by the text `whole`. Returns the enclosing declaration,
@@ -21,7 +20,7 @@ impl Resolver<'_> {
             return None;
         }
         let record = self.record.as_mut()?;
-        let around = Around { whole, doc: notes.doc() };
+        let around = Around { whole, doc: notes.doc.as_deref().unwrap_or_default().into() };
         Some(std::mem::replace(&mut record.around, around))
     }
 
@@ -84,7 +83,7 @@ impl Resolver<'_> {
             if note.span == place.0 {
                 symbols[number].whole = declared.around.whole;
                 if !declared.around.doc.is_empty() {
-                    symbols[number].doc.clone_from(&declared.around.doc);
+                    symbols[number].doc = Arc::clone(&declared.around.doc);
                 }
             }
         }
@@ -129,7 +128,7 @@ impl Resolver<'_> {
             return (name.span, true);
         }
         let is_macro = self.map.expanded_from(name.span).is_some();
-        if is_macro || text.len() > MAX_SCOPED_NAME {
+        if is_macro || text.len() > MAX_NAME {
             return (name.span, false);
         }
         let mut start = name.span.start;
@@ -178,7 +177,7 @@ impl Resolver<'_> {
             scoped_name,
             what: self.what_declared(declared.entity),
             repository_id,
-            doc: declared.around.doc.clone(),
+            doc: Arc::clone(&declared.around.doc),
             span,
             whole: declared.around.whole,
         }

@@ -4,7 +4,7 @@ use super::Resolver;
 use super::scope::Entity;
 use crate::ast::{Ident, ScopedName};
 use crate::check::pragma::PragmaProblem;
-use crate::lex::{Pragma, PragmaName};
+use crate::lex::{MAX_NAME, Pragma, PragmaName};
 use crate::model::DefId;
 use crate::source::Span;
 use std::collections::BTreeMap;
@@ -128,7 +128,9 @@ impl Resolver<'_> {
         match pragma {
             Pragma::Prefix(prefix) => {
                 self.check_start(prefix, span);
-                self.ids.set_prefix(prefix);
+                if !self.is_too_long(prefix, span) {
+                    self.ids.set_prefix(prefix);
+                }
             }
             Pragma::Id { name, id } => self.set_id(&scoped(name), id, span),
             Pragma::Version { name, major, minor } => {
@@ -148,6 +150,9 @@ impl Resolver<'_> {
         let Some(def) = self.id_target(name) else {
             return;
         };
+        if self.is_too_long(prefix, span) {
+            return;
+        }
         if self.scopes.of_def(def).is_none() {
             let problem = PragmaProblem::NoScope {
                 name: name.text(),
@@ -228,6 +233,9 @@ impl Resolver<'_> {
         let Some(def) = self.id_target(name) else {
             return;
         };
+        if self.is_too_long(id, span) {
+            return;
+        }
         let known = &self.model.def(def).repository_id;
         if let Some(at) = self.ids.given.get(&def) {
             if known != id {
@@ -307,6 +315,15 @@ impl Resolver<'_> {
             return None;
         }
         Some(def)
+    }
+
+    /// Reports whether an id or a prefix is too long, which is an error.
+    fn is_too_long(&mut self, text: &str, span: Span) -> bool {
+        let is_too_long = text.len() > MAX_NAME;
+        if is_too_long {
+            self.report(span, PragmaProblem::Long { octets: text.len() });
+        }
+        is_too_long
     }
 
     fn check_start(&mut self, text: &str, span: Span) {

@@ -1,6 +1,7 @@
 //! Record of the names that a run declares and uses, from which the index of names is made.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::scope::Entity;
 use crate::model::DefId;
@@ -20,7 +21,8 @@ pub(super) struct Record {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Around {
     pub(super) whole: Span,
-    pub(super) doc: String,
+    /// Comment, shared by all names of the declaration.
+    pub(super) doc: Arc<str>,
 }
 
 /// Name at a place.

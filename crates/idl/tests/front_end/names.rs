@@ -3,6 +3,7 @@
 use oxorb_idl::index::{Index, Occurrence, Symbol};
 use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_idl::{Options, Report, compile_indexed};
+use std::sync::Arc;
 
 /// Index of some files, of which the first one is compiled.
 struct Indexed {
@@ -77,9 +78,11 @@ fn members_have_their_own_text_and_comment() {
     assert!(!indexed.report.diagnostics.has_errors(), "{}", indexed.report.text(false));
     let shown = |name: &str| {
         let symbol = indexed.symbol(name);
-        (indexed.report.sources.snippet(symbol.whole), symbol.doc.as_str(), symbol.what)
+        (indexed.report.sources.snippet(symbol.whole), &*symbol.doc, symbol.what)
     };
     assert_eq!(shown("S::b"), ("long a, b[2];", "Height.", "a member"));
+    // A long comment is not copied for each name.
+    assert!(Arc::ptr_eq(&indexed.symbol("S::a").doc, &indexed.symbol("S::b").doc));
     assert_eq!(shown("V::u"), ("case one: long u;", "", "a member"));
     assert_eq!(shown("I::f"), ("void f(in long p) raises (X);", "Does it.", "an operation"));
     assert_eq!(shown("p"), ("in long p", "", "a parameter"));
@@ -131,4 +134,40 @@ fn templates_are_indexed_as_they_are_written() {
     assert_eq!(indexed.places("X"), ["a.idl:2:19!", "a.idl:2:31", "a.idl:3:17"]);
     assert_eq!(indexed.places("Of"), ["a.idl:5:27!", "a.idl:7:9"]);
     assert_eq!(indexed.symbol("T::Pair").repository_id, None);
+}
+
+/// Definitions and ids contain the names of the scopes around them: names of any length would take memory that grows
+/// with the square of the source.
+#[test]
+fn long_names_are_refused() {
+    let codes = |text: &str| -> Vec<&'static str> {
+        let report = Indexed::of(&[("a.idl", text)]).report;
+        report.diagnostics.iter().map(|found| found.problem.code().0).collect()
+    };
+    let (most, half) = ("n".repeat(1024), "n".repeat(600));
+    let scopes = format!(
+        "module m{half} {{\n  struct s{half} {{ long a; }};\n  typedef long t{half};\n  \
+         interface i{half} {{ struct r{half} {{ long a; }}; }};\n}};\n"
+    );
+    let cases: [(String, &[&str]); 10] = [
+        (format!("struct {most} {{ long a; }}; typedef {most} t;"), &[]),
+        (format!("struct _{most} {{ long a; }};"), &[]),
+        (format!("struct {most}x {{ long a; }};"), &["E0224"]),
+        (format!("struct s {{ long {most}x; }};"), &["E0224"]),
+        // One error is enough for all scoped names.
+        (scopes.clone(), &["E0433"]),
+        (format!("#pragma prefix \"{most}\"\ntypedef long t;\n"), &[]),
+        (format!("#pragma prefix \"{most}x\"\ntypedef long t;\n"), &["E0712"]),
+        (format!("module m {{ typedef long t; }}; typeprefix m \"{most}x\";"), &["E0712"]),
+        (format!("typedef long t;\n#pragma ID t \"IDL:{most}:1.0\"\n"), &["E0712"]),
+        (format!("typedef long t; typeid t \"IDL:{most}:1.0\";"), &["E0712"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(codes(&text), expected, "{text:.40}");
+    }
+    let named = format!("struct {most}x {{ long a; }};\n{scopes}");
+    let indexed = Indexed::of(&[("a.idl", &named)]);
+    let symbols = indexed.index.symbols().iter();
+    let lengths: Vec<usize> = symbols.map(|symbol| symbol.scoped_name.len()).collect();
+    assert_eq!(lengths, [1024, 1027, 601, 601, 604, 601, 601, 601, 604]);
 }

@@ -95,7 +95,8 @@ mod tests {
         let members: String = (0..100).map(|n| format!("  long m{n};\n")).collect();
         let shown = described(&format!("struct S {{\n{members}}};\n"), "S", false);
         assert!(shown.contains("long m28;\n...\n"), "{shown}");
-        let wide = described(&format!("struct S {{ long {}; }};\n", "x".repeat(9000)), "S", false);
+        let long = "x".repeat(9000);
+        let wide = described(&format!("struct S {{ long /* {long} */ a; }};\n"), "S", false);
         assert!(wide.contains("xxx\n...\n") && wide.len() < 5000, "{}", wide.len());
     }
 }

@@ -196,6 +196,7 @@ pub(super) fn run(args: &Args) -> Done {
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
     let names = args.bind.then(|| bind(&orb, &served, notify.as_ref())).transpose()?;
+    orb.reload_security_on_signal()?;
     ready(args, &orb, &served, notify.as_ref())?;
     drop(served);
     if let Some(notify) = &notify {

@@ -63,6 +63,36 @@ fn a_good_plan_is_proved_in_text_and_in_json() {
 }
 
 #[test]
+fn bursts_of_enforced_rates_are_compared_with_the_callers() {
+    let folder = Folder::new("deploy-bursts");
+    let resources = std::fs::read_to_string(format!("{PLANS}/collision-rt.toml")).unwrap();
+    let checked = |burst: u32, format: &str| {
+        let work = "{ port = \"location\", wcet = \"50 us\" },";
+        let limited = format!(
+            "{{ port = \"location\", wcet = \"50 us\", mostRate = \"20 Hz\", burst = {burst}, beyond = \"refuse\" }},"
+        );
+        assert!(resources.contains(work), "{resources}");
+        let file = folder.file("rt.toml", &resources.replacen(work, &limited, 1));
+        let mut args = EVERYTHING.to_vec();
+        let at = args.iter().position(|arg| *arg == "collision-rt.toml").unwrap();
+        args[at] = &file;
+        good(&[&args[..], &["--format", format]].concat())
+    };
+    // The call of `navigation` is as late as its work, which ends within its period of 50 ms.
+    let told = checked(1, "text");
+    let wanted = ": warning: gps.location has a burst of 1, and its callers need 2, so that calls may be refused \
+        although all callers keep to their rates; say burst = 2\n";
+    assert!(told.contains(wanted), "{told}");
+    let json: Value = serde_json::from_str(&checked(1, "json")).unwrap();
+    let finding = &json["findings"][0];
+    assert_eq!(finding["severity"], "warning");
+    assert_eq!(finding["cure"], "say burst = 2");
+    let told = checked(2, "text");
+    let wanted = ": note: gps.location has a burst of 2, which is enough, as its callers need 2\n";
+    assert!(told.contains(wanted), "{told}");
+}
+
+#[test]
 fn ports_and_types_come_from_idl() {
     let folder = Folder::new("deploy-idl");
     let idl = std::fs::read_to_string(format!("{PLANS}/avionics.idl")).unwrap();
@@ -430,7 +460,7 @@ fn components_of_idl_are_limited() {
     let folder = Folder::new("deploy-large-idl");
     let head = "#include <Components.idl>\ninterface I { void run(); };\n";
     let provided = many(1_000, |at| format!("provides I p{at}; "));
-    let long = "L".repeat(100_000);
+    let long = "L".repeat(1_000);
     let elements = "more than 500000 ports, attributes and parts of their types, the limit";
     let cases = [
         (
@@ -457,8 +487,9 @@ fn components_of_idl_are_limited() {
         ),
         (
             format!(
-                "interface {long} {{ void run(); }};\ntypedef {long} Named;\ncomponent C {{ {} }};\n",
-                many(1_000, |at| format!("provides Named p{at}; "))
+                "interface {long} {{ void run(); }};\ntypedef {long} Named;\ncomponent B {{ {} }};\n{}",
+                many(1_000, |at| format!("provides Named p{at}; ")),
+                many(100, |at| format!("component D{at} : B {{ }};\n"))
             ),
             "octets of names, the limit",
         ),

@@ -151,6 +151,19 @@ fn a_filter_lets_pass_what_it_says() {
 }
 
 #[test]
+fn sighup_reloads_the_access_rules() {
+    let folder = Folder::new("event-access");
+    let rules = folder.file("rules.toml", "[access]\ndefault = \"allow\"\n");
+    let mut server = Server::start(&["-ORBAccessRules", &rules, "-ORBLogLevel", "info"]);
+    server.publish(&["--type", "17"]);
+    folder.file("rules.toml", "[access]\ndefault = \"deny\"\n");
+    kill(&server.process, "-HUP");
+    server.process.wait_for_line("what none of them matches is denied", LIMIT);
+    let why = bad(&["pub", "--at", server.url(), "--type", "17"]);
+    assert!(why.contains("access rules"), "{why}");
+}
+
+#[test]
 fn lines_of_standard_input_become_events() {
     let server = Server::start(&[]);
     let mut consumer = server.consumer(&["sub", "--count", "3"], "connected");

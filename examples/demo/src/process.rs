@@ -33,11 +33,13 @@ impl Process {
     }
 
     /// Returns the id of the process.
+    #[cfg(feature = "avionics")]
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Returns a new line, if there is one.
+    #[cfg(feature = "avionics")]
     pub(super) fn line(&self) -> Result<Option<String>, Failed> {
         match self.lines.try_recv() {
             Ok(line) => Ok(Some(line)),

@@ -1,6 +1,6 @@
 //! Operations whose types a bridge knows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use oxorb_cdr::{Shape, TcKind, TypeRef};
 use oxorb_dynamic::Signature;
@@ -55,26 +55,48 @@ impl Interfaces {
 
 fn carries_references(signature: &Signature) -> bool {
     let params = signature.params.iter().map(|param| &param.ty);
-    params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut Vec::new()))
+    params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut HashSet::new()))
 }
 
-/// Reports whether values of a type carry references. `within` contains the ids of the enclosing types, at which the
-/// search stops if a type contains itself.
-fn carries<'t>(ty: TypeRef<'t>, within: &mut Vec<&'t str>) -> bool {
+/// Reports whether values of a type carry references. `searched` contains the numbers of the types that were searched
+/// before in the type code. A type may contain itself, and many types may contain the same type.
+fn carries(ty: TypeRef<'_>, searched: &mut HashSet<usize>) -> bool {
+    if ty.number().is_some_and(|number| !searched.insert(number)) {
+        return false;
+    }
     match ty.shape() {
         Shape::Named(kind) => matches!(kind, TcKind::Objref | TcKind::Component | TcKind::Home),
-        Shape::Sequence { element, .. } | Shape::Array { element, .. } => carries(element, within),
-        Shape::Alias(content) => carries(content, within),
+        Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
+            carries(element, searched)
+        }
+        Shape::Alias(content) => carries(content, searched),
         Shape::Struct | Shape::Union { .. } => {
-            let id = ty.id().unwrap_or_default();
-            if within.contains(&id) {
-                return false;
-            }
-            within.push(id);
-            let found = ty.members().any(|member| carries(member.ty, within));
-            within.pop();
-            found
+            ty.members().any(|member| carries(member.ty, searched))
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_cdr::TypeCode;
+
+    use super::*;
+
+    #[test]
+    fn each_type_is_searched_once() {
+        for (leaf, references) in [(TypeCode::OCTET, false), (TypeCode::OBJECT, true)] {
+            // Each struct contains the previous one twice, so there are 2^40 ways to the last member.
+            let mut ty = TypeCode::OCTET;
+            for at in 1..=40 {
+                let (id, name) = (format!("IDL:S{at}:1.0"), format!("S{at}"));
+                ty = TypeCode::structure(&id, &name, [("a", ty.clone()), ("b", ty)]);
+            }
+            let ty = TypeCode::structure("IDL:S:1.0", "S", [("deep", ty), ("leaf", leaf)]);
+            let mut interfaces = Interfaces::default();
+            interfaces.add("IDL:I:1.0", [Signature::attribute_get("x", ty)]);
+            let known = interfaces.operation("IDL:I:1.0", "_get_x").unwrap();
+            assert_eq!(known.references, references);
+        }
     }
 }

@@ -18,7 +18,8 @@ pub(super) struct InIdl {
 }
 
 /// Returns the declaration of a type. `None` if viewers cannot read it in recordings: with references, valuetypes,
-/// anys, wide text, fixed-point or long double numbers, or unnamed members.
+/// anys, wide text, fixed-point or long double numbers, or unnamed members. `None` also for a very long
+/// declaration.
 pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
     let mut writer = Writer::default();
     let ty = ty.as_ref();
@@ -35,6 +36,9 @@ pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
 
 /// Maximum number of levels of nested types; deeper type codes are not written.
 const DEPTH: usize = 64;
+
+/// Maximum length of a declaration in octets. The full name of a type is written for each member that has the type.
+const MOST_TEXT: usize = 1 << 20;
 
 #[derive(Default)]
 struct Writer {
@@ -102,6 +106,9 @@ impl Writer {
         }
         let (name, modules) = scoped.split_last()?;
         let body = self.body(ty, name)?;
+        if self.text.len() + body.len() > MOST_TEXT {
+            return None;
+        }
         for module in modules {
             let _ = write!(self.text, "module {module} {{ ");
         }
@@ -128,6 +135,9 @@ impl Writer {
                 for member in ty.members() {
                     let (of, dimensions) = self.declarator(member.ty)?;
                     let _ = writeln!(out, "    {of} {}{dimensions};", identifier(member.name)?);
+                    if out.len() > MOST_TEXT {
+                        return None;
+                    }
                 }
                 out.push_str("};");
             }
@@ -142,6 +152,9 @@ impl Writer {
                     let (of, dimensions) = self.declarator(member.ty)?;
                     let name = identifier(member.name)?;
                     let _ = writeln!(out, "    {label}: {of} {name}{dimensions};");
+                    if out.len() > MOST_TEXT {
+                        return None;
+                    }
                 }
                 out.push_str("};");
             }
@@ -241,5 +254,13 @@ mod tests {
             deep = TypeCode::sequence(deep);
         }
         assert_eq!(idl_of(&deep), None);
+        // The name of the inner type is written for each member.
+        let inner =
+            TypeCode::structure("IDL:I:1.0", &"x".repeat(1 << 16), [("o", TypeCode::OCTET)]);
+        let names: Vec<String> = (0..20).map(|at| format!("m{at}")).collect();
+        let members = names.iter().map(|name| (name.as_str(), inner.clone()));
+        let long = TypeCode::structure("IDL:L:1.0", "L", members);
+        assert!(idl_of(&inner).is_some());
+        assert_eq!(idl_of(&long), None);
     }
 }

@@ -345,6 +345,8 @@ impl ConnectionStatistics {
 /// Counters, observer and log of one ORB.
 pub(crate) struct Watch {
     pub(crate) accepted: AtomicU64,
+    /// Number of handshakes of protected connections that were finished.
+    pub(crate) handshakes: AtomicU64,
     counts: [AtomicU64; Incident::ALL.len()],
     observer: OnceLock<Box<Observer>>,
     pub(crate) log: Log,
@@ -354,6 +356,7 @@ impl Watch {
     pub(crate) fn new(log: Log) -> Watch {
         Watch {
             accepted: AtomicU64::new(0),
+            handshakes: AtomicU64::new(0),
             counts: std::array::from_fn(|_| AtomicU64::default()),
             observer: OnceLock::new(),
             log,

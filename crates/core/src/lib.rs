@@ -46,6 +46,7 @@ pub mod lock;
 mod log;
 mod main_thread;
 mod messaging;
+mod metrics;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod naming;

@@ -302,9 +302,20 @@ impl Ref {
     }
 
     /// Returns route and policies of a call on the fast path; `None` if a policy, a forward or the protocol rules it
-    /// out.
+    /// out, or if the ORB counts calls.
     #[inline(always)]
     pub(crate) fn usual(&self) -> Option<(&Arc<Route>, &Effective)> {
+        self.fast(|route| route.usual)
+    }
+
+    /// Returns route and policies as [`usual`](Self::usual) does, in an ORB that counts calls.
+    #[inline(always)]
+    pub(crate) fn counted(&self) -> Option<(&Arc<Route>, &Effective)> {
+        self.fast(|route| route.counted)
+    }
+
+    #[inline(always)]
+    fn fast(&self, suits: impl Fn(&Route) -> bool) -> Option<(&Arc<Route>, &Effective)> {
         let shared = &*self.shared;
         if !self.is_plain() || shared.forwarded.load(Ordering::Acquire) {
             return None;
@@ -312,13 +323,27 @@ impl Ref {
         // A reference that was never forwarded has not moved permanently either, so its original route applies.
         let route = shared.home.route.get()?.as_ref().ok()?;
         let policies = shared.orb.policy_table().unchanged()?;
-        route.usual.then_some((route, policies))
+        suits(route).then_some((route, policies))
     }
 
     /// Returns route, ORB policies and write limit of a oneway on the fast path; `None` if a policy other than the time
-    /// limit, a forward or the protocol rules it out.
+    /// limit, a forward or the protocol rules it out, or if the ORB counts calls.
     #[inline(always)]
     pub(crate) fn usual_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
+        self.fast_oneway(|route| route.usual)
+    }
+
+    /// Returns route, policies and limit as [`usual_oneway`](Self::usual_oneway) does, in an ORB that counts calls.
+    #[inline(always)]
+    pub(crate) fn counted_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
+        self.fast_oneway(|route| route.counted)
+    }
+
+    #[inline(always)]
+    fn fast_oneway(
+        &self,
+        suits: impl Fn(&Route) -> bool,
+    ) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
         let shared = &*self.shared;
         if self.overrides.is_some() || shared.forwarded.load(Ordering::Acquire) {
             return None;
@@ -331,7 +356,7 @@ impl Ref {
             Timeout::Of(limit) => Some(limit),
             Timeout::Never => None,
         };
-        route.usual.then_some((route, policies, limit))
+        suits(route).then_some((route, policies, limit))
     }
 
     #[inline(always)]

@@ -45,6 +45,8 @@ pub(crate) struct Route {
     /// Whether calls may take the fast path, unless the reference or the thread has policies of its own. Set by the
     /// ORB.
     pub(crate) usual: bool,
+    /// Whether calls may take the fast path in an ORB that counts calls; `usual` is false then. Set by the ORB.
+    pub(crate) counted: bool,
     /// Index of the profile that answered last.
     pub(crate) preferred: AtomicUsize,
     /// Bit set of the profiles that failed before another one answered.
@@ -200,6 +202,7 @@ impl Route {
         let real_time = scheduled.is_some() || profiles.iter().any(published);
         Ok(Route {
             usual: false,
+            counted: false,
             real_time,
             settled: real_time.then(|| Selection::settled(&profiles, scheduled.as_ref())).flatten(),
             profiles,

@@ -1,6 +1,7 @@
 //! Errors in the creation of an ORB or in listening.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use oxorb_object::SystemException;
 use oxorb_sched::table::Unenforceable;
@@ -38,6 +39,13 @@ pub enum SetupError {
         follows: String,
         /// Error of the endpoint; `None` if the port exceeds the highest number.
         error: Option<Box<ListenError>>,
+    },
+    /// Address for metrics at which the system does not let the ORB listen.
+    Metrics {
+        /// Address of the option Metrics.
+        address: SocketAddr,
+        /// Error of the system.
+        error: std::io::Error,
     },
     /// The system provides no further thread or poller.
     Threads(std::io::Error),
@@ -77,6 +85,11 @@ impl fmt::Display for SetupError {
                      system choose with port 0 there"
                 )
             }
+            SetupError::Metrics { address, error } => write!(
+                f,
+                "cannot listen for requests of metrics at {address}: {error}; each ORB needs a port of its own \
+                 (-ORBMetrics, where port 0 is any free one)"
+            ),
             SetupError::Threads(error) => write!(
                 f,
                 "the system gives no thread to serve requests: {error}; raise the limit on \
@@ -118,7 +131,9 @@ impl std::error::Error for SetupError {
             SetupError::LanePort { error, .. } => {
                 error.as_ref().map(|error| &**error as &(dyn std::error::Error + 'static))
             }
-            SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
+            SetupError::Metrics { error, .. }
+            | SetupError::Threads(error)
+            | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),
             SetupError::Schedule(error) => Some(error),

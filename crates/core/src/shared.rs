@@ -4,13 +4,16 @@
 use std::sync::Arc;
 
 use oxorb_cdr::ValueRegistry;
+use oxorb_object::SystemException;
 
 use crate::Incident;
 use crate::admission::AdmissionDesk;
 use crate::budget::Ledger;
 use crate::incident::Watch;
 use crate::log::Log;
+use crate::metrics::Meter;
 use crate::options::Options;
+use crate::own_address::LaneOf;
 use crate::policy::OrbPolicies;
 use crate::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
 use crate::scheduler::Enforcer;
@@ -24,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) policies: OrbPolicies,
     /// Counters, observer and log.
     pub(crate) watch: Arc<Watch>,
+    /// Counts of calls and requests, if metrics are asked for.
+    pub(crate) meter: Option<Arc<Meter>>,
     /// Scheduling of threads by priorities.
     pub(crate) scheduling: Arc<Scheduling>,
     /// Starts all threads.
@@ -63,6 +68,7 @@ impl Shared {
             budgets,
             admission: admission.map(|plan| AdmissionDesk::new(plan, watched)),
             watch,
+            meter: options.metrics.map(|_| Arc::new(Meter::new())),
             threads,
             enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
             scheduling,
@@ -110,6 +116,15 @@ impl Shared {
         detail: impl FnOnce() -> String,
     ) {
         self.watch.note(incident, peer, detail);
+    }
+
+    /// Counts a request that is answered with an exception before its dispatch, if requests are counted. `lane`: that
+    /// of the calling thread.
+    #[cold]
+    pub(crate) fn count_refused(&self, lane: Option<LaneOf>, exception: SystemException) {
+        if let Some(meter) = &self.meter {
+            meter.request_refused(lane, exception);
+        }
     }
 
     /// Returns the priority settings of this ORB's threads.

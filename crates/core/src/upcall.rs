@@ -14,6 +14,7 @@ use oxorb_transport::{LARGE, PeerId};
 use crate::Options;
 use crate::arena::LentArena;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
+use crate::metrics::Ending;
 use crate::op::NO_SLOT;
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
@@ -32,7 +33,7 @@ pub struct Upcall<'r> {
     /// Received request; by reference, because an upcall is moved from function to function.
     pub(crate) arrived: &'r Arrived<'r>,
     pub(crate) sink: &'r mut Sink,
-    /// Record of the request for server interceptors; `None` if there are none.
+    /// Record of the request for server interceptors, access rules and metrics; `None` if there are none.
     pub(crate) flow: Option<&'r Arc<ServerFlow>>,
     /// Index at which the client believes the operation to be.
     pub(crate) slot: u16,
@@ -367,13 +368,17 @@ impl<'r> Upcall<'r> {
     pub fn raise<X: Raise>(self, exception: &X) -> Outcome {
         match exception.system() {
             Some(system) => self.fail(system),
-            None => self.answer_otherwise(ReplyStatus::USER_EXCEPTION, &|e| exception.raise(e)),
+            None => {
+                let status = ReplyStatus::USER_EXCEPTION;
+                self.answer_otherwise(status, Ending::UserException, &|e| exception.raise(e))
+            }
         }
     }
 
     /// Answers with a system exception.
     pub fn fail(self, exception: SystemException) -> Outcome {
-        self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, &|e| exception.encode(e))
+        let ending = Ending::SystemException(exception);
+        self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, ending, &|e| exception.encode(e))
     }
 
     /// Raises the exception of rejected arguments.
@@ -393,7 +398,8 @@ impl<'r> Upcall<'r> {
 
     /// Answers with a forward of this and later requests to another object (LOCATION_FORWARD).
     pub fn forward(self, target: &Ref) -> Outcome {
-        self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, &|e| target.ior().encode(e))
+        let status = ReplyStatus::LOCATION_FORWARD;
+        self.answer_otherwise(status, Ending::Forward, &|e| target.ior().encode(e))
     }
 
     /// Answers with the answer of another server, octet for octet and in its byte order, which is copied once, into the
@@ -481,17 +487,23 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Sends an answer other than results. Interceptors see it marshalled, as the client does.
+    /// Sends an answer other than results. Interceptors see it marshalled, as the client does; metrics need only its
+    /// kind, `ending`.
     #[inline(never)]
     fn answer_otherwise<'a>(
         mut self,
         status: ReplyStatus,
+        ending: Ending,
         body: &dyn Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
         let body = &mut |e: &mut Encoder<'a>| body(e);
         let Some(flow) = self.flow.take() else {
             return self.send(status, &[], body);
         };
+        if !flow.shows_answers() {
+            flow.count(self.view(), ending);
+            return self.send(status, &[], body);
+        }
         let order = self.arrived.orb.options().byte_order;
         let mut e = Encoder::new(Vec::new(), order, self.arrived.dialect);
         // An encoding error is ignored here, because it is detected below, when the answer is sent.
@@ -541,12 +553,14 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    fn view(&self) -> View<'_> {
+    /// Returns the data of the request that interceptors and metrics need.
+    pub(crate) fn view(&self) -> View<'_> {
         View {
             orb: self.arrived.orb,
             request: self.arrived.request,
             key: self.arrived.key,
             origin: self.sink.origin(),
+            deadline: self.deadline(),
         }
     }
 

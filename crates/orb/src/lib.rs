@@ -33,6 +33,7 @@
 //! | pass values | [`values`] |
 //! | read and write references | [`ior`] |
 //! | see each request, and each event of a connection | [`interceptor`], [`incident`] |
+//! | let Prometheus read counts | `-ORBMetrics`, [`CoreOrb::metrics`] |
 //! | keep deadlines | [`rt`], [`policy`], [`admission`], [`sched`] |
 //! | write components | `components`, with the feature of that name |
 //! | launch deployment plans | `deployment`, with the feature of that name |
@@ -170,6 +171,11 @@ struct SchedulingPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/operation.md")]
 struct OperationPage;
+
+/// The page about metrics, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/metrics.md")]
+struct MetricsPage;
 
 /// The page about addresses that survive restarts, whose example is a test.
 #[cfg(doctest)]

@@ -70,6 +70,10 @@ impl Orb {
         if listens && core.options().realtime.admission.is_some() {
             serve(&root_poa, Admission::NAME, Arc::new(Admission))?;
         }
+        if let Err(error) = core.serve_metrics() {
+            let _ = core.shutdown(true);
+            return Err(error);
+        }
         Ok(Orb { core, root_poa, threadpools, args })
     }
 

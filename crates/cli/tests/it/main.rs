@@ -22,6 +22,7 @@ mod idl_lsp;
 mod ifr;
 mod launch;
 mod log_lines;
+mod metrics;
 mod name;
 mod name_endless;
 mod name_protocols;

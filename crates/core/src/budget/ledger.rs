@@ -1,6 +1,6 @@
 //! Budgets of one ORB: rules, and their accounts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::clients::{MOST_CLIENTS, make_room};
 use super::described::Describe;
 use super::lowest::Lowest;
 use super::overrun::OverrunHooks;
-use super::report::BudgetUse;
+use super::report::{BudgetSum, BudgetUse};
 use super::rule::{BeyondBudget, Budget, BudgetOf};
 use super::slot::Slot;
 use super::watcher;
@@ -26,6 +26,9 @@ use crate::threads::Threads;
 /// Budgets of one ORB. Its locks are taken when a rule changes, when a connection or a thread is new, and when a thread
 /// meets an object for the first time; not for other requests.
 pub(crate) struct Ledger {
+    /// Accounts whose use metrics show. Taken before `rules`, and only by threads that change or show budgets: the
+    /// thread that makes a page of metrics has the lowest priority, and must not hold a lock that requests need.
+    shown: Mutex<Shown>,
     rules: Mutex<Vec<Rule>>,
     /// Version of the rules, unique among all ledgers of the process.
     epoch: AtomicU64,
@@ -54,6 +57,14 @@ struct Rule {
     account: Option<Arc<Account>>,
 }
 
+/// Accounts of operations, objects and POAs, each with the kind of its owner.
+#[derive(Default)]
+struct Shown {
+    accounts: Vec<(&'static str, Arc<Account>)>,
+    /// Use of the budgets that were removed, so that no sum decreases.
+    removed: BTreeMap<&'static str, BudgetSum>,
+}
+
 /// Accounts of a request, except that of its client: those of the operation, of the object and of the POA, in this
 /// order. The absent ones come last.
 #[derive(Debug)]
@@ -74,6 +85,7 @@ impl Ledger {
         threads: &Threads,
     ) -> Arc<Ledger> {
         let ledger = Arc::new(Ledger {
+            shown: Mutex::default(),
             rules: Mutex::default(),
             epoch: AtomicU64::new(next_epoch()),
             clients: Mutex::default(),
@@ -97,6 +109,7 @@ impl Ledger {
     /// Sets or changes the budget of an owner; returns false if the number of rules is at its
     /// limit.
     pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
+        let mut shown = self.shown.lock();
         let mut rules = self.rules.lock();
         match rules.iter().position(|rule| rule.of == of) {
             Some(at) => {
@@ -109,11 +122,15 @@ impl Ledger {
             None if rules.len() >= MOST_RULES => return false,
             None => {
                 let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
+                if let (Some(kind), Some(account)) = (kind(&of), &account) {
+                    shown.accounts.push((kind, Arc::clone(account)));
+                }
                 rules.push(Rule { of, budget, account });
             }
         }
         self.changed(&rules);
         drop(rules);
+        drop(shown);
         let lowers = budget.longest.is_some() || budget.beyond != BeyondBudget::Refuse;
         if lowers {
             self.lowest.find(&self.watch);
@@ -126,6 +143,7 @@ impl Ledger {
 
     /// Removes a budget; returns false if there was none.
     pub(crate) fn remove(&self, of: &BudgetOf) -> bool {
+        let mut shown = self.shown.lock();
         let mut rules = self.rules.lock();
         let before = rules.len();
         // A thread may use a cached account until it notices the change of rules, so the limits of the account are
@@ -133,6 +151,7 @@ impl Ledger {
         for rule in rules.iter().filter(|rule| rule.of == *of) {
             if let Some(account) = &rule.account {
                 account.set(Budget::default(), clock::monotonic_nanoseconds());
+                shown.remove(account);
             }
         }
         rules.retain(|rule| rule.of != *of);
@@ -249,6 +268,18 @@ impl Ledger {
         all
     }
 
+    /// Returns the use of the budgets of operations, objects and POAs, each kind as a sum. Budgets of clients are left
+    /// out: they go with their clients, and a sum would decrease then. Takes no lock that requests need.
+    pub(crate) fn sums(&self) -> Vec<(&'static str, BudgetSum)> {
+        let shown = self.shown.lock();
+        let now = clock::monotonic_nanoseconds();
+        let mut sums = shown.removed.clone();
+        for (kind, account) in &shown.accounts {
+            sums.entry(*kind).or_default().add(account, now);
+        }
+        sums.into_iter().collect()
+    }
+
     /// Returns the rules.
     pub(crate) fn rules(&self) -> Vec<(BudgetOf, Budget)> {
         let rules = self.rules.lock();
@@ -261,9 +292,32 @@ impl Ledger {
     }
 }
 
+impl Shown {
+    /// Replaces an account by its use so far.
+    fn remove(&mut self, account: &Arc<Account>) {
+        let Some(at) = self.accounts.iter().position(|(_, one)| Arc::ptr_eq(one, account)) else {
+            return;
+        };
+        let (kind, account) = self.accounts.remove(at);
+        let sum = self.removed.entry(kind).or_default();
+        sum.add(&account, clock::monotonic_nanoseconds());
+        sum.spent = 0;
+    }
+}
+
 /// Reports whether the owner of a budget is a client, or each client.
 fn is_of_client(of: &BudgetOf) -> bool {
     matches!(of, BudgetOf::Client(_) | BudgetOf::EachClient)
+}
+
+/// Returns the kind of a budget's owner in metrics; `None` for clients.
+fn kind(of: &BudgetOf) -> Option<&'static str> {
+    match of {
+        BudgetOf::Operation(_) => Some("operation"),
+        BudgetOf::Object(_) => Some("object"),
+        BudgetOf::Poa(_) => Some("poa"),
+        BudgetOf::Client(_) | BudgetOf::EachClient => None,
+    }
 }
 
 /// Returns the budget of a client: its own, or the one for each client.
@@ -307,5 +361,35 @@ fn next_epoch() -> u64 {
 impl fmt::Debug for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use super::*;
+    use crate::log::{Log, LogLevel};
+    use crate::rt::{RealTime, Scheduling};
+
+    #[test]
+    fn sums_include_the_use_of_removed_budgets() {
+        let threads = Threads::new(&Arc::new(Scheduling::new(&RealTime::default())));
+        let watch = Arc::new(Watch::new(Log::new(LogLevel::Off, None)));
+        let of = |path: &str| BudgetOf::Poa(path.to_owned());
+        let rules = [(of("one"), Budget::default()), (of("other"), Budget::default())];
+        let (quantum, hooks) = (Duration::from_millis(1), OverrunHooks::default());
+        let ledger = Ledger::new(&rules, quantum, hooks, &watch, &threads);
+        for rule in ledger.rules.lock().iter() {
+            let account = rule.account.as_ref().expect("a POA has an account");
+            account.counts.served.fetch_add(3, Ordering::Relaxed);
+        }
+        let served = || {
+            let sums = ledger.sums().into_iter();
+            sums.map(|(kind, sum)| (kind, sum.outcomes[0])).collect::<Vec<_>>()
+        };
+        assert_eq!(served(), [("poa", 6)]);
+        for path in ["one", "other"] {
+            assert!(ledger.remove(&of(path)));
+            assert_eq!(served(), [("poa", 6)]);
+        }
     }
 }

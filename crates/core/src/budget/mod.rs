@@ -37,6 +37,7 @@ pub use described::Described;
 pub(crate) use desk::{Asked, Desk};
 pub(crate) use ledger::Ledger;
 pub use overrun::{Overrun, OverrunHooks};
+pub(crate) use report::BudgetSum;
 pub use report::BudgetUse;
 pub(crate) use rule::parse_rule;
 pub use rule::{BeyondBudget, Budget, BudgetError, BudgetOf, ProcessorShare, RequestRate};

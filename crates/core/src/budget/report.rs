@@ -30,6 +30,34 @@ pub struct BudgetUse {
     pub spent: bool,
 }
 
+/// Use of all budgets of one kind of owner, for metrics.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BudgetSum {
+    /// Numbers of requests that were served within the budgets, refused, and demoted.
+    pub(crate) outcomes: [u64; 3],
+    /// Number of requests that used more processor time than a budget allows for one request.
+    pub(crate) overruns: u64,
+    /// Processor time in nanoseconds.
+    pub(crate) nanoseconds: u64,
+    /// Number of budgets that are exhausted.
+    pub(crate) spent: u64,
+}
+
+impl BudgetSum {
+    /// Adds the use of one budget.
+    pub(super) fn add(&mut self, account: &Account, now: u64) {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let counts = &account.counts;
+        let outcomes = [&counts.served, &counts.refused, &counts.demoted];
+        for (sum, one) in self.outcomes.iter_mut().zip(outcomes) {
+            *sum += count(one);
+        }
+        self.overruns += count(&counts.overruns);
+        self.nanoseconds = self.nanoseconds.saturating_add(count(&counts.cpu));
+        self.spent += u64::from(account.spent(now).is_some());
+    }
+}
+
 impl BudgetUse {
     pub(super) fn of(of: BudgetOf, budget: Budget, account: &Account, now: u64) -> BudgetUse {
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);

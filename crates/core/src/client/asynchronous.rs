@@ -17,6 +17,7 @@ use oxorb_rt::Priority;
 use super::alarm::Alarm;
 use super::callback::run_in_lane;
 use super::launch::{Again, Launch, Launched, Target};
+use super::metered::Metered;
 use super::scheduled::SchedulingContext;
 use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
@@ -78,6 +79,8 @@ pub struct InFlight {
     alarm: Option<Alarm>,
     /// Record of the call for client interceptors; `None` if there are none.
     flow: Option<Box<ClientFlow>>,
+    /// Start of the call, if the ORB counts calls; `None` once it is counted.
+    metered: Option<Metered>,
 }
 
 enum State {
@@ -123,6 +126,7 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
         state: State::Settled(None),
         alarm: None,
         flow: None,
+        metered: Metered::begin(reference),
     };
     let launched = timing.and_then(|timing| sent.first(timing, op, args));
     sent.state = match launched {
@@ -246,6 +250,9 @@ impl InFlight {
                 State::Settled(reply) => {
                     let reply =
                         reply.expect("an asynchronous call was polled after it had completed");
+                    if let Some(metered) = self.metered.take() {
+                        metered.answered(&self.reference, reply.as_ref());
+                    }
                     return Poll::Ready(reply);
                 }
                 State::Arrived(reply) => match self.settle(reply) {
@@ -499,6 +506,14 @@ impl InFlight {
 impl Drop for InFlight {
     /// Abandons the call, and notifies the server if that is possible at once.
     fn drop(&mut self) {
+        if let Some(metered) = self.metered.take() {
+            match &self.state {
+                // The answer is there, although the caller has not looked at it.
+                State::Settled(Some(reply)) => metered.answered(&self.reference, reply.as_ref()),
+                State::Held(reply, _) => metered.answered(&self.reference, Ok(reply)),
+                _ => metered.abandoned(&self.reference),
+            }
+        }
         if let State::Kept(mailbox) = &self.state {
             mailbox.close();
         }

@@ -65,6 +65,11 @@ impl Cache {
         Counted(Arc::clone(self))
     }
 
+    /// Returns the number of open connections that take one call at a time.
+    pub(super) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// Watches the connections to `peer`, one of which is open, from now on. Returns all watched servers.
     pub(super) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Vec<Weak<Peer>> {
         let mut state = self.lock();

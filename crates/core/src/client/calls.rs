@@ -4,7 +4,7 @@ use oxorb_cdr::{Decoder, Encoder, OctetSeq, Octets, Result as CdrResult};
 use oxorb_object::SystemException;
 
 use super::asynchronous::Reading;
-use super::usual::{invoke, invoke_dynamic, send};
+use super::usual::{invoke, invoke_dynamic, send, send_dynamic};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
 use super::{asynchronous, buffered, explicit};
 use crate::op::{Op, Operation, UserException};
@@ -146,7 +146,7 @@ impl Ref {
         operation: Operation<'_>,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<(), SystemException> {
-        buffered::send(self, operation, &args)
+        send_dynamic(self, operation, &args)
     }
 
     /// Sends a request as [`invoke_async`](Self::invoke_async) does, for callers that read the answer themselves. A

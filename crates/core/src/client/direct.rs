@@ -193,8 +193,7 @@ fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
     let options = &shared.options;
     options.collocation == Collocation::Direct
         && !options.time_probes
-        && !interceptors.see_calls()
-        && !interceptors.sees_upcalls
+        && !interceptors.see_local_calls()
         && shared.enforcer.is_none()
 }
 

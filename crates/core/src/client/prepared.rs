@@ -10,8 +10,7 @@ use oxorb_cdr::{
 };
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::buffered::send;
-use super::usual::invoke;
+use super::usual::{invoke, send_dynamic};
 use crate::Ref;
 use crate::op::{Op, UserException};
 
@@ -132,7 +131,7 @@ where
 
     /// Sends a oneway request, as [`Ref::send`] does.
     pub fn send(&self) -> Result<(), SystemException> {
-        send(&self.reference, self.op.into(), &|e| self.arguments(e))
+        send_dynamic(&self.reference, self.op.into(), &|e| self.arguments(e))
     }
 
     fn arguments(&self, e: &mut Encoder<'a>) -> CdrResult<()> {

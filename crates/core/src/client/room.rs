@@ -79,7 +79,7 @@ impl Found {
 /// Tries the connection that a usual call would take. Returns `None` if a call would not be usual.
 #[inline]
 fn usual(reference: &Ref, octets: usize) -> Option<Found> {
-    let (route, _) = reference.usual()?;
+    let (route, _) = reference.usual().or_else(|| reference.counted())?;
     let (_, profile) = route.usual_profile()?;
     let peer = profile.peer.as_ref().filter(|peer| !peer.is_shared())?;
     let link = peer.take_last()?;

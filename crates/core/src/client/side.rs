@@ -51,6 +51,11 @@ impl ClientSide {
         self.offers.load(Ordering::Relaxed)
     }
 
+    /// Returns the number of open connections that take one call at a time.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.cache.open()
+    }
+
     /// Closes connections to free descriptors ([`Cache::give_up`]).
     pub(crate) fn give_up_idle(&self, any: bool) {
         self.cache.give_up(any);

@@ -26,6 +26,7 @@ use super::call::{Pending, SENT_AT_ONCE, unsent};
 use super::draft::{Draft, First, HEADER_ROOM};
 use super::exchange::{Trial, Tried, exchange, exchange_after};
 use super::link::{ClientLink, Settled};
+use super::metered::Metered;
 use super::reply::Answered;
 use super::selection::Apart;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
@@ -68,10 +69,28 @@ pub(super) fn invoke<'r, 'a>(
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Result<ReplyIn<'r>, SystemException> {
-    match call(reference, op, args) {
+    match call(reference, reference.usual(), op, args) {
+        Some(ended) => ended,
+        None => invoke_otherwise(reference, op, args),
+    }
+}
+
+/// Makes a two-way call that is not usual, or that the ORB counts.
+#[inline(never)]
+fn invoke_otherwise<'r, 'a>(
+    reference: &'r Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+) -> Result<ReplyIn<'r>, SystemException> {
+    let Some(metered) = Metered::begin(reference) else {
+        return invoke_any(reference, op.into(), args);
+    };
+    let ended = match call(reference, reference.counted(), op, args) {
         Some(ended) => ended,
         None => invoke_any(reference, op.into(), args),
-    }
+    };
+    metered.answered(reference, ended.as_ref());
+    ended
 }
 
 /// Makes a two-way call of any kind.
@@ -93,17 +112,24 @@ pub(super) fn invoke_dynamic<'a, T>(
     args: Args<'_, 'a>,
     read: impl FnOnce(Answered<'_>) -> T,
 ) -> Result<T, SystemException> {
-    Ok(read(invoke_any(reference, op, args)?.answered()))
+    let metered = Metered::begin(reference);
+    let ended = invoke_any(reference, op, args);
+    if let Some(metered) = metered {
+        metered.answered(reference, ended.as_ref());
+    }
+    Ok(read(ended?.answered()))
 }
 
-/// Makes a usual call. Returns `None` if the call is not usual, and nothing was sent.
+/// Makes a usual call over the route in `usual`, under the policies there. Returns `None` if the call is not usual, and
+/// nothing was sent.
 #[inline(always)]
 fn call<'r, 'a>(
     reference: &'r Ref,
+    usual: Option<(&'r Arc<Route>, &'r Effective)>,
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Option<Result<ReplyIn<'r>, SystemException>> {
-    let (route, policies) = reference.usual()?;
+    let (route, policies) = usual?;
     let (index, profile) = route.usual_profile()?;
     let (peer, form) = (profile.peer.as_ref()?, profile.form?);
     if peer.is_shared() || terms::inherited_class().is_some() || op.response == Response::None {
@@ -158,20 +184,54 @@ pub(super) fn send<'a>(
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Result<(), SystemException> {
-    match oneway(reference, op, args) {
+    match oneway(reference, reference.usual_oneway(), op, args) {
         Some(ended) => ended,
-        None => buffered::send(reference, op.into(), args),
+        None => send_otherwise(reference, op, args),
     }
 }
 
-/// Sends a usual oneway. Returns `None` if the oneway is not usual, and nothing was sent.
-#[inline(always)]
-fn oneway<'a>(
+/// Sends a oneway that is not usual, or that the ORB counts.
+#[inline(never)]
+fn send_otherwise<'a>(
     reference: &Ref,
     op: &'static Op,
     args: Args<'_, 'a>,
+) -> Result<(), SystemException> {
+    let Some(metered) = Metered::begin(reference) else {
+        return buffered::send(reference, op.into(), args);
+    };
+    let ended = match oneway(reference, reference.counted_oneway(), op, args) {
+        Some(ended) => ended,
+        None => buffered::send(reference, op.into(), args),
+    };
+    metered.sent(reference, ended);
+    ended
+}
+
+/// Sends a oneway, for callers that know its operation only at run time.
+pub(super) fn send_dynamic<'a>(
+    reference: &Ref,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+) -> Result<(), SystemException> {
+    let metered = Metered::begin(reference);
+    let ended = buffered::send(reference, op, args);
+    if let Some(metered) = metered {
+        metered.sent(reference, ended);
+    }
+    ended
+}
+
+/// Sends a usual oneway over the route in `usual`, under the policies and the write limit there. Returns `None` if the
+/// oneway is not usual, and nothing was sent.
+#[inline(always)]
+fn oneway<'r, 'a>(
+    reference: &'r Ref,
+    usual: Option<(&'r Arc<Route>, &'r Effective, Option<Duration>)>,
+    op: &'static Op,
+    args: Args<'_, 'a>,
 ) -> Option<Result<(), SystemException>> {
-    let (route, policies, limit) = reference.usual_oneway()?;
+    let (route, policies, limit) = usual?;
     let (index, profile) = route.usual_profile()?;
     let (peer, form) = (profile.peer.as_ref()?, profile.form?);
     if peer.is_shared()

@@ -14,7 +14,7 @@
 //!
 //! An ORB without interceptors pays one predictable branch per request; an ORB with interceptors allocates for each
 //! request. The [`SchedulingInterceptor`], of which an ORB has at most one, allocates nothing, nor do
-//! [access rules](crate::AccessRules).
+//! [access rules](crate::AccessRules) and the counts of [metrics](crate::Orb::metrics).
 
 mod access;
 mod client;
@@ -45,6 +45,7 @@ use oxorb_object::SystemException;
 use crate::Ref;
 use crate::access_gate::AccessGate;
 use crate::access_rules::AccessRules;
+use crate::metrics::Meter;
 
 /// Way in which an interceptor ends a request.
 #[derive(Debug, Clone)]
@@ -69,6 +70,8 @@ pub struct Interceptors {
     pub(crate) scheduling: Option<Arc<dyn SchedulingInterceptor>>,
     /// Access rules, applied before all interceptors.
     access: Option<Arc<AccessGate>>,
+    /// Counts of requests, made after all interceptors.
+    pub(crate) meter: Option<Arc<Meter>>,
     /// Whether any of them sees served requests: a single test on the path of requests.
     pub(crate) sees_upcalls: bool,
 }
@@ -108,6 +111,12 @@ impl Interceptors {
         self.sees_upcalls = true;
     }
 
+    /// Sets the meter that counts requests.
+    pub(crate) fn set_meter(&mut self, meter: &Arc<Meter>) {
+        self.meter = Some(Arc::clone(meter));
+        self.sees_upcalls = true;
+    }
+
     /// Returns the access rules in force, if there are any.
     pub(crate) fn access(&self) -> Option<&AccessGate> {
         self.access.as_deref()
@@ -132,6 +141,12 @@ impl Interceptors {
     /// Reports whether any of them sees outgoing calls.
     pub(crate) fn see_calls(&self) -> bool {
         !self.client.is_empty() || self.scheduling.is_some()
+    }
+
+    /// Reports whether calls within the process need messages, because any of them sees these. Metrics do not count
+    /// calls without a message.
+    pub(crate) fn see_local_calls(&self) -> bool {
+        self.see_calls() || !self.server.is_empty() || self.access.is_some()
     }
 
     /// Notifies every interceptor that the ORB has ended.

@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::Instant;
 
 use oxorb_giop::Request;
 use oxorb_object::{ServiceContext, SystemException};
@@ -16,26 +17,30 @@ use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
 };
+use crate::clock;
 use crate::lock::Mutex;
+use crate::metrics::{Ending, Started};
 use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
-/// State of a request in the server interceptors; exists only if the ORB has any. Shared, so that it survives a panic
-/// of the servant.
+/// State of a request for server interceptors, access rules, a scheduler and metrics; exists only if the ORB has one of
+/// them. Shared, so that it survives a panic of the servant.
 #[derive(Debug)]
 pub(crate) struct ServerFlow {
     interceptors: Arc<Interceptors>,
-    /// State of application interceptors; unused if there is only a scheduler.
+    /// State of application interceptors; unused if there are none.
     state: Mutex<State>,
     /// Number of the thread whose request the scheduler has admitted; 0 for none.
     scheduled: AtomicU64,
+    /// Start of the request, for an ORB that counts requests.
+    started: Started,
 }
 
 /// Maximum number of flows that a thread keeps for reuse, for nested requests.
 const SPARE: usize = 4;
 
 thread_local! {
-    /// Flows for reuse, which only a scheduler has used.
+    /// Flows for reuse, which no application interceptor has used.
     static FLOWS: RefCell<Vec<Arc<ServerFlow>>> = const { RefCell::new(Vec::new()) };
     /// Scheduler's service context for the reply that this thread is about to write: id (0 for none) and data.
     static REPLY: RefCell<(u32, Vec<u8>)> = const { RefCell::new((0, Vec::new())) };
@@ -87,10 +92,13 @@ pub(crate) struct View<'r> {
     pub(crate) request: &'r Request<'r>,
     pub(crate) key: &'r [u8],
     pub(crate) origin: Origin<'r>,
+    /// Time until which the client waits, if the request declares it.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl ServerFlow {
-    /// Returns a flow for a request; `None` if no interceptor sees served requests.
+    /// Returns a flow for a request; `None` if neither interceptors nor access rules, a scheduler or metrics see served
+    /// requests.
     #[inline]
     pub(crate) fn of(interceptors: &Arc<Interceptors>) -> Option<Arc<ServerFlow>> {
         match interceptors.sees_upcalls {
@@ -112,16 +120,18 @@ impl ServerFlow {
                 flow.interceptors = Arc::clone(interceptors);
             }
             *flow.scheduled.get_mut() = 0;
+            flow.started.reset();
             return spare;
         }
         Arc::new(ServerFlow {
             interceptors: Arc::clone(interceptors),
             state: Mutex::default(),
             scheduled: AtomicU64::new(0),
+            started: Started::default(),
         })
     }
 
-    /// Keeps the flow of a request that has ended for reuse, if only a scheduler has used it.
+    /// Keeps the flow of a request that has ended for reuse, if no application interceptor has used it.
     pub(crate) fn end_of_request(flow: Option<Arc<ServerFlow>>) {
         let Some(flow) = flow else {
             return;
@@ -140,8 +150,16 @@ impl ServerFlow {
         !self.interceptors.server.is_empty()
     }
 
+    /// Reports whether interceptors see answers, and not only the counts of metrics.
+    pub(crate) fn shows_answers(&self) -> bool {
+        !self.interceptors.server.is_empty() || self.interceptors.scheduling.is_some()
+    }
+
     /// Runs the starting points.
     pub(crate) fn receive_contexts(&self, view: View<'_>) -> Result<(), Interrupt> {
+        if self.interceptors.meter.is_some() {
+            self.started.begin(view.orb.serving_lane());
+        }
         if let Some(scheduler) = &self.interceptors.scheduling {
             scheduler.receive_contexts(&view.into())?;
         }
@@ -198,8 +216,34 @@ impl ServerFlow {
         Ok(())
     }
 
-    /// Runs the ending points in reverse order. Each sees the changes of those before it.
+    /// Runs the ending points, and counts the request by the answer that they leave.
     pub(crate) fn end(&self, view: View<'_>, sending: Sending<'_>) -> Verdict {
+        let ending = match &sending {
+            Sending::Results => Ending::Results,
+            Sending::UserException { .. } => Ending::UserException,
+            Sending::SystemException(exception) => Ending::SystemException(*exception),
+            Sending::Forward(_) => Ending::Forward,
+        };
+        let verdict = self.run_ending_points(view, sending);
+        let ending = match &verdict {
+            Verdict::AsIs => ending,
+            Verdict::Raise(exception) => Ending::SystemException(*exception),
+            Verdict::Forward(_) => Ending::Forward,
+        };
+        self.count(view, ending);
+        verdict
+    }
+
+    /// Counts the end of the request, if the ORB counts requests.
+    pub(crate) fn count(&self, view: View<'_>, ending: Ending) {
+        if let Some(meter) = &self.interceptors.meter {
+            let late = view.deadline.is_some_and(|deadline| deadline <= clock::now());
+            meter.request_ended(&self.started, late, ending);
+        }
+    }
+
+    /// Runs the ending points in reverse order. Each sees the changes of those before it.
+    fn run_ending_points(&self, view: View<'_>, sending: Sending<'_>) -> Verdict {
         let mut verdict = self.end_scheduled(view, &sending);
         if self.interceptors.server.is_empty() {
             return verdict;

@@ -13,6 +13,7 @@ mod strategies;
 mod value;
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -255,6 +256,10 @@ pub struct Options {
     pub log_level: LogLevel,
     /// File that log lines are appended to; `None` for standard error.
     pub log_file: Option<Arc<File>>,
+    /// Address at which `GET /metrics` is answered over HTTP, with counts as OpenMetrics text: see
+    /// [`Orb::metrics`](crate::Orb::metrics). Port 0 stands for any free port. If `None`, no metrics are served, and
+    /// calls and requests are not counted.
+    pub metrics: Option<SocketAddr>,
     /// Lines about options of other ORBs that are ignored; logged when the ORB starts.
     pub(crate) ignored: Vec<String>,
 }
@@ -330,6 +335,7 @@ impl Default for Options {
             realtime: RealTime::default(),
             log_level: LogLevel::Warn,
             log_file: None,
+            metrics: None,
             ignored: Vec::new(),
         }
     }

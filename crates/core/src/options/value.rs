@@ -1,5 +1,6 @@
 //! Parsers of setting values.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -41,6 +42,18 @@ pub(super) fn microseconds(text: &str) -> Result<Duration, String> {
 /// Parses a time in milliseconds that must not be zero, because nothing would ever complete in it.
 pub(super) fn some_milliseconds(text: &str) -> Result<Duration, String> {
     positive(text).map(|n| Duration::from_millis(n as u64))
+}
+
+/// Parses a port of the loopback interface, or an address and a port.
+pub(super) fn port_or_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    match port.parse::<u16>() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => text.parse().map_err(|_| {
+            "expected a port, or an address and a port, as in 9464, 0.0.0.0:9464 or [::1]:9464"
+                .to_owned()
+        }),
+    }
 }
 
 pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {

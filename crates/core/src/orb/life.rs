@@ -106,6 +106,9 @@ impl Orb {
         self.inner.exit_hooks.run(self);
         self.inner.shared.close();
         self.inner.server.close();
+        if let Some(responder) = self.inner.responder.get() {
+            responder.close();
+        }
         if let Some(adapter) = self.adapter() {
             adapter.closing();
         }
@@ -133,6 +136,9 @@ impl Orb {
             modules.stop(until);
         }
         self.inner.server.end();
+        if let Some(responder) = self.inner.responder.get() {
+            responder.join();
+        }
         if let Some(adapter) = self.adapter() {
             adapter.close();
         }

@@ -8,6 +8,7 @@ mod budgets;
 mod exit_hooks;
 mod hosting;
 mod life;
+mod metrics;
 mod mutexes;
 mod policies;
 mod preconnect;
@@ -31,6 +32,7 @@ use crate::interceptor::Interceptors;
 use crate::lock::Mutex;
 use crate::log::LogLevel;
 use crate::main_thread::MainThread;
+use crate::metrics::Responder;
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::rt::{NamedMutexes, Scheduling};
@@ -93,6 +95,8 @@ struct Inner {
     ended: Mutex<bool>,
     end: Condvar,
     main: MainThread,
+    /// Responder to requests for metrics, if it was started.
+    responder: OnceLock<Responder>,
 }
 
 impl Orb {
@@ -108,7 +112,7 @@ impl Orb {
     }
 
     /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
-    pub fn with_interceptors(mut options: Options, interceptors: Interceptors) -> Orb {
+    pub fn with_interceptors(mut options: Options, mut interceptors: Interceptors) -> Orb {
         options.hold_time = options.hold_time.min(crate::clock::LONGEST_WAIT);
         crate::failure::explain_exceptions();
         if options.time_probes {
@@ -117,6 +121,9 @@ impl Orb {
         oxorb_cdr::on_large_buffer(crate::server::encodes);
         let ignored = options.ignored.clone();
         let shared = Shared::new(options);
+        if let Some(meter) = &shared.meter {
+            interceptors.set_meter(meter);
+        }
         let orb = Orb {
             inner: Arc::new(Inner {
                 client: ClientSide::new(&shared),
@@ -132,6 +139,7 @@ impl Orb {
                 ended: Mutex::new(false),
                 end: Condvar::new(),
                 main: MainThread::default(),
+                responder: OnceLock::new(),
             }),
         };
         if let Some(rules) = orb.options().access_rules.clone() {

@@ -17,7 +17,9 @@ impl Orb {
             |protocol, address, agreed| client.peer(shared, protocol, address, agreed),
             ior,
         )?;
-        route.usual = route.suits_usual_calls() && self.makes_usual_calls();
+        let usual = route.suits_usual_calls() && self.makes_usual_calls();
+        let counts = self.interceptors().meter.is_some();
+        (route.usual, route.counted) = (usual && !counts, usual && counts);
         Ok(route)
     }
 

@@ -76,7 +76,7 @@ impl Connection {
             });
             let waits = matches!(home, Home::Thread(_)) && !shared.is_closing();
             if !waits || clock::since(began) >= shared.options.reply_wait {
-                let goes_on = self.refuse(&shared.options, raise::TOO_MANY_REPLIES);
+                let goes_on = self.refuse(shared, raise::TOO_MANY_REPLIES);
                 return Err(if goes_on { Next::Message } else { Next::Close });
             }
             thread::sleep(PAUSE);

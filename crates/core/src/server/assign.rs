@@ -212,7 +212,7 @@ pub(super) fn see_to_connection(
 fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemException) -> Next {
     let peer = || connection.link.peer();
     shared.note(Incident::BufferFull, peer, || exception.to_string());
-    match connection.refuse(&shared.options, exception) {
+    match connection.refuse(shared, exception) {
         true => Next::Message,
         false => Next::Close,
     }
@@ -267,7 +267,7 @@ impl Detached {
     pub(super) fn refuse(mut self, exception: SystemException) {
         self.served = true;
         let Detached { orb, connection, .. } = &mut self;
-        connection.refuse_detached(orb.options(), exception);
+        connection.refuse_detached(orb.shared(), exception);
     }
 
     /// Adds the request to the queue, in the capacity reserved for it.
@@ -313,7 +313,7 @@ impl Drop for Detached {
     fn drop(&mut self) {
         let Detached { orb, connection, served, .. } = self;
         if !*served {
-            connection.refuse_detached(orb.options(), raise::NO_SERVING_THREAD);
+            connection.refuse_detached(orb.shared(), raise::NO_SERVING_THREAD);
         }
         let registry = orb.registry();
         if registry.leave_answered(&connection.lines.status) {

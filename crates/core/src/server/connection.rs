@@ -13,6 +13,7 @@ use super::gather::Gather;
 use super::home::Home;
 use super::host::{Host, Parts};
 use super::intake::Intake;
+use super::lane::serving_lane;
 use super::lane_memory::{Memory, Pair};
 use super::owed;
 use super::registry::Admitted;
@@ -25,6 +26,7 @@ use crate::clock;
 use crate::conn::{self, Calls, Ended, Event, Receiver, Turn, Wait};
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
+use crate::shared::Shared;
 use crate::sync::thread;
 use crate::{Incident, Options};
 
@@ -381,14 +383,14 @@ impl Connection {
     }
 
     /// Answers the detached request with an exception.
-    pub(super) fn refuse_detached(&mut self, options: &Options, exception: SystemException) {
+    pub(super) fn refuse_detached(&mut self, shared: &Shared, exception: SystemException) {
         let turn = self.lines.status.turn().cloned();
         // If this thread reads the connection, its sink itself locks the right to write for each message, so it is not
         // locked here.
         let reads = serving_context::turn().zip(turn.as_ref());
         let reads = reads.is_some_and(|(served, turn)| Arc::ptr_eq(&served, turn));
         let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
-        self.refuse(options, exception);
+        self.refuse(shared, exception);
         if let (Some(turn), Ok(request)) = (&turn, Request::parse(&self.inbox.frame())) {
             turn.finish(request.id);
         }
@@ -447,21 +449,22 @@ impl Connection {
 
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; returns false if the
     /// connection is no longer usable.
-    pub(super) fn refuse_next(&mut self, options: &Options, exception: SystemException) -> bool {
+    pub(super) fn refuse_next(&mut self, shared: &Shared, exception: SystemException) -> bool {
         let turn = self.lines.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
-        matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(options, exception)
+        matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
     }
 
     /// Answers the request that the inbox announces with an exception; returns false if the connection is no longer
     /// usable.
-    pub(super) fn refuse(&mut self, options: &Options, exception: SystemException) -> bool {
+    pub(super) fn refuse(&mut self, shared: &Shared, exception: SystemException) -> bool {
         let frame = self.inbox.frame();
         let Ok(Message::Request(request)) = frame.message() else {
             return false;
         };
+        shared.count_refused(serving_lane(shared.scheduling.number()), exception);
         if request.response != Response::None {
-            let wire = frame.wire();
+            let (wire, options) = (frame.wire(), &shared.options);
             self.sink.begin();
             self.sink.send_exception(options, wire, request.id, wire.dialect(), exception);
         }

@@ -13,10 +13,10 @@ use super::Sink;
 use super::client::Client;
 use super::host::Host as _;
 use super::session::{Caller, Next, refuse};
-use crate::Options;
 use crate::budget::Asked;
 use crate::conn::{Kept, Offer};
 use crate::interceptor::ServerFlow;
+use crate::metrics::Ending;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
 use crate::terms::{self, Times};
@@ -130,7 +130,7 @@ fn serve(
     }
     let key = request.target.object_key()?;
     let fail =
-        |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
+        |sink: &mut Sink, exception| refuse_request(orb.shared(), frame, request, exception, sink);
     let dialect = match caller.dialect(request, frame.header.version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
@@ -166,7 +166,7 @@ struct Served<'r> {
 fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
     let Served { orb, frame, request, key, .. } = *served;
     let fail =
-        |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
+        |sink: &mut Sink, exception| refuse_request(orb.shared(), frame, request, exception, sink);
     let mut counted = Counted(None);
     if caller.context.counted.get() {
         match Counted::begin(orb.shared(), caller) {
@@ -206,7 +206,7 @@ fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), 
         read = Times::of(frame, request)?;
         times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {
-            return refuse_request(orb.options(), frame, request, exception, sink);
+            return refuse_request(orb.shared(), frame, request, exception, sink);
         }
     }
     let arrived =
@@ -221,14 +221,15 @@ fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), 
 /// Answers a request that is not served with an exception, if the client expects an answer.
 #[cold]
 fn refuse_request(
-    options: &Options,
+    shared: &Shared,
     frame: &Frame<'_>,
     request: &Request<'_>,
     exception: SystemException,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
+    shared.count_refused(super::serving_lane(shared.scheduling.number()), exception);
     if request.response != Response::None {
-        let wire = frame.wire();
+        let (wire, options) = (frame.wire(), &shared.options);
         sink.send_exception(options, wire, request.id, wire.dialect(), exception);
     }
     Ok(())
@@ -281,6 +282,12 @@ pub(crate) fn upcall(
         // Interceptors that have seen the request also see its end, unless one of them panics now.
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
+    } else if arrived.request.response == Response::WithServer
+        && let Some(flow) = flow
+    {
+        // The oneway was acknowledged before its servant was called, so nothing is sent at its end.
+        let upcall = Upcall::new(arrived, sink, Some(flow));
+        flow.count(upcall.view(), Ending::SystemException(raise::SERVANT_PANICKED));
     }
     let Arrived { orb, frame, request, dialect, .. } = *arrived;
     if request.response != Response::None && !sink.answered() {

@@ -46,6 +46,7 @@ use crate::clock;
 use crate::confinement::Confines;
 use crate::conn::place;
 use crate::lock::Mutex;
+use crate::metrics::LaneState;
 use crate::own_address::LaneOf;
 use crate::shared::Shared;
 use crate::sync::{
@@ -223,6 +224,20 @@ impl Lane {
     /// Returns the priority of its threads, if they have one of their own.
     pub(crate) fn priority(&self) -> Option<Priority> {
         self.plan.priority
+    }
+
+    /// Returns the state of the lane at this moment. Takes no lock.
+    pub(super) fn state(&self) -> LaneState {
+        LaneState {
+            pool: self.plan.pool,
+            lane: self.plan.lane,
+            priority: self.plan.priority.map(Priority::get),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            dynamic: self.dynamic.load(Ordering::Relaxed),
+            parked: self.parked_count.load(Ordering::Relaxed),
+            queue: self.queue.as_ref().map(Queue::occupancy),
+            memory: self.memory.as_ref().map(|memory| memory.report()),
+        }
     }
 
     /// Makes the lane with the lowest priority of a threadpool serve requests beyond their budgets.

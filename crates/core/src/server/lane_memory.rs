@@ -5,7 +5,7 @@
 //! are left allocates its own buffers, as in lanes without preallocated ones.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use oxorb_giop::Inbox;
 use oxorb_rt::BufferPool;
@@ -38,6 +38,8 @@ pub struct LaneMemory {
 pub(super) struct Memory {
     planned: MessageBuffers,
     stock: Mutex<BufferPool>,
+    /// Number of buffers in `stock`, as read without its lock.
+    free: AtomicUsize,
     without: AtomicU64,
 }
 
@@ -57,7 +59,8 @@ impl Memory {
         for _ in 0..buffers {
             stock.put(touched(planned));
         }
-        Memory { planned, stock: Mutex::new(stock), without: AtomicU64::new(0) }
+        let free = AtomicUsize::new(stock.len());
+        Memory { planned, stock: Mutex::new(stock), free, without: AtomicU64::new(0) }
     }
 
     /// Takes buffers for a new connection; `None` if all are in use.
@@ -67,7 +70,9 @@ impl Memory {
             self.without.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        Some(Pair { read: stock.take(0), write: stock.take(0), memory: Arc::clone(self) })
+        let (read, write) = (stock.take(0), stock.take(0));
+        self.free.store(stock.len(), Ordering::Relaxed);
+        Some(Pair { read, write, memory: Arc::clone(self) })
     }
 
     /// Returns the buffers of a connection. Lost and grown buffers are replaced.
@@ -77,14 +82,17 @@ impl Memory {
                 buffer = touched(self.planned);
             }
             buffer.clear();
-            self.stock.lock().put(buffer);
+            let mut stock = self.stock.lock();
+            stock.put(buffer);
+            self.free.store(stock.len(), Ordering::Relaxed);
         }
     }
 
+    /// Returns the state of the memory. Takes no lock.
     pub(super) fn report(&self) -> LaneMemory {
         LaneMemory {
             planned: self.planned,
-            free: self.stock.lock().len(),
+            free: self.free.load(Ordering::Relaxed),
             without: self.without.load(Ordering::Relaxed),
         }
     }
@@ -101,4 +109,20 @@ fn touched(planned: MessageBuffers) -> Vec<u8> {
     let mut buffer = vec![1; size(planned)];
     buffer.clear();
     buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_free_buffers_is_read_without_a_lock() {
+        let memory = Arc::new(Memory::new(MessageBuffers { connections: 2, octets: 1024 }));
+        let Pair { read, write, .. } = memory.take().expect("no buffers are in use");
+        let before = crate::lock::taken();
+        assert_eq!(memory.report().free, 2);
+        assert_eq!(crate::lock::taken(), before);
+        memory.put([read, write]);
+        assert_eq!(memory.report().free, 4);
+    }
 }

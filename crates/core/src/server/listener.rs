@@ -151,6 +151,11 @@ impl Listeners {
         let _ = self.setup.bandwidth.set(octets);
     }
 
+    /// Returns the lane that serves accepted connections, if they do not have a thread each.
+    pub(crate) fn lane(&self) -> Option<&Arc<Lane>> {
+        self.lane.get()
+    }
+
     /// Ends the threads that serve connections, after the last connection.
     pub(crate) fn end(&self) {
         if let Some(lane) = self.lane.get() {
@@ -208,6 +213,9 @@ fn accept(
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
+                if link.is_protected() {
+                    orb.shared().watch.handshakes.fetch_add(1, Ordering::Relaxed);
+                }
                 if let Some(properties) = &indispensable
                     && let Err(error) = link.apply(properties)
                 {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use oxorb_giop::Request;
 use oxorb_object::{Qos, SystemException};
 use oxorb_rt::Priority;
-use oxorb_rt::dispatch::{Module, Plan, Threads};
+use oxorb_rt::dispatch::{Counts, Module, Plan, Threads};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 
@@ -164,6 +164,11 @@ impl DispatchingModules {
             shared.note(Incident::BufferFull, || said.name.clone(), detail);
             job.request.refuse(raise::REQUESTS_BUFFERED);
         }
+    }
+
+    /// Returns the counts of each module, the most urgent first.
+    pub(crate) fn counts(&self) -> Vec<Counts> {
+        self.modules.iter().map(Module::counts).collect()
     }
 
     /// Ends the threads after their running requests; queued requests are rejected with TRANSIENT.

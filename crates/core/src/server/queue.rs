@@ -244,6 +244,11 @@ impl<T> Queue<T> {
         self.taken.load(Ordering::SeqCst) == 0
     }
 
+    /// Returns the number of reserved positions, and their maximum. Takes no lock.
+    pub(crate) fn occupancy(&self) -> (usize, usize) {
+        (self.taken.load(Ordering::Relaxed), self.max_requests)
+    }
+
     /// Reports whether the queue is closed and empty.
     pub(crate) fn has_ended(&self) -> bool {
         let state = self.state.lock();

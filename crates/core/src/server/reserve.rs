@@ -306,7 +306,7 @@ impl Lane {
                     }
                     let detail = || format!("a request of {octets} octets");
                     orb.shared().note(Incident::BufferFull, || connection.link.peer(), detail);
-                    if !connection.refuse_next(orb.options(), raise::REQUESTS_BUFFERED) {
+                    if !connection.refuse_next(orb.shared(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb, connection);
                     }
                 }

@@ -6,6 +6,7 @@ use oxorb_transport::Address;
 
 use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
 use crate::lock::Mutex;
+use crate::metrics::LaneState;
 use crate::own_address::OwnAddress;
 use crate::published::PublishedAddress;
 use crate::setup_error::SetupError;
@@ -58,6 +59,12 @@ impl ServerSide {
             return OwnAddress::Orb;
         }
         self.pools.own_address(address)
+    }
+
+    /// Returns the state of each lane: of the ORB's own threads, if connections share them, and of all threadpools.
+    pub(crate) fn lane_states(&self) -> Vec<LaneState> {
+        let own = self.listeners.lane().map(|lane| lane.state());
+        own.into_iter().chain(self.pools.lane_states()).collect()
     }
 
     /// Stops accepting connections and requests.

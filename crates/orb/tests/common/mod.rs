@@ -4,6 +4,7 @@
 pub(crate) mod child;
 pub(crate) mod fake;
 pub(crate) mod lanes;
+pub(crate) mod openmetrics;
 pub(crate) mod peer;
 pub(crate) mod transport;
 pub(crate) mod worker;

@@ -13,6 +13,8 @@ mod budgets;
 mod connection_cost;
 mod demux_cost;
 #[cfg(debug_assertions)]
+mod metrics;
+#[cfg(debug_assertions)]
 mod probes;
 mod realtime_client;
 #[cfg(debug_assertions)]

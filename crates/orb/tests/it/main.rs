@@ -35,6 +35,8 @@ mod later;
 mod limits;
 mod lite;
 mod message_buffers;
+mod metrics;
+mod metrics_port;
 mod modules;
 mod nested;
 mod oneway_batches;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{Pid, gettid};
 
@@ -49,6 +50,32 @@ pub enum Purpose {
     Etherealizer,
     /// Waits for signals, or shuts the ORB down after one.
     Shutdown,
+    /// Answers requests for metrics.
+    Metrics,
+}
+
+impl Purpose {
+    /// All purposes, in the order of their declaration.
+    const ALL: [Purpose; 18] = [
+        Purpose::Acceptor,
+        Purpose::Connection,
+        Purpose::Worker,
+        Purpose::Lane,
+        Purpose::Takeover,
+        Purpose::Dispatching,
+        Purpose::Reader,
+        Purpose::Callbacks,
+        Purpose::ReplyHandlers,
+        Purpose::Alarms,
+        Purpose::Oneways,
+        Purpose::Storage,
+        Purpose::Watcher,
+        Purpose::LookUp,
+        Purpose::IdleConnections,
+        Purpose::Etherealizer,
+        Purpose::Shutdown,
+        Purpose::Metrics,
+    ];
 }
 
 /// Scheduling of a thread, and the processors on which it may run.
@@ -83,7 +110,11 @@ pub struct Listed {
 
 /// Registry of running threads. Each is listed from before its work starts until after it ends.
 #[derive(Debug, Default)]
-pub struct Registry(Mutex<BTreeMap<i32, Entry>>);
+pub struct Registry {
+    threads: Mutex<BTreeMap<i32, Entry>>,
+    /// Number of running threads of each purpose, in the order of [`Purpose::ALL`].
+    counts: [AtomicUsize; Purpose::ALL.len()],
+}
 
 #[derive(Debug)]
 struct Entry {
@@ -97,6 +128,7 @@ struct Entry {
 pub(super) struct Entered {
     registry: Arc<Registry>,
     id: i32,
+    purpose: Purpose,
 }
 
 impl Registry {
@@ -113,6 +145,7 @@ impl Registry {
     ///     .listed(&registry, Purpose::Reader)
     ///     .spawn(move || ended.recv())?;
     /// assert_eq!(registry.threads()[0].name, "reader");
+    /// assert_eq!(registry.counts()[&Purpose::Reader], 1);
     /// drop(end);
     /// let _ = worker.join();
     /// assert!(registry.threads().is_empty());
@@ -138,6 +171,13 @@ impl Registry {
         threads
     }
 
+    /// Returns the number of running threads of each purpose. Allocates; no lock, no system call.
+    pub fn counts(&self) -> BTreeMap<Purpose, usize> {
+        let all = Purpose::ALL.into_iter().zip(&self.counts);
+        let counts = all.map(|(purpose, count)| (purpose, count.load(Ordering::Relaxed)));
+        counts.filter(|(_, count)| *count != 0).collect()
+    }
+
     /// Lists the calling thread until the result is dropped.
     pub(super) fn enter(
         self: &Arc<Self>,
@@ -153,17 +193,19 @@ impl Registry {
         let entry =
             Entry { name: name.to_owned(), purpose, configured, places: Arc::clone(places) };
         self.lock().insert(id, entry);
-        Entered { registry: Arc::clone(self), id }
+        self.counts[purpose as usize].fetch_add(1, Ordering::Relaxed);
+        Entered { registry: Arc::clone(self), id, purpose }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, Entry>> {
-        self.0.lock()
+        self.threads.lock()
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         self.registry.lock().remove(&self.id);
+        self.registry.counts[self.purpose as usize].fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -183,5 +225,17 @@ impl fmt::Display for Listed {
             f.write_str(", at ")?;
         }
         places::write(waits_at, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_purpose_has_its_place_in_the_list_of_all() {
+        for (place, purpose) in Purpose::ALL.into_iter().enumerate() {
+            assert_eq!(purpose as usize, place, "{purpose:?}");
+        }
     }
 }

@@ -168,6 +168,29 @@ fn a_slow_handshake_ends() {
 }
 
 #[test]
+fn metrics_count_finished_and_refused_handshakes() {
+    let _bound = watchdog(Duration::from_secs(60));
+    let bench = Bench::new(&[]);
+    let count = |outcome: &str| {
+        let name = format!("oxorb_handshakes_total{{outcome=\"{outcome}\"}} ");
+        let page = bench.server.metrics();
+        let found = page.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok());
+        found.expect("the page shows it")
+    };
+    assert_eq!((count("completed"), count("refused")), (0, 0));
+    bench.ping().unwrap();
+    assert_eq!((count("completed"), count("refused")), (1, 0));
+    let mut raw = TcpStream::connect(bench.address).unwrap();
+    let _ = raw.write_all(b"GARBAGE GARBAGE GARBAGE ");
+    let _ = read_to_end(&mut raw);
+    while count("refused") == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(count("completed"), 1);
+    bench.end();
+}
+
+#[test]
 fn garbage_before_the_handshake_ends_is_refused() {
     let _bound = watchdog(Duration::from_secs(60));
     // One of them is the beginning of a handshake.

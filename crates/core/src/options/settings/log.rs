@@ -1,9 +1,10 @@
-//! Settings of the log.
+//! Settings of the log and of metrics.
 
 use std::fs::OpenOptions;
 use std::sync::Arc;
 
 use super::Setting;
+use crate::options::value::port_or_address;
 
 pub(super) const ALL: &[Setting] = &[
     Setting {
@@ -22,6 +23,15 @@ pub(super) const ALL: &[Setting] = &[
         apply: |options, text| {
             let opened = OpenOptions::new().append(true).create(true).open(text);
             options.log_file = Some(Arc::new(opened.map_err(|error| error.to_string())?));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Metrics",
+        value: "[HOST:]PORT",
+        help: "Where GET /metrics is answered over HTTP, with counts of calls, requests, connections and queues as OpenMetrics text: a port of 127.0.0.1, or an address of this host and a port. Whoever reaches the port may read them. Port 0 is any free one; the log names it (level info). Default: nowhere, and calls and requests are not counted.",
+        apply: |options, text| {
+            options.metrics = Some(port_or_address(text)?);
             Ok(())
         },
     },

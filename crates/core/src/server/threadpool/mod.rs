@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
@@ -30,6 +31,7 @@ use crate::Options;
 use crate::PoolThread;
 use crate::clock;
 use crate::lock::Mutex;
+use crate::metrics::LaneState;
 use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
@@ -67,6 +69,9 @@ pub struct ThreadpoolLanes {
 #[derive(Default)]
 pub(crate) struct Pools {
     pools: Mutex<BTreeMap<ThreadpoolId, Arc<Pool>>>,
+    /// Lanes of all threadpools, for metrics. The thread that makes a page must not hold the lock of `pools`, because
+    /// it has the lowest priority.
+    shown: ArcSwap<Vec<Arc<Lane>>>,
     last: AtomicU32,
     /// Number of lanes of all threadpools so far, in the order of creation, which determines their ports.
     lanes: AtomicU32,
@@ -297,7 +302,9 @@ impl Pools {
             }
         }
         pool.napi.begin(orb.shared(), id, &plan);
-        self.lock().insert(id, Arc::new(pool));
+        let mut pools = self.lock();
+        pools.insert(id, Arc::new(pool));
+        self.show(&pools);
         Ok(id)
     }
 
@@ -310,8 +317,12 @@ impl Pools {
         if crate::within::within_request() {
             return Err(ThreadpoolError::System(raise::WOULD_DEADLOCK));
         }
-        let pool = self.lock().remove(&id);
-        let pool = pool.ok_or(ThreadpoolError::Unknown(id))?;
+        let pool = {
+            let mut pools = self.lock();
+            let pool = pools.remove(&id).ok_or(ThreadpoolError::Unknown(id))?;
+            self.show(&pools);
+            pool
+        };
         pool.stop();
         registry.close_of(id.0);
         if pool.wait_ended(clock::now() + LAST_REQUESTS) {
@@ -340,6 +351,19 @@ impl Pools {
                 .map(|memory| memory.report())
                 .collect(),
         })
+    }
+
+    /// Returns the state of each lane of all threadpools. Takes no lock.
+    pub(crate) fn lane_states(&self) -> Vec<LaneState> {
+        let lanes = self.shown.load_full();
+        lanes.iter().map(|lane| lane.state()).collect()
+    }
+
+    /// Publishes the lanes for [`lane_states`](Self::lane_states).
+    fn show(&self, pools: &BTreeMap<ThreadpoolId, Arc<Pool>>) {
+        let lanes = pools.values().flat_map(|pool| &pool.lanes);
+        let lanes: Vec<Arc<Lane>> = lanes.map(|open| Arc::clone(&open.lane)).collect();
+        self.shown.store(Arc::new(lanes));
     }
 
     /// Reports whether the ports of a threadpool will be the same at the next start.
@@ -447,5 +471,18 @@ impl Pool {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_states_of_lanes_are_read_without_a_lock() {
+        let pools = Pools::default();
+        let before = crate::lock::taken();
+        assert!(pools.lane_states().is_empty());
+        assert_eq!(crate::lock::taken(), before);
     }
 }

@@ -1,0 +1,80 @@
+//! Metrics of an ORB.
+
+use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
+
+use super::Orb;
+use crate::log::LogLevel;
+use crate::metrics::{Responder, Snapshot, page};
+use crate::setup_error::SetupError;
+use crate::sync::atomic::Ordering;
+
+impl Orb {
+    /// Returns everything that this ORB counts, as OpenMetrics text (version 1.0) for Prometheus and other collectors:
+    /// `docs/metrics.md` lists all metrics. Calls and requests are counted only if the ORB was made with an address for
+    /// [metrics](crate::Options::metrics); all else is counted in any case.
+    ///
+    /// Allocates, and takes two kinds of locks that threads which serve requests need, too. The lock of the list of
+    /// connections is taken when a connection begins or ends, and regularly by threads that take over connections; it
+    /// does not inherit priorities, and is held here while the memory of all clients is added up. The locks of
+    /// dispatching modules are taken for every request, and inherit priorities.
+    ///
+    /// ```
+    /// use oxorb_core::{Options, Orb};
+    ///
+    /// let orb = Orb::new(Options::default());
+    /// let page = orb.metrics();
+    /// assert!(page.contains("\noxorb_connections 0\n") && page.ends_with("# EOF\n"));
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), oxorb_object::SystemException>(())
+    /// ```
+    pub fn metrics(&self) -> String {
+        let (shared, server) = (self.shared(), self.server());
+        let snapshot = Snapshot {
+            connections: self.connection_statistics(),
+            handshakes: shared.watch.handshakes.load(Ordering::Relaxed),
+            client_connections: self.client().open_connections(),
+            unanswered: self.inner.unanswered.load(Ordering::Relaxed),
+            collocated: self.inner.local_calls.load(Ordering::Relaxed),
+            threads: shared.threads.registry().counts().into_iter().collect(),
+            lanes: server.lane_states(),
+            modules: server.modules().map(|modules| modules.counts()).unwrap_or_default(),
+            operations: self.measurements().unwrap_or_default(),
+            budgets: shared.budgets.as_ref().map(|ledger| ledger.sums()).unwrap_or_default(),
+        };
+        page(&snapshot, shared.meter.as_deref())
+    }
+
+    /// Returns the address at which the ORB answers `GET /metrics`, with the port that the system chose; `None` if it
+    /// does not.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.inner.responder.get().map(Responder::address)
+    }
+
+    /// Begins to answer `GET /metrics` at the address of the option Metrics, if that is set. For the crate that makes
+    /// ORBs from their settings. Only the first call has an effect.
+    ///
+    /// # Errors
+    /// [`SetupError::Metrics`], [`SetupError::Threads`].
+    #[doc(hidden)]
+    pub fn serve_metrics(&self) -> Result<(), SetupError> {
+        let Some(address) = self.options().metrics.filter(|_| self.metrics_address().is_none())
+        else {
+            return Ok(());
+        };
+        let failed = |error| SetupError::Metrics { address, error };
+        let listener = Responder::listen(address).map_err(failed)?;
+        let orb = self.downgrade();
+        let page = move || {
+            let orb = orb.upgrade()?;
+            // A panic must not end the thread, which would close the port.
+            panic::catch_unwind(AssertUnwindSafe(|| orb.metrics())).ok()
+        };
+        let responder = Responder::start(listener, self.thread_factory(), page);
+        let responder = responder.map_err(SetupError::Threads)?;
+        self.log(LogLevel::Info, &format!("metrics at http://{}/metrics", responder.address()));
+        // If another thread was faster, dropping this responder ends it.
+        let _ = self.inner.responder.set(responder);
+        Ok(())
+    }
+}

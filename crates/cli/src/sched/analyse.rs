@@ -9,7 +9,7 @@ use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
 
-use super::how::Source;
+use super::how::{Source, one_of};
 use super::load::{Loaded, is_wrong};
 use super::more::{self, Notes};
 use super::{cores, flows, servers};
@@ -28,7 +28,7 @@ pub(crate) struct What {
     cores: Option<u16>,
     /// Placement of operations with --cores, heaviest first: first (processor with space), best (the fullest with
     /// space) or worst (the emptiest); default: worst, then first, then best
-    #[arg(long, value_name = "NAME", requires = "cores")]
+    #[arg(long, value_name = "NAME", requires = "cores", value_parser = one_of(Fit::ALL, Fit::name))]
     pub(super) fit: Option<Fit>,
     /// Let all processors of --cores serve one queue; the tests are then sufficient but not exact
     #[arg(long, requires = "cores", conflicts_with = "fit")]

@@ -1,7 +1,11 @@
 //! Options of most verbs: the operations, and their scheduling.
 
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use oxorb_sched::repository::Protocol;
 use oxorb_sched::simulate::LatePolicy;
 use oxorb_sched::time::{self, Nanos};
@@ -29,11 +33,11 @@ pub(crate) struct How {
     /// Search DIR for included IDL files, too
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(super) include: Vec<PathBuf>,
-    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; default: as the file declares, or else MUF
-    #[arg(long, value_name = "NAME")]
+    /// Strategy; default: as the file declares, or else MUF
+    #[arg(long, value_name = "NAME", value_parser = one_of(Strategy::ALL, |it| it.name))]
     pub(super) strategy: Option<Strategy>,
-    /// Preemption: urgency, band or non-preemptive; default: as the file declares, or else band
-    #[arg(long, value_name = "NAME")]
+    /// Preemption; default: as the file declares, or else band
+    #[arg(long, value_name = "NAME", value_parser = one_of(DispatchModel::ALL, DispatchModel::name))]
     pub(super) model: Option<DispatchModel>,
     /// Usable thread priorities, lowest and highest; default: as the file declares, or else 1 to 99
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
@@ -52,8 +56,8 @@ pub(crate) struct How {
     /// and --switch override it
     #[arg(long, value_name = "FILE")]
     pub(super) overheads: Option<PathBuf>,
-    /// Locking protocol for shared resources: PIP, PCP, SRP or NPP; default: as the file declares, or else PIP
-    #[arg(long, value_name = "NAME")]
+    /// Locking protocol for shared resources; default: as the file declares, or else PIP
+    #[arg(long, value_name = "NAME", value_parser = one_of(Protocol::ALL, Protocol::name))]
     pub(super) locking: Option<Protocol>,
     /// Replace the strategy's priorities by static priorities under which all deadlines are proved, if any exist
     /// (Audsley)
@@ -76,6 +80,40 @@ pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
 
 pub(super) fn duration(text: &str) -> Result<Nanos, String> {
     time::parse(text).map_err(|error| error.to_string())
+}
+
+/// Parser for names from a closed set. Help and completions list the names; `parse` may accept other spellings, too.
+#[derive(Clone)]
+pub(super) struct OneOf<T> {
+    names: Vec<&'static str>,
+    parse: fn(&str) -> Result<T, String>,
+}
+
+/// Returns a parser for the names of all values of a type.
+pub(super) fn one_of<T, const N: usize>(all: [T; N], name: fn(T) -> &'static str) -> OneOf<T>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    let parse = |text: &str| text.parse::<T>().map_err(|error| error.to_string());
+    OneOf { names: all.map(name).to_vec(), parse }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for OneOf<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        self.parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names.iter().copied().map(PossibleValue::new)))
+    }
 }
 
 impl Source {

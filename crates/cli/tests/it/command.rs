@@ -510,7 +510,27 @@ fn each_command_has_a_manual_page() {
 
 #[test]
 fn completions_are_printed() {
-    assert!(good(&["completions", "bash"]).contains("_oxorb"));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = good(&["completions", shell]);
+        assert!(script.contains("_oxorb") || script.contains("complete -c oxorb"), "{shell}");
+        // Options and arguments whose values are a closed set list them.
+        for value in ["drop-least-urgent", "non-preemptive", "RMS+MLF", "NPP", "worst", "lanes"] {
+            assert!(script.contains(value), "{shell} does not complete {value}");
+        }
+    }
+}
+
+#[test]
+fn names_of_a_closed_set_are_listed_and_read_in_other_spellings() {
+    assert!(good(&["sched", "check", "--help"]).contains("MUF, MLF, EDF, RMS, DM, RMS+MLF"));
+    let folder = Folder::new("closed-sets");
+    let empty = folder.file("empty.toml", "");
+    let wrong = oxorb(&["sched", "check", &empty, "--strategy", "FIFO"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let told = text(&wrong.stderr);
+    assert!(told.contains("no strategy is called \"FIFO\"; there are MUF"), "{told}");
+    let wrong = oxorb(&["sched", "check", &empty, "--strategy", "rms-mlf", "--locking", "pip"]);
+    assert_ne!(wrong.status.code(), Some(2), "{}", text(&wrong.stderr));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::compile([
         "idl/echo.idl",
-        "../../idl/oxorb/admission.idl",
-        "../../idl/oxorb/events.idl",
-        "../../idl/oxorb/measurements.idl",
+        "idl/oxorb/admission.idl",
+        "idl/oxorb/events.idl",
+        "idl/oxorb/measurements.idl",
     ])
 }

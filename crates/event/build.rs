@@ -2,7 +2,7 @@
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::Builder::new()
-        .files(["../../idl/omg/RtecEventChannelAdmin.idl", "../../idl/omg/RtecUDPAdmin.idl"])
+        .files(["idl/omg/RtecEventChannelAdmin.idl", "idl/omg/RtecUDPAdmin.idl"])
         .joined("rtec")
         .compile()
 }

@@ -1,5 +1,5 @@
 //! Compiles the interfaces of the naming service.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    oxorb_idlgen::compile(["../../idl/omg/CosNaming.idl"])
+    oxorb_idlgen::compile(["idl/omg/CosNaming.idl"])
 }

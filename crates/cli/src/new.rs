@@ -42,13 +42,14 @@ struct Files {
     texts: &'static [(&'static str, &'static str)],
 }
 
-/// Lists the files of an example by their paths in it.
+/// Lists the files of an example by their paths in it. `templates` has links to them: cargo follows them when it packs the
+/// command.
 macro_rules! files {
     ($name:literal: $($path:literal),*) => {
         Files {
             package: concat!("oxorb-example-", $name),
             programs: concat!($name, "-"),
-            texts: &[$(($path, include_str!(concat!("../../../examples/", $name, "/", $path)))),*],
+            texts: &[$(($path, include_str!(concat!("../templates/", $name, "/", $path)))),*],
         }
     };
 }

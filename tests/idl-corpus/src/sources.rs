@@ -57,7 +57,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
                 .iter()
                 .flat_map(|folder| below(&root.join(folder)))
                 // This one is built into the front end.
-                .filter(|file| !file.ends_with("builtin/orb.idl"))
+                .filter(|file| !file.ends_with("builtin/orb.idl") && is_direct(file, root))
                 .collect(),
             include: vec![omg.clone()],
             folder: root.to_owned(),
@@ -94,6 +94,14 @@ impl Source {
         let short = file.strip_prefix(&self.folder).unwrap_or(file);
         short.to_str().unwrap_or("?")
     }
+}
+
+/// Reports whether a path below `root` contains no symbolic link. Crates have links to the IDL that they share.
+fn is_direct(path: &Path, root: &Path) -> bool {
+    let (Ok(file), Ok(folder)) = (path.canonicalize(), root.canonicalize()) else {
+        return false;
+    };
+    path.strip_prefix(root).is_ok_and(|rest| folder.join(rest) == file)
 }
 
 /// Returns the folders that contain IDL.

@@ -30,5 +30,5 @@ const ORB: &str = include_str!("builtin/orb.idl");
 /// their [equivalent](crate::equivalent) IDL.
 pub(super) fn stand_in(name: &Path) -> Option<(&'static str, &'static str)> {
     let components = name.file_name()? == "Components.idl";
-    components.then_some(("<Components.idl>", include_str!("../../../../idl/omg/Components.idl")))
+    components.then_some(("<Components.idl>", include_str!("builtin/Components.idl")))
 }

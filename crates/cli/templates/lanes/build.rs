@@ -1,0 +1,1 @@
+../../../../examples/lanes/build.rs

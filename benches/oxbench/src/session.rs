@@ -96,9 +96,19 @@ pub(crate) fn serve<C: Caller>(caller: &mut C) -> Result {
             }
             ["allocations"] => write!(answer, "{}", alloc::global().count)?,
             ["probes", ..] => answer.push_str(&probes(words.get(1).copied())?),
-            _ => return Err(format!("no command is called {line:?}").into()),
+            _ => {
+                let known = "run OPERATION SIZE CALLS, samples, allocations and probes [SWITCH]";
+                return Err(no_command(&line, known).into());
+            }
         }
     }
+}
+
+/// Returns the error for a line of standard input that is no command. `known` lists the commands of the process.
+pub(crate) fn no_command(line: &str, known: &str) -> String {
+    format!(
+        "standard input has the line {line:?}, which is no command of this process; its commands are {known}"
+    )
 }
 
 /// Prints a first line, and then the answer to each line of standard input until it closes.
@@ -125,7 +135,7 @@ pub(crate) fn announce(address: &str) -> Result {
             ["allocations"] => writeln!(output, "{}", alloc::global().count)?,
             ["probes"] => writeln!(output, "{}", probes(None)?)?,
             ["probes", switch] => writeln!(output, "{}", probes(Some(switch))?)?,
-            _ => return Err(format!("no command is called {line:?}").into()),
+            _ => return Err(no_command(&line, "allocations and probes [SWITCH]").into()),
         }
         output.flush()?;
     }

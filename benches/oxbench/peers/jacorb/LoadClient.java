@@ -44,7 +44,10 @@ public final class LoadClient {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             String[] words = line.split(" ");
-            if (!words[0].equals("load")) throw new IllegalArgumentException("no command is called " + line);
+            if (!words[0].equals("load")) {
+                throw new IllegalArgumentException("standard input has the line \"" + line
+                    + "\", which is no command of this process; its command is load MILLISECONDS TASK...");
+            }
             long duration = Long.parseLong(words[1]) * 1_000_000;
             Task[] tasks = Arrays.stream(words).skip(2).map(Task::parse).toArray(Task[]::new);
             for (long[] samples : run(objects, tasks, duration)) {

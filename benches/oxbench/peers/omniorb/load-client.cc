@@ -149,7 +149,10 @@ int main(int argc, char** argv) {
       std::string command, word;
       std::uint64_t milliseconds = 0;
       words >> command >> milliseconds;
-      if (command != "load" || !words) throw std::runtime_error("no command is called " + line);
+      if (command != "load" || !words) {
+        throw std::runtime_error("standard input has the line \"" + line +
+                                 "\", which is no command of this process; its command is load MILLISECONDS TASK...");
+      }
       std::vector<Task> tasks;
       while (words >> word) tasks.push_back(parse_task(word));
       run(objects, tasks, milliseconds * 1000000);

@@ -149,7 +149,7 @@ impl Rhythm {
     fn parse(line: &str) -> Result<Rhythm> {
         let words: Vec<&str> = line.split(' ').collect();
         let ["run", events, high_period, low_period] = words[..] else {
-            return Err(format!("no command is called {line:?}").into());
+            return Err(session::no_command(line, "run EVENTS HIGH_PERIOD LOW_PERIOD").into());
         };
         let period = |text: &str| -> Result<Duration> { Ok(Duration::from_nanos(text.parse()?)) };
         Ok(Rhythm {
@@ -171,7 +171,7 @@ pub(crate) fn serve(scheduler: &str, lows: usize) -> Result {
     let served = channel.serve_with(&orb, "pairs", lanes)?;
     session::answer(&served.reference().to_ior(), |line| match line {
         "dropped" => Ok(dropped(&channel).to_string()),
-        _ => Err(format!("no command is called {line:?}").into()),
+        _ => Err(session::no_command(line, "dropped").into()),
     })?;
     orb.shutdown(true)?;
     Ok(())
@@ -213,7 +213,7 @@ pub(crate) fn receive(scheduler: &str, lows: usize, channel: &str) -> Result {
                 let samples: Vec<String> = times.map(|time| time.to_string()).collect();
                 Ok(samples.join(" "))
             }
-            _ => Err(format!("no command is called {line:?}").into()),
+            _ => Err(session::no_command(line, "wait EVENTS, lows and samples").into()),
         }
     })?;
     orb.shutdown(true)?;

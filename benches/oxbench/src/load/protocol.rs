@@ -16,6 +16,7 @@ use std::time::Duration;
 use super::{Samples, Task};
 use crate::Result;
 use crate::process::Process;
+use crate::session::no_command;
 
 /// Serves standard input until it closes; `run` performs one load.
 pub(super) fn serve(run: impl Fn(&[Task], Duration) -> Result<Vec<Samples>>) -> Result {
@@ -65,7 +66,7 @@ fn command(tasks: &[Task], duration: Duration) -> String {
 fn parse(line: &str) -> Result<(Vec<Task>, Duration)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["load", duration, tasks @ ..] = &words[..] else {
-        return Err(format!("no command is called {line:?}").into());
+        return Err(no_command(line, "load MILLISECONDS TASK...").into());
     };
     let tasks = tasks.iter().copied().map(parse_task).collect::<Result<_>>()?;
     Ok((tasks, Duration::from_millis(duration.parse()?)))

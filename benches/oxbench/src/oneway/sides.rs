@@ -203,7 +203,8 @@ pub(super) fn ask(client: &mut Process, load: Load, milliseconds: u64) -> Result
 fn parse(line: &str) -> Result<(Load, Duration)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["send", size, callers, milliseconds, before] = words[..] else {
-        return Err(format!("no command is called {line:?}").into());
+        let known = "send SIZE CALLERS MILLISECONDS BEFORE";
+        return Err(session::no_command(line, known).into());
     };
     let load = Load { size: size.parse()?, callers: callers.parse()?, before: before.parse()? };
     Ok((load, Duration::from_millis(milliseconds.parse()?)))

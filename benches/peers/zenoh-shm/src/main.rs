@@ -181,7 +181,13 @@ fn call(path: &str, placed: bool) -> Result {
                 "done".to_owned()
             }
             ["samples"] => samples.iter().map(|it| format!("{it} ")).collect(),
-            _ => return Err(format!("no command is called {line:?}").into()),
+            _ => {
+                return Err(format!(
+                    "standard input has the line {line:?}, which is no command of this process; its commands are run OPERATION \
+                     SIZE CALLS and samples"
+                )
+                .into());
+            }
         };
     }
 }

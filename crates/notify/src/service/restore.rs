@@ -250,7 +250,8 @@ impl Service {
 fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     move |why| {
         format!(
-            "its {what} {id} cannot be made anew: {why}; nothing was removed, and a later start finds all of it"
+            "its {what} {id} cannot be restored: {why}; nothing was removed from the store, so remove the cause and start the \
+             service again"
         )
     }
 }

@@ -111,8 +111,9 @@ impl Known {
         Ok(Some(match name {
             Name::Abstract(_) => "this process has another network namespace than the server",
             _ => {
-                "the directory of this path is another one than the server's: another container, \
-                 or made anew"
+                "the directory of this path is not the server's: this process is in another \
+                 container, or the directory was replaced after the server started; get a new \
+                 reference of the server"
             }
         }))
     }

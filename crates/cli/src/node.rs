@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
-use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings};
+use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings, ProcessOutput};
 use oxorb::settings::Options;
 use oxorb::{Interface as _, Orb};
 use oxorb_naming::Names;
@@ -52,7 +52,8 @@ pub(crate) struct Args {
     /// Maximum number of plans with a part on this node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans)]
     max_plans: usize,
-    /// Output format; JSON writes one line when serving starts, and one for each incident
+    /// Output format; JSON writes one line when serving starts, and one for each incident, and what processes write to
+    /// standard output goes to standard error
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -107,8 +108,8 @@ impl Starting {
     }
 
     /// Returns the settings of an ORB's node managers; their processes use the same listening addresses and access
-    /// rules.
-    pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts) -> NodeSettings {
+    /// rules. If the command writes lines of JSON to standard output, processes write to standard error instead.
+    pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts, format: Format) -> NodeSettings {
         let mut arguments = inherited(orb.options(), oxorb_terminal::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
@@ -119,6 +120,10 @@ impl Starting {
             artifacts,
             arguments,
             library_host,
+            output: match format {
+                Format::Text => ProcessOutput::Inherited,
+                Format::Json => ProcessOutput::StandardError,
+            },
             max_processes: self.max_processes,
             start_timeout: Duration::from_secs(self.start_timeout),
             call_timeout: Duration::from_secs(self.call_timeout),
@@ -209,9 +214,9 @@ fn serve(args: &Args) -> Done {
     let orb = with_args(builder).build()?;
     let callers = Callers::of(&orb);
     let may = format!("start {} as the user of this process", shown(&artifacts));
-    let settings =
-        NodeSettings { max_plans: args.max_plans, ..args.starting.settings(&orb, artifacts) };
     let format = args.format;
+    let settings = args.starting.settings(&orb, artifacts, format);
+    let settings = NodeSettings { max_plans: args.max_plans, ..settings };
     let observe = move |event: &Event| incident(format, event);
     let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
     let node = Arc::new(node);

@@ -70,7 +70,7 @@ impl Archive {
             }
             // The size declared in the entry may be false, so no more than the limit is read.
             let mut content = Vec::new();
-            let read = entry.take(left + 1).read_to_end(&mut content);
+            let read = entry.take(left.saturating_add(1)).read_to_end(&mut content);
             read.map_err(|error| Error::plain(format!("entry {name:?}: {error}")))?;
             left = left.checked_sub(content.len() as u64).ok_or_else(|| {
                 Error::plain(format!(

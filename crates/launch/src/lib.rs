@@ -8,7 +8,8 @@
 //! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
 //! * [`artifact`] loads shared libraries with the components of such a part.
 //! * [`ExecutionManager`] launches plans through the [`NodeManager`]s of their nodes; [`Plans`] is its client.
-//! * [`wire`] converts the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
+//! * [`Repository`] keeps packages in a folder, for the `RepositoryManager` of an execution manager.
+//! * [`wire`] converts the plans and packages of `oxorb-deploy` into the structs of `Deployment.idl` and back.
 //! * [`idl`] contains the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
 //! The facade exports this crate as `oxorb::deployment`. `docs/deployment.md` describes how to launch plans.
@@ -42,8 +43,9 @@ pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};
 pub use manager::{
     Artifacts, Changes, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings,
-    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, PropertyChange, REPOSITORY_MANAGER,
-    RestartPolicy, TARGET_MANAGER, Trouble,
+    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, ProcessOutput, PropertyChange,
+    REPOSITORY_MANAGER, Repository, RepositorySettings, RestartPolicy, TARGET_MANAGER, Trouble,
+    package_file,
 };
 pub use part::part;
 pub use process::{Started, run};

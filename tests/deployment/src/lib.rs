@@ -159,10 +159,65 @@ impl RelayExecutor for RelayImpl {
     }
 }
 
+/// Facet that reads by a function.
+struct ReadBy<F>(F);
+
+impl<F: Fn() -> oxorb::Result<u32> + Send + Sync + 'static> Reading for ReadBy<F> {
+    fn read(&self) -> oxorb::Result<u32> {
+        (self.0)()
+    }
+}
+
+/// Facet that counts from 101, so that its values differ from those of a counter.
+#[derive(Default)]
+struct Hundreds(CounterImpl);
+
+impl Count for Hundreds {
+    fn next(&self) -> oxorb::Result<u32> {
+        Ok(self.0.next()? + 100)
+    }
+}
+
+/// Executor of `Station::Terminal`, whose extended port provides a counter.
+#[derive(Default)]
+struct TerminalImpl {
+    counter: Arc<CounterImpl>,
+}
+
+impl TerminalExecutor for TerminalImpl {
+    fn link_outward(self: &Arc<Self>, _: &terminal::Context) -> Arc<dyn Count> {
+        Arc::clone(&self.counter) as Arc<dyn Count>
+    }
+
+    fn dial(self: &Arc<Self>, context: &terminal::Context) -> Arc<dyn Reading> {
+        let context = context.clone();
+        Arc::new(ReadBy(move || context.link_inward()?.next()))
+    }
+}
+
+/// Executor of the connector `Station::Coupling`, whose mirror port provides another counter.
+#[derive(Default)]
+struct CouplingImpl {
+    counter: Arc<Hundreds>,
+}
+
+impl CouplingExecutor for CouplingImpl {
+    fn near_inward(self: &Arc<Self>, _: &coupling::Context) -> Arc<dyn Count> {
+        Arc::clone(&self.counter) as Arc<dyn Count>
+    }
+
+    fn dial(self: &Arc<Self>, context: &coupling::Context) -> Arc<dyn Reading> {
+        let context = context.clone();
+        Arc::new(ReadBy(move || context.near_outward()?.next()))
+    }
+}
+
 /// Returns the components, by entry points such as `create_Station_Counter_Impl` and `create_Counts_Relay_Impl`.
 pub fn implementations() -> Implementations {
     Implementations::new()
         .component::<CounterRef, _>("create_Station_Counter_Impl", CounterImpl::default)
         .component::<ReaderRef, _>("create_Station_Reader_Impl", ReaderImpl::default)
         .component::<RelayRef, _>("create_Counts_Relay_Impl", RelayImpl::default)
+        .component::<TerminalRef, _>("create_Station_Terminal_Impl", TerminalImpl::default)
+        .component::<CouplingRef, _>("create_Station_Coupling_Impl", CouplingImpl::default)
 }

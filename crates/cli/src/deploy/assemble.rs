@@ -1,8 +1,9 @@
 //! `oxorb deploy assemble`: makes a plan from a package and its assemblies.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use oxorb::deployment::package_file;
 use oxorb_deploy::check::Components;
 use oxorb_deploy::{Archive, Assembly, Document};
 use oxorb_idl::source::{Memory, SourceMap};
@@ -15,9 +16,12 @@ use oxorb_terminal::output::{Done, Failed, because, print, warning};
 /// Arguments of `oxorb deploy assemble`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Package: an archive (.cpk), or a folder with its descriptors and artifacts
+    /// Package: an archive (.cpk), or a folder with its descriptors and artifacts; with --packages, its name
     #[arg(value_name = "PACKAGE", value_hint = clap::ValueHint::AnyPath)]
     from: PathBuf,
+    /// Folder of packages of an execution manager (--packages of `oxorb deploy serve`) that contains the package
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    packages: Option<PathBuf>,
     /// Plan to write; - writes to standard output
     #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: PathBuf,
@@ -79,6 +83,23 @@ fn packaged(archive: &Archive, reading: &Reading) -> Result<Components, String> 
     }
 }
 
+/// Returns the archive of a package in the folder of a repository.
+fn installed(folder: &Path, name: &Path) -> Result<PathBuf, Failed> {
+    let Some(name) = name.to_str() else {
+        return Err(because(format!("{}: the name of a package is UTF-8", name.display())));
+    };
+    let file = package_file(folder, name).map_err(because)?;
+    match file.is_file() {
+        true => Ok(file),
+        false => Err(because(format!(
+            "the folder {} has no package {name:?}: {} is missing; `oxorb deploy repository list` prints the names of the \
+             packages",
+            folder.display(),
+            file.display()
+        ))),
+    }
+}
+
 /// Makes the plan.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.plan, args.to, Some("--to"))?;
@@ -94,7 +115,11 @@ pub(super) fn run(args: &Args) -> Done {
             return Err(because(format!("--set gives {target:?} two values: give it one value")));
         }
     }
-    let archive = package::open(&args.from)?;
+    let from = match &args.packages {
+        Some(folder) => installed(folder, &args.from)?,
+        None => args.from.clone(),
+    };
+    let archive = package::open(&from)?;
     let idl = match components::read(&args.idl, &args.reading)? {
         Some(components) => Ok(components),
         None => packaged(&archive, &args.reading),
@@ -114,7 +139,7 @@ pub(super) fn run(args: &Args) -> Done {
         ..Assembly::default()
     };
     let plan = archive.plan(&assembly).map_err(|error| {
-        match (files::located(&args.from, &error), &unread) {
+        match (files::located(&from, &error), &unread) {
             (Failed::Because(why), Some(report)) => because(format!(
                 "{why}\nthe IDL files of the package are not used; --idl names others\n{}",
                 report.trim_end()
@@ -137,7 +162,7 @@ pub(super) fn run(args: &Args) -> Done {
         many(plan.connection.len(), "connection")
     );
     let text = Document::from(plan).write(to);
-    files::write(&args.plan, &text.map_err(|error| files::located(&args.from, &error))?)?;
+    files::write(&args.plan, &text.map_err(|error| files::located(&from, &error))?)?;
     match args.plan.as_os_str() == "-" {
         true => Ok(()),
         false => print(told),

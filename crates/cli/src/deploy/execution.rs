@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb::deployment::idl::deployment::{ExecutionManagerRef, NodeManagerRef};
+use oxorb::deployment::idl::deployment::{
+    ExecutionManagerRef, NodeManagerRef, RepositoryManagerRef,
+};
 use oxorb::deployment::{
-    EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Plans, RestartPolicy,
+    EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Plans, REPOSITORY_MANAGER,
+    Repository, RepositorySettings, RestartPolicy,
 };
 use oxorb::rt::ThreadPurpose;
 use oxorb::{Interface as _, Orb};
@@ -53,6 +56,47 @@ pub(super) struct Serving {
     /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub(super) restart: RestartPolicy,
+    #[command(flatten)]
+    packages: Packages,
+}
+
+/// Packages of an execution manager.
+#[derive(clap::Args)]
+struct Packages {
+    /// Folder in which the manager keeps packages; it is created if it is missing. Clients list, find and delete them.
+    /// Other users must not be able to change the folder
+    #[arg(long, value_name = "DIR")]
+    packages: Option<PathBuf>,
+    /// Folder of the archives that clients may install as packages; without it, they install none. Other users must not
+    /// be able to change it or its contents
+    #[arg(long, value_name = "DIR", requires = "packages")]
+    install_from: Option<PathBuf>,
+    /// Maximum number of packages
+    #[arg(long, value_name = "N", default_value_t = RepositorySettings::MAX_PACKAGES)]
+    max_packages: usize,
+    /// Maximum size in octets of a package
+    #[arg(long, value_name = "OCTETS", default_value_t = RepositorySettings::MAX_PACKAGE_OCTETS, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    max_package_octets: u64,
+}
+
+impl Packages {
+    /// Opens the folder of packages, and warns of archives in it that are no packages.
+    fn open(&self) -> Result<Option<Arc<Repository>>, Failed> {
+        let Some(folder) = &self.packages else {
+            return Ok(None);
+        };
+        let repository = Repository::open(RepositorySettings {
+            sources: self.install_from.clone(),
+            max_packages: self.max_packages,
+            max_package_octets: self.max_package_octets,
+            ..RepositorySettings::new(folder)
+        });
+        let repository = repository.map_err(because)?;
+        for what in repository.unreadable() {
+            oxorb_terminal::output::warning(what);
+        }
+        Ok(Some(Arc::new(repository)))
+    }
 }
 
 /// Node managers, and where to find them.
@@ -113,13 +157,22 @@ impl Serving {
         Ok(with_args(builder).build()?)
     }
 
-    pub(super) fn settings(&self) -> ExecutionSettings {
-        ExecutionSettings {
+    fn settings(&self) -> Result<ExecutionSettings, Failed> {
+        Ok(ExecutionSettings {
             max_plans: self.max_plans,
             node_timeout: Duration::from_secs(self.node_timeout),
             lease: Duration::from_secs(self.lease),
             restart: self.restart,
+            packages: self.packages.open()?,
             ..ExecutionSettings::default()
+        })
+    }
+
+    /// Returns a description of what clients of the manager can do, for a warning.
+    pub(super) fn may(&self) -> &'static str {
+        match &self.packages.packages {
+            Some(_) => "launch plans on its nodes, and change its packages",
+            None => "launch plans on its nodes",
         }
     }
 
@@ -131,7 +184,7 @@ impl Serving {
         format: Format,
     ) -> Result<Arc<ExecutionManager>, Failed> {
         let observe = move |event: &Event| crate::node::incident(format, event);
-        let manager = ExecutionManager::start(orb.root_poa(), self.settings(), nodes, observe)?;
+        let manager = ExecutionManager::start(orb.root_poa(), self.settings()?, nodes, observe)?;
         let manager = Arc::new(manager);
         let closed = Arc::clone(&manager);
         orb.before_shutdown(move |_| {
@@ -177,7 +230,7 @@ pub(super) fn run(args: &Args) -> Done {
             "callers": Callers::of(&orb).word(),
         }))?,
     }
-    warn(&orb, "launch plans on its nodes");
+    warn(&orb, args.serving.may());
     orb.run();
     Ok(())
 }
@@ -204,6 +257,23 @@ pub(super) struct At {
 impl At {
     /// Connects to the execution manager.
     pub(super) fn plans(&self) -> Result<(Orb, Plans), Failed> {
+        let (orb, manager) = self.manager()?;
+        Ok((orb, Plans::of(manager)))
+    }
+
+    /// Connects to the repository of packages of the execution manager.
+    pub(super) fn repository(&self) -> Result<(Orb, RepositoryManagerRef), Failed> {
+        let (orb, manager) = self.manager()?;
+        let urls = urls(manager.reference(), REPOSITORY_MANAGER);
+        let Some(url) = urls.first() else {
+            return Err(because("the reference of the execution manager contains no address"));
+        };
+        let repository = orb.resolve::<RepositoryManagerRef>(url)?;
+        let repository = repository.with_timeout(Duration::from_secs(self.timeout));
+        Ok((orb, repository))
+    }
+
+    fn manager(&self) -> Result<(Orb, ExecutionManagerRef), Failed> {
         let limit = Duration::from_secs(self.timeout);
         let orb = with_args(Orb::builder().round_trip_timeout(limit)).build()?;
         let lost = |error: &dyn std::fmt::Display| {
@@ -227,6 +297,6 @@ impl At {
         };
         let manager = found.map_err(|error| lost(&error))?;
         let manager = manager.with_timeout(limit);
-        Ok((orb, Plans::of(manager)))
+        Ok((orb, manager))
     }
 }

@@ -189,7 +189,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
 fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) -> Done {
     let may = match &artifacts {
         Some(artifacts) => format!("start {} as the user of this process", shown(artifacts)),
-        None => "launch plans on its nodes".to_owned(),
+        None => args.serving.may().to_owned(),
     };
     let mut local: BTreeMap<String, NodeManagerRef> = BTreeMap::new();
     let mut managers: Vec<Arc<NodeManager>> = Vec::new();
@@ -199,7 +199,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) 
             if elsewhere.contains(node) {
                 continue;
             }
-            let settings = args.starting.settings(orb, artifacts.clone());
+            let settings = args.starting.settings(orb, artifacts.clone(), args.what.format);
             let manager = NodeManager::start(orb.root_poa(), node, settings)?;
             local.insert(node.to_owned(), manager.reference().clone());
             managers.push(Arc::new(manager));

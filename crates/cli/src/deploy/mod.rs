@@ -12,6 +12,7 @@ mod files;
 mod host;
 mod launch;
 mod package;
+mod repository;
 mod status;
 
 use oxorb_terminal::output::Done;
@@ -22,7 +23,8 @@ pub(crate) enum Command {
     /// Prove that a plan can be deployed, or report each error with its location
     #[command(
         after_help = "Always checked: every instance is on a node and has an artifact and an entry point, connections join ports that fit,\n\
-        references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
+        references lead somewhere. The check reports all that `oxorb deploy launch` would refuse, except what only the nodes\n\
+        can find out, such as missing files.\n\
         With --idl: ports and attributes exist, types of both ends agree; extended ports become the ports of their port type.\n\
         With --domain: nodes exist.\n\
         With --artifacts: the files that the plan names are there, and a node manager would start them.\n\
@@ -60,8 +62,10 @@ pub(crate) enum Command {
         after_help = "Parts of assemblies become instances on the nodes that --node and --place name, and the files of the package\n\
         artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
         unless the assembly overrides them; --set overrides both. Ports are those of the IDL (--idl, or the .idl files of the\n\
-        package), otherwise those of the .ccd. Nothing is downloaded.\n\nExamples:\n  \
+        package), otherwise those of the .ccd. With --packages, the package is one of a repository. Nothing is downloaded.\n\n\
+        Examples:\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node cockpit\n  \
+        oxorb deploy assemble cockpit plan.toml --packages packages --node cockpit\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node cockpit --set radar/timer.hertz=5 --set radar/screen.title='port side'\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node nose --place radar=tail --package radar/radar.cpd"
     )]
@@ -86,7 +90,9 @@ pub(crate) enum Command {
     #[command(
         after_help = "It listens on a socket that this user alone reaches, where the other commands find it, and over TCP only if told to: at\n\
         corbaloc::HOST:2810/ExecutionManager, as DAnCE's does, which the others take as --at URL. Whoever calls it launches plans on\n\
-        its nodes (-ORBAccess). Ending it stops its plans; if it is killed, the node managers end them within --lease.\n\nExamples:\n  \
+        its nodes (-ORBAccess). Ending it stops its plans; if it is killed, the node managers end them within --lease. With\n\
+        --packages, it keeps packages: `oxorb deploy repository` installs those below --install-from.\n\nExamples:\n  \
+        oxorb deploy serve --naming --packages packages --install-from archives\n  \
         oxorb deploy serve --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager --node radar=file:///tmp/radar.ior\n  \
         oxorb deploy serve --host 10.0.0.7 --naming -ORBAccess 'allow 10.0.0.0/8'\n  \
         oxorb deploy serve --naming -ORBInitRef NameService=corbaloc::host:2809/NameService"
@@ -96,7 +102,9 @@ pub(crate) enum Command {
     #[command(
         after_help = "With --local, this process manages all nodes of the plan; with --node or --naming, it manages the execution, and\n\
         others the nodes. Then it runs until Ctrl-C or SIGTERM, and stops its plans, or until its last plan is stopped. Otherwise\n\
-        an execution manager launches the plan, and this command returns. A launch that fails leaves nothing running.\n\nExamples:\n  \
+        an execution manager launches the plan, and this command returns. A launch that fails leaves nothing running.\n\
+        With --local --format json, standard output has only lines of JSON; what processes write there goes to standard error.\n\n\
+        Examples:\n  \
         oxorb deploy launch plan.toml --rt rt.toml --local\n  \
         oxorb deploy launch plan.cdp --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager\n  \
         oxorb deploy launch plan.toml --restart on-failure:3:1000 --at corbaloc::host:2810/ExecutionManager"
@@ -109,9 +117,10 @@ pub(crate) enum Command {
     Status(status::Args),
     /// Replace the running plan of the same name; parts that are the same in both plans keep running
     #[command(
-        after_help = "Instances that are new are installed, those that are gone or differ are removed; others go on running, and\n\
-        their connections are made anew where that is needed. What changes is told: + is new, - is gone, ~ is made anew, which\n\
-        loses its state. If a step fails, the plan as it was is put back. --dry-run tells what would change.\n\nExamples:\n  \
+        after_help = "New instances are installed, and instances that the new plan does not have are removed. Changed instances are\n\
+        removed and installed again, and lose their state; their connections are ended and made again. Other instances keep\n\
+        running. The output marks an addition with +, a removal with -, and a replacement with ~. If a step fails, the\n\
+        previous plan is restored. --dry-run only prints the changes.\n\nExamples:\n  \
         oxorb deploy redeploy plan.toml --rt rt.toml --dry-run\n  \
         oxorb deploy redeploy plan.toml --rt rt.toml --format json"
     )]
@@ -121,6 +130,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  oxorb deploy stop 'position display'\n  oxorb deploy stop --all"
     )]
     Stop(status::StopArgs),
+    /// Install, list, show and delete packages in the repository of an execution manager
+    #[command(subcommand)]
+    Repository(repository::Command),
     /// Write a plan for another engine: systemd or Kubernetes
     #[command(subcommand)]
     Emit(emit::Command),
@@ -141,6 +153,7 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Status(args) => status::run(&args),
         Command::Redeploy(args) => launch::redeploy(args),
         Command::Stop(args) => status::stop(&args),
+        Command::Repository(command) => repository::run(command),
         Command::Emit(command) => emit::run(command),
     }
 }

@@ -25,14 +25,15 @@ fn run(args: &[&str]) -> Output {
 
 /// Returns the message of a failing command.
 #[track_caller]
-fn bad(args: &[&str]) -> String {
+pub(crate) fn bad(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// Returns the output of a command that succeeds.
 #[track_caller]
-fn good(args: &[&str]) -> String {
+pub(crate) fn good(args: &[&str]) -> String {
     let output = run(args);
     let why = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
@@ -40,7 +41,7 @@ fn good(args: &[&str]) -> String {
 }
 
 /// Starts a manager; also returns the manager's URL.
-fn serve(args: &[&str]) -> (Process, String) {
+pub(crate) fn serve(args: &[&str]) -> (Process, String) {
     let mut command = oxorb();
     command.args(args).args(["--port", "0", "--format", "json"]);
     let mut process = Process::spawn(command);
@@ -543,9 +544,7 @@ fn a_launch_that_manages_its_nodes_ends_with_the_last_plan() {
     command.args(["--artifacts", &artifacts, "--port", "0", "--format", "json"]);
     let mut launching = Process::spawn(command);
     let line = launching.wait_for_line("\"running\"", LONG);
-    // The artifacts are this test program, and write to the same output what they are about to run.
-    let (_, object) = line.split_once('{').expect("an object");
-    let said: Value = serde_json::from_str(&format!("{{{object}")).expect("one line of JSON");
+    let said: Value = serde_json::from_str(&line).expect("one line of JSON");
     let at = said["corbaloc"][0].as_str().expect("it has an address");
     // Another command launches its plan through the same execution manager.
     cockpit.put("launch", "second", &["--at", at]);
@@ -558,5 +557,41 @@ fn a_launch_that_manages_its_nodes_ends_with_the_last_plan() {
     assert_eq!(told[0]["processes"][0]["state"], "running", "{told:#}");
 
     good(&["deploy", "stop", "second", "--at", at]);
-    launching.wait_success(LONG);
+    let lines = launching.wait_success(LONG);
+    // The artifact is this test program, which says on its standard output what it is about to run. Standard output of
+    // the launch contains nothing but lines of JSON, so the artifact's is on standard error.
+    let (errors, output): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.error);
+    for line in output {
+        let parsed = serde_json::from_str::<Value>(&line.text);
+        assert!(parsed.is_ok_and(|line| line.is_object()), "{line:?}");
+    }
+    assert!(errors.iter().any(|line| line.text.contains("running 1 test")), "{errors:?}");
+}
+
+#[test]
+fn a_launch_replaces_the_connections_of_extended_ports_if_it_has_the_idl() {
+    let folder = Folder::new("launch-extended");
+    let idl = folder.file("avionics.idl", crate::deploy::BUS);
+    let part = |name: &str, instance: &str| {
+        format!(
+            "[[implementation]]\nname = {name:?}\nartifact = \"false\"\n\
+             execParameter = {{ \"component factory\" = \"create_Avionics_{name}_Impl\" }}\n\
+             [[instance]]\nname = {instance:?}\nnode = \"n\"\nimplementation = {name:?}\n"
+        )
+    };
+    let text = [
+        "label = \"bus\"\n[[artifact]]\nname = \"false\"\nlocation = \"/bin/false\"\n",
+        &part("Left", "left"),
+        &part("Wire", "wire"),
+        "[[connection]]\nname = \"bus\"\nExtendedPort = \"left.link\"\nMirrorPort = \"wire.near\"\n",
+    ]
+    .concat();
+    let plan = folder.file("plan.toml", &text);
+    let args = ["deploy", "launch", &plan, "--local", "--port", "0", "--any-artifact"];
+    let refused = bad(&args);
+    assert!(refused.contains("which cannot be connected; give the IDL"), "{refused}");
+    // With the IDL, the plan is launched, and fails only because its artifact ends at once. The tests of managers
+    // launch such a plan with components.
+    let failed = bad(&[&args[..], &["--idl", &idl]].concat());
+    assert!(failed.contains("before it called back"), "{failed}");
 }

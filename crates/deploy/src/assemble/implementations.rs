@@ -152,7 +152,7 @@ impl<'a> Implementations<'a> {
 }
 
 /// Returns the location of an artifact: the path of a file of the archive, or an unchanged address outside.
-fn located(
+pub(super) fn located(
     shelf: &Shelf<'_>,
     found: Found<'_, ImplementationArtifactDescription>,
     location: &str,

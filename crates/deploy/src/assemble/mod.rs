@@ -8,6 +8,7 @@
 
 mod connections;
 mod implementations;
+mod inlined;
 mod parts;
 mod selection;
 mod shelf;
@@ -21,6 +22,7 @@ use crate::check::Components;
 use crate::document::Document;
 use crate::element::Limits;
 use crate::finding::Error;
+use crate::model::package::PackageConfiguration;
 use crate::model::plan::Plan;
 use shelf::Shelf;
 
@@ -78,5 +80,22 @@ impl Archive {
     pub fn plan(&self, assembly: &Assembly) -> Result<Plan, Error> {
         let documents: BTreeMap<String, Document> = self.documents(&Limits::default())?;
         parts::plan(&Shelf::of(self, &documents), assembly)
+    }
+
+    /// Returns the package in an archive as one configuration: the contents of descriptors replace the links to them,
+    /// and packages of the archive replace references to packages. Locations of artifacts are paths in the archive, or
+    /// unchanged addresses outside. `package` is the path of the root descriptor; `None`: the descriptor to which no
+    /// other refers. If the root descriptor is a package, the configuration has its label and its UUID.
+    ///
+    /// # Errors
+    /// The errors of a descriptor, with its path: a link or file that is not in the archive, packages or artifacts that
+    /// contain themselves, limits.
+    pub fn configuration(
+        &self,
+        package: Option<&str>,
+        limits: &AssemblyLimits,
+    ) -> Result<PackageConfiguration, Error> {
+        let documents: BTreeMap<String, Document> = self.documents(&Limits::default())?;
+        inlined::configuration(&Shelf::of(self, &documents), package, limits)
     }
 }

@@ -144,7 +144,7 @@ impl<'s, 'a> ComponentTypes<'s, 'a> {
         let (number, _) = self.instances.get(instance).copied().unwrap_or_default();
         match self.by_implementation.get(&number) {
             Some(Err(reason)) => reason,
-            _ => "the IDL lists none",
+            _ => "the IDL describes no ports of its component",
         }
     }
 }

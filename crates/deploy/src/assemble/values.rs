@@ -55,7 +55,11 @@ impl<'s, 'a> Making<'s, 'a> {
         found.ok_or_else(|| {
             let instances = self.plan.instance.iter().map(|one| one.name.as_str());
             let cure = format!("write INSTANCE.PROPERTY; the instances are {}", listed(instances));
-            given.wrong("it begins with no part of the package", cure)
+            let what = match target.rsplit_once('.') {
+                Some((name, _)) => format!("the package has no instance or assembly {name:?}"),
+                None => "it has no dot between the instance and the property".to_owned(),
+            };
+            given.wrong(what, cure)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Writing of elements as XML.
 
+use crate::described::clip;
 use crate::element::Element;
 use crate::finding::Error;
 
@@ -96,8 +97,8 @@ fn escape(text: &str, is_attribute: bool, out: &mut String) -> Result<(), Error>
             '\t' if is_attribute => out.push_str("&#9;"),
             legal if is_legal(legal) => out.push(legal),
             other => {
-                let what =
-                    format!("XML cannot hold the character U+{:04X} of {text:?}", u32::from(other));
+                let (code, text) = (u32::from(other), clip(text));
+                let what = format!("XML cannot hold the character U+{code:04X} of {text:?}");
                 return Err(Error::plain(what));
             }
         }

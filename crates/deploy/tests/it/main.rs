@@ -5,6 +5,7 @@ mod checks;
 mod documents;
 mod enforced;
 mod extended;
+mod inlined;
 mod lossless;
 mod packages;
 mod seeds;

@@ -11,7 +11,7 @@ use oxorb_deploy::value::{Basic, Type};
 use oxorb_deploy::{Archive, ArchiveLimits, Assembly, AssemblyLimits};
 
 /// Returns the files of the package of a cockpit.
-fn cockpit() -> Archive {
+pub(crate) fn cockpit() -> Archive {
     fn add(archive: &mut Archive, folder: &Path, prefix: &str) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -29,13 +29,13 @@ fn cockpit() -> Archive {
     Archive::read(&archive.write().unwrap(), &ArchiveLimits::default()).unwrap()
 }
 
-fn on(node: &str) -> Assembly {
+pub(crate) fn on(node: &str) -> Assembly {
     Assembly { node: Some(node.to_owned()), ..Assembly::default() }
 }
 
 /// Replaces a text in a file of an archive.
 #[track_caller]
-fn change(archive: &mut Archive, file: &str, from: &str, to: &str) {
+pub(crate) fn change(archive: &mut Archive, file: &str, from: &str, to: &str) {
     let text = archive.files.get_mut(file).unwrap();
     let old = String::from_utf8(text.clone()).unwrap();
     assert!(old.contains(from), "no {from:?} in {old}");
@@ -428,10 +428,14 @@ fn a_value_for_something_else_is_refused_with_what_there_is() {
         (
             &cockpit(),
             "clock.hertz",
-            "value of clock.hertz: it begins with no part of the package; write INSTANCE.PROPERTY; the instances are \
-             usual/rate, usual/gps, slow/rate, slow/gps, timer",
+            "value of clock.hertz: the package has no instance or assembly \"clock\"; write INSTANCE.PROPERTY; \
+             the instances are usual/rate, usual/gps, slow/rate, slow/gps, timer",
         ),
-        (&cockpit(), "hertz", "write INSTANCE.PROPERTY"),
+        (
+            &cockpit(),
+            "hertz",
+            "value of hertz: it has no dot between the instance and the property; write",
+        ),
     ] {
         let told = given(archive, &[(target, "5")]).unwrap_err();
         assert!(told.contains(wanted), "{wanted}: {told}");

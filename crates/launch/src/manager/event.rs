@@ -59,6 +59,13 @@ pub enum Event {
         /// Description of the failure.
         reason: String,
     },
+    /// The folder of a repository of packages could not be read or written.
+    Repository {
+        /// Name of the package.
+        package: String,
+        /// Description of the failure.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Event {
@@ -83,6 +90,7 @@ impl fmt::Display for Event {
             }
             Event::Stopped { plan } => write!(f, "plan {plan} is stopped"),
             Event::Failed { plan, reason } => write!(f, "plan {plan}: {reason}"),
+            Event::Repository { package, reason } => write!(f, "package {package}: {reason}"),
         }
     }
 }

@@ -100,9 +100,9 @@ struct Entry {
 }
 
 impl ExecutionManager {
-    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`. Also serves the managers
-    /// `RepositoryManager` and `TargetManager`, whose operations report that they manage nothing. `nodes` finds the
-    /// manager of a node by its name; `observer` receives incidents.
+    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`. Also serves the manager
+    /// `RepositoryManager` of the packages in the settings, and `TargetManager`, whose operations report that it
+    /// manages nothing. `nodes` finds the manager of a node by its name; `observer` receives incidents.
     ///
     /// # Errors
     /// [`PoaError`] if the ORB already has an execution manager, or was shut down.
@@ -131,11 +131,13 @@ impl ExecutionManager {
         let id = ObjectId::from(EXECUTION_MANAGER);
         own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
         let reference = own.activate_with_id(id, Servant(Arc::clone(&inner)))?;
-        // Serve DAnCE's other managers as well, so that their clients receive an exception that explains what is
-        // missing.
+        // Serve DAnCE's other managers even without packages and resources, so that their clients receive an exception
+        // that explains what is missing.
         let id = ObjectId::from(REPOSITORY_MANAGER);
         own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
-        own.activate_with_id::<d::RepositoryManagerRef, _>(id, RepositoryManager)?;
+        let packages =
+            RepositoryManager::new(inner.settings.packages.clone(), inner.observer.clone());
+        own.activate_with_id::<d::RepositoryManagerRef, _>(id, packages)?;
         let id = ObjectId::from(TARGET_MANAGER);
         own.bind_name_to_id(TARGET_MANAGER, id.clone());
         own.activate_with_id::<d::TargetManagerRef, _>(id, TargetManager)?;

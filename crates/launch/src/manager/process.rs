@@ -11,7 +11,7 @@ use oxorb_sys::process::{Child, End};
 
 use super::arrivals::{Arrivals, News};
 use super::program::Program;
-use super::settings::NodeSettings;
+use super::settings::{NodeSettings, ProcessOutput};
 use super::trouble::Trouble;
 use crate::idl::dance::LocalityManagerActivatorRef;
 use crate::idl::deployment::{ApplicationRef, Connection, Property};
@@ -61,6 +61,9 @@ impl Starter {
             .args(["--node", &self.node, "--process", name])
             .args(&program.arguments)
             .stdin(Stdio::null());
+        if self.settings.output == ProcessOutput::StandardError {
+            command.stdout(std::io::stderr());
+        }
         let arrivals = Arc::clone(&self.arrivals);
         let id = uuid.to_owned();
         let child = Child::start(command, move |end| {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use oxorb_deploy::Place;
 use oxorb_deploy::plan::{Artifact, Implementation, Instance, Plan};
@@ -10,7 +10,7 @@ use oxorb_object::{Url, parse_reference};
 
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
-use super::trusted;
+use super::trusted::{self, leads_below, stays_within};
 use crate::LaunchError;
 use crate::process::ARGUMENTS;
 
@@ -262,17 +262,6 @@ impl Artifacts {
             false => Err(format!("its artifact {} is no file", found.display())),
         }
     }
-}
-
-/// Reports whether a location is relative and stays within the folder in which it starts.
-fn stays_within(location: &str) -> bool {
-    let mut components = Path::new(location).components();
-    components.all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
-}
-
-/// Reports whether a path without `..` is below a folder.
-fn leads_below(path: &Path, folder: &Path) -> bool {
-    path.strip_prefix(folder).is_ok_and(|rest| rest.to_str().is_some_and(stays_within))
 }
 
 #[cfg(test)]

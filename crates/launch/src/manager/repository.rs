@@ -1,7 +1,11 @@
-//! The repository of packages. It is always empty, because plans are created from packages before they are launched.
+//! Servant of the repository of packages.
 
-use oxorb_object::SystemException;
+use std::sync::Arc;
 
+use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use super::event::{Event, Observer};
+use super::packages::{Refusal, Repository};
 use crate::idl::deployment as d;
 use crate::idl::deployment::repository_manager::{
     CreatePackageError, DeletePackageError, FindPackageByNameError, FindPackageByUuidError,
@@ -11,60 +15,147 @@ use crate::idl::deployment::repository_manager::{
 /// Key of the repository manager of an execution manager.
 pub const REPOSITORY_MANAGER: &str = "RepositoryManager";
 
-/// An empty `Deployment::RepositoryManager`, which refuses all packages.
-pub(super) struct RepositoryManager;
+/// Exception for a package that cannot be read.
+const NOT_READ: SystemException =
+    SystemException::persist_store(minor::persist_store::NOT_READ, CompletionStatus::No);
 
-/// Returns the exception for a package that a client tries to install.
-fn refused(source: &str) -> d::PackageError {
-    d::PackageError {
-        source: source.to_owned(),
-        reason: "packages are not kept here: make a plan of the package with `oxorb deploy assemble`, and launch that"
-            .to_owned(),
+/// Exception for a package that cannot be written or deleted.
+const NOT_WRITTEN: SystemException =
+    SystemException::persist_store(minor::persist_store::NOT_WRITTEN, CompletionStatus::No);
+
+/// Exception for a package that is written or deleted, unless the computer fails.
+const UNSURE: SystemException =
+    SystemException::persist_store(minor::persist_store::NOT_SYNCED, CompletionStatus::Maybe);
+
+/// Maximum length in octets of a text in a PackageError. The texts contain parts of the request.
+const MOST_TEXT: usize = 8_192;
+
+/// `Deployment::RepositoryManager`. Without a repository, it is empty and refuses all packages.
+pub(super) struct RepositoryManager {
+    repository: Option<Arc<Repository>>,
+    observer: Observer,
+}
+
+impl RepositoryManager {
+    pub(super) fn new(
+        repository: Option<Arc<Repository>>,
+        observer: Observer,
+    ) -> RepositoryManager {
+        RepositoryManager { repository, observer }
+    }
+
+    /// Returns the repository, or the exception for a package from `source`.
+    fn repository(&self, source: &str) -> Result<&Repository, d::PackageError> {
+        self.repository.as_deref().ok_or_else(|| d::PackageError {
+            source: clipped(source),
+            reason: "this manager keeps no packages: start it with --packages DIR (ExecutionSettings::packages), or \
+                     make a plan of the package with `oxorb deploy assemble`, and launch that"
+                .to_owned(),
+        })
+    }
+
+    /// Reports a failure of the folder of packages, and returns the exception for the client.
+    fn broken(&self, package: &str, reason: String, exception: SystemException) -> SystemException {
+        self.observer.tell(&Event::Repository { package: package.to_owned(), reason });
+        exception
+    }
+
+    /// Returns the exception for a package that was not installed.
+    fn refused<E>(&self, name: &str, source: &str, refusal: Refusal) -> E
+    where
+        E: From<d::NameExists> + From<d::PackageError> + From<SystemException>,
+    {
+        match refusal {
+            Refusal::NameExists => d::NameExists {}.into(),
+            Refusal::Package(reason) => {
+                d::PackageError { source: clipped(source), reason: clipped(&reason) }.into()
+            }
+            Refusal::Store(reason) => self.broken(name, reason, NOT_WRITTEN).into(),
+            Refusal::Unsure(reason) => self.broken(name, reason, UNSURE).into(),
+        }
     }
 }
 
 impl d::RepositoryManager for RepositoryManager {
-    fn install_package(&self, _: &str, location: &str, _: bool) -> Result<(), InstallPackageError> {
-        Err(refused(location).into())
+    fn install_package(
+        &self,
+        name: &str,
+        location: &str,
+        replace: bool,
+    ) -> Result<(), InstallPackageError> {
+        let installed = self.repository(location)?.install(name, location, replace);
+        installed.map_err(|refusal| self.refused(name, location, refusal))
     }
 
     fn create_package(
         &self,
-        _: &str,
-        _: &d::PackageConfiguration,
+        name: &str,
+        package: &d::PackageConfiguration,
         base_location: &str,
-        _: bool,
+        replace: bool,
     ) -> Result<(), CreatePackageError> {
-        Err(refused(base_location).into())
+        let repository = self.repository(base_location)?;
+        let created = repository.create(name, package, base_location, replace);
+        created.map_err(|refusal| self.refused(name, base_location, refusal))
     }
 
     fn find_package_by_name(
         &self,
-        _: &str,
+        name: &str,
     ) -> Result<d::PackageConfiguration, FindPackageByNameError> {
-        Err(d::NoSuchName {}.into())
+        let found = match &self.repository {
+            Some(repository) => repository.find(name),
+            None => Ok(None),
+        };
+        let found = found.map_err(|reason| self.broken(name, reason, NOT_READ))?;
+        found.ok_or_else(|| d::NoSuchName {}.into())
     }
 
     fn find_package_by_uuid(
         &self,
-        _: &str,
+        uuid: &str,
     ) -> Result<d::PackageConfiguration, FindPackageByUuidError> {
-        Err(d::NoSuchName {}.into())
+        let found = match &self.repository {
+            Some(repository) => repository.find_by_uuid(uuid),
+            None => Ok(None),
+        };
+        let found = found.map_err(|reason| self.broken(uuid, reason, NOT_READ))?;
+        found.ok_or_else(|| d::NoSuchName {}.into())
     }
 
-    fn find_names_by_type(&self, _: &str) -> Result<Vec<String>, SystemException> {
-        Ok(Vec::new())
+    fn find_names_by_type(&self, of: &str) -> Result<Vec<String>, SystemException> {
+        Ok(self.repository.as_ref().map_or_else(Vec::new, |it| it.names_by_type(of)))
     }
 
     fn get_all_names(&self) -> Result<Vec<String>, SystemException> {
-        Ok(Vec::new())
+        Ok(self.repository.as_ref().map_or_else(Vec::new, |it| it.names()))
     }
 
     fn get_all_types(&self) -> Result<Vec<String>, SystemException> {
-        Ok(Vec::new())
+        Ok(self.repository.as_ref().map_or_else(Vec::new, |it| it.types()))
     }
 
-    fn delete_package(&self, _: &str) -> Result<(), DeletePackageError> {
-        Err(d::NoSuchName {}.into())
+    fn delete_package(&self, name: &str) -> Result<(), DeletePackageError> {
+        let deleted = match &self.repository {
+            Some(repository) => repository.delete(name),
+            None => Ok(false),
+        };
+        match deleted {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(d::NoSuchName {}.into()),
+            Err(Refusal::Unsure(reason)) => Err(self.broken(name, reason, UNSURE).into()),
+            Err(Refusal::Store(reason) | Refusal::Package(reason)) => {
+                Err(self.broken(name, reason, NOT_WRITTEN).into())
+            }
+            Err(Refusal::NameExists) => Err(NOT_WRITTEN.into()),
+        }
+    }
+}
+
+/// Returns a prefix of a text, short enough for an exception.
+fn clipped(text: &str) -> String {
+    match text.floor_char_boundary(MOST_TEXT) {
+        end if end < text.len() => format!("{}...", &text[..end]),
+        _ => text.to_owned(),
     }
 }

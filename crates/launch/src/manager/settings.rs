@@ -3,7 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
+
+use super::packages::Repository;
 
 /// Limits of a node manager, and settings for starting processes. Requests beyond a limit are refused with an exception
 /// that names the setting.
@@ -17,6 +20,8 @@ pub struct NodeSettings {
     /// locality follow. Default: none, so that shared libraries are refused. `oxorb node serve` uses `oxorb deploy
     /// host`.
     pub library_host: Vec<String>,
+    /// Destination of the standard output of each process. Default: standard output of the node manager.
+    pub output: ProcessOutput,
     /// Maximum number of plans that have a part on this node. Default 64. Beyond it: PlanError.
     pub max_plans: usize,
     /// Maximum number of processes of all plans together. Default 256. The manager uses two threads and three
@@ -42,6 +47,7 @@ impl Default for NodeSettings {
             artifacts: Artifacts::Refused,
             arguments: Vec::new(),
             library_host: Vec::new(),
+            output: ProcessOutput::Inherited,
             max_plans: 64,
             max_processes: 256,
             start_timeout: Duration::from_secs(30),
@@ -50,6 +56,16 @@ impl Default for NodeSettings {
             stop_timeout: Duration::from_secs(5),
         }
     }
+}
+
+/// Destination of the standard output of the processes of a node manager.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessOutput {
+    /// Standard output of the node manager.
+    #[default]
+    Inherited,
+    /// Standard error of the node manager, for a manager that writes its own standard output for another program.
+    StandardError,
 }
 
 /// Set of executables that plans may name as locations of artifacts.
@@ -91,6 +107,8 @@ pub struct ExecutionSettings {
     pub lease: Duration,
     /// Restart policy for plans that have none (`OxORB.restart`). Default: no restarts.
     pub restart: RestartPolicy,
+    /// Packages of the manager's `RepositoryManager`. Default: none, so that packages are refused.
+    pub packages: Option<Arc<Repository>>,
 }
 
 impl Default for ExecutionSettings {
@@ -104,6 +122,7 @@ impl Default for ExecutionSettings {
             status_timeout: Duration::from_secs(5),
             lease: Duration::from_secs(10),
             restart: RestartPolicy::Never,
+            packages: None,
         }
     }
 }

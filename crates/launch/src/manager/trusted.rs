@@ -60,6 +60,17 @@ fn resolve_for(path: &Path, own: u32) -> Result<PathBuf, String> {
     Ok(at)
 }
 
+/// Reports whether a location is relative and stays within the folder in which it starts.
+pub(super) fn stays_within(location: &str) -> bool {
+    let mut components = Path::new(location).components();
+    components.all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
+}
+
+/// Reports whether a path without `..` is below a folder.
+pub(super) fn leads_below(path: &Path, folder: &Path) -> bool {
+    path.strip_prefix(folder).is_ok_and(|rest| rest.to_str().is_some_and(stays_within))
+}
+
 /// Returns the components of a path in reverse order.
 fn reversed(path: &Path) -> Vec<OsString> {
     let names = path.components().filter_map(|one| match one {

@@ -6,8 +6,8 @@ use oxorb_deploy::basic::{self, PortKind, TypeOnly};
 use oxorb_deploy::plan::{self, LocalityKind, Plan};
 use oxorb_deploy::{Id, Ref};
 
-use super::value::plan_type;
-use super::{WireError, from_any};
+use super::WireError;
+use super::value::{ValueBudget, plan_type, value_of};
 use crate::idl::deployment as idl;
 
 type Result<T> = std::result::Result<T, WireError>;
@@ -28,9 +28,12 @@ const MOST_REFERRED: usize = 64 << 20;
 ///
 /// # Errors
 /// Indices out of range; values of types that plans do not support; more than 100,000 elements of a kind; more than
-/// 500,000 references between elements; more than 64 MiB of names that these references copy.
+/// 500,000 references between elements; more than 64 MiB of names that these references copy. The types of all
+/// properties together, and also their values, have at most 500,000 parts, and both have at most 64 MiB of names and
+/// texts.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     check_counts(plan)?;
+    let left = &mut ValueBudget::of_plan();
     let mut taken = Taken::default();
     let implementations = taken.ids(plan.implementation.iter().map(|one| &*one.name));
     let instances = taken.ids(plan.instance.iter().map(|one| &*one.name));
@@ -39,8 +42,8 @@ pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     let mut read = Plan {
         label: option(&plan.label),
         uuid: option(&plan.uuid),
-        realizes: interface(&plan.realizes)?,
-        info_property: properties(&plan.info_property)?,
+        realizes: interface(&plan.realizes, left)?,
+        info_property: properties(&plan.info_property, left)?,
         ..Plan::default()
     };
     for (one, id) in plan.implementation.iter().zip(&implementations) {
@@ -49,8 +52,8 @@ pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
             name: one.name.clone(),
             source: one.source.clone(),
             artifact: each(&one.artifact_ref, |&at| find(&artifacts, at, &one.name))?,
-            exec_parameter: properties(&one.exec_parameter)?,
-            deploy_requirement: requirements(&one.deploy_requirement)?,
+            exec_parameter: properties(&one.exec_parameter, left)?,
+            deploy_requirement: requirements(&one.deploy_requirement, left)?,
             ..plan::Implementation::default()
         });
     }
@@ -61,16 +64,18 @@ pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
             node: option(&one.node),
             source: one.source.clone(),
             implementation: find(&implementations, one.implementation_ref, &one.name)?,
-            config_property: properties(&one.config_property)?,
-            deployed_resource: each(&one.deployed_resource, instance_resource)?,
-            deployed_shared_resource: each(&one.deployed_shared_resource, instance_resource)?,
+            config_property: properties(&one.config_property, left)?,
+            deployed_resource: each(&one.deployed_resource, |one| instance_resource(one, left))?,
+            deployed_shared_resource: each(&one.deployed_shared_resource, |one| {
+                instance_resource(one, left)
+            })?,
             ..plan::Instance::default()
         });
     }
     for (one, id) in plan.artifact.iter().zip(&artifacts) {
-        read.artifact.push(artifact(one, id)?);
+        read.artifact.push(artifact(one, id, left)?);
     }
-    read.connection = each(&plan.connection, |one| connection(one, &instances))?;
+    read.connection = each(&plan.connection, |one| connection(one, &instances, left))?;
     read.external_property = each(&plan.external_property, |one| {
         Ok(plan::ExternalProperty {
             name: one.name.clone(),
@@ -195,27 +200,34 @@ fn find(among: &[Id], at: u32, of: &str) -> Result<Ref> {
     })
 }
 
-fn each<T, U>(items: &[T], of: impl Fn(&T) -> Result<U>) -> Result<Vec<U>> {
+pub(super) fn each<T, U>(items: &[T], of: impl FnMut(&T) -> Result<U>) -> Result<Vec<U>> {
     items.iter().map(of).collect()
 }
 
-fn option(text: &str) -> Option<String> {
+pub(super) fn option(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn properties(properties: &[idl::Property]) -> Result<Vec<basic::Property>> {
+pub(super) fn properties(
+    properties: &[idl::Property],
+    left: &mut ValueBudget,
+) -> Result<Vec<basic::Property>> {
     each(properties, |one| {
-        let value = from_any(&one.value).map_err(|reason| WireError::new(&one.name, reason))?;
+        let value = value_of(&one.value, left);
+        let value = value.map_err(|reason| WireError::new(&one.name, reason))?;
         Ok(basic::Property::of(&one.name, value))
     })
 }
 
-fn requirements(requirements: &[idl::Requirement]) -> Result<Vec<basic::Requirement>> {
+pub(super) fn requirements(
+    requirements: &[idl::Requirement],
+    left: &mut ValueBudget,
+) -> Result<Vec<basic::Requirement>> {
     each(requirements, |one| {
         Ok(basic::Requirement {
             name: option(&one.name),
             resource_type: one.resource_type.clone(),
-            property: properties(&one.property)?,
+            property: properties(&one.property, left)?,
             ..basic::Requirement::default()
         })
     })
@@ -236,8 +248,9 @@ fn port_kind(kind: idl::CcmComponentPortKind) -> PortKind {
 }
 
 /// Converts an interface. An empty struct counts as a missing interface.
-fn interface(
+pub(super) fn interface(
     one: &idl::ComponentInterfaceDescription,
+    left: &mut ValueBudget,
 ) -> Result<Option<basic::ComponentInterfaceDescription>> {
     let read = basic::ComponentInterfaceDescription {
         label: option(&one.label),
@@ -245,7 +258,7 @@ fn interface(
         specific_type: option(&one.specific_type),
         supported_type: one.supported_type.clone(),
         idl_file: one.idl_file.clone(),
-        config_property: properties(&one.config_property)?,
+        config_property: properties(&one.config_property, left)?,
         port: each(&one.port, |port| {
             Ok(basic::ComponentPortDescription {
                 name: port.name.clone(),
@@ -261,7 +274,7 @@ fn interface(
             })
         })?,
         property: each(&one.property, |property| {
-            let kind = plan_type(&property.r#type, 0);
+            let kind = plan_type(&property.r#type, 0, left);
             let kind = kind.map_err(|reason| WireError::new(&property.name, reason))?;
             Ok(basic::ComponentPropertyDescription {
                 name: property.name.clone(),
@@ -269,26 +282,30 @@ fn interface(
                 ..basic::ComponentPropertyDescription::default()
             })
         })?,
-        info_property: properties(&one.info_property)?,
+        info_property: properties(&one.info_property, left)?,
         ..basic::ComponentInterfaceDescription::default()
     };
     Ok((read != basic::ComponentInterfaceDescription::default()).then_some(read))
 }
 
-fn artifact(one: &idl::ArtifactDeploymentDescription, id: &Id) -> Result<plan::Artifact> {
+fn artifact(
+    one: &idl::ArtifactDeploymentDescription,
+    id: &Id,
+    left: &mut ValueBudget,
+) -> Result<plan::Artifact> {
     Ok(plan::Artifact {
         id: id.clone(),
         name: one.name.clone(),
         source: one.source.clone(),
         node: option(&one.node),
         location: one.location.clone(),
-        exec_parameter: properties(&one.exec_parameter)?,
-        deploy_requirement: requirements(&one.deploy_requirement)?,
+        exec_parameter: properties(&one.exec_parameter, left)?,
+        deploy_requirement: requirements(&one.deploy_requirement, left)?,
         deployed_resource: each(&one.deployed_resource, |one| {
             Ok(plan::ArtifactResource {
                 requirement_name: one.requirement_name.clone(),
                 resource_name: one.resource_name.clone(),
-                property: properties(&one.property)?,
+                property: properties(&one.property, left)?,
                 ..plan::ArtifactResource::default()
             })
         })?,
@@ -298,6 +315,7 @@ fn artifact(one: &idl::ArtifactDeploymentDescription, id: &Id) -> Result<plan::A
 
 fn instance_resource(
     one: &idl::InstanceResourceDeploymentDescription,
+    left: &mut ValueBudget,
 ) -> Result<plan::InstanceResource> {
     use basic::ResourceUsageKind as Kind;
     use idl::ResourceUsageKind as Wire;
@@ -311,16 +329,20 @@ fn instance_resource(
         }),
         requirement_name: one.requirement_name.clone(),
         resource_name: one.resource_name.clone(),
-        property: properties(&one.property)?,
+        property: properties(&one.property, left)?,
         ..plan::InstanceResource::default()
     })
 }
 
-fn connection(one: &idl::PlanConnectionDescription, instances: &[Id]) -> Result<plan::Connection> {
+fn connection(
+    one: &idl::PlanConnectionDescription,
+    instances: &[Id],
+    left: &mut ValueBudget,
+) -> Result<plan::Connection> {
     Ok(plan::Connection {
         name: one.name.clone(),
         source: one.source.clone(),
-        deploy_requirement: requirements(&one.deploy_requirement)?,
+        deploy_requirement: requirements(&one.deploy_requirement, left)?,
         external_endpoint: each(&one.external_endpoint, |end| {
             Ok(plan::ExternalEndpoint {
                 port_name: end.port_name.clone(),
@@ -350,7 +372,7 @@ fn connection(one: &idl::PlanConnectionDescription, instances: &[Id]) -> Result<
                 target_name: option(&resource.target_name),
                 requirement_name: resource.requirement_name.clone(),
                 resource_name: resource.resource_name.clone(),
-                property: properties(&resource.property)?,
+                property: properties(&resource.property, left)?,
                 ..plan::ConnectionResource::default()
             })
         })?,

@@ -1,5 +1,6 @@
 //! Conversion of values of properties to and from anys.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxorb_cdr::{Any, Dynamic, Field, LongDouble, Shape, TcKind, TypeCode};
@@ -10,6 +11,64 @@ const REFERENCE: (&str, &str) = ("IDL:oxorb.org/OxDeployment/ReferenceText:1.0",
 
 /// Maximum depth of the types of properties, the same as in documents.
 const MOST_DEPTH: usize = 48;
+
+/// Rest of the limits that the types and values of all properties of a plan or package share.
+///
+/// A type code contains a type once, even if many members have this type, but [`Type`] has a copy for each member. The
+/// names of members and enumerators are written again with each value. A short message can therefore describe a type or
+/// a value that would exhaust the memory.
+#[derive(Debug)]
+pub(super) struct ValueBudget {
+    most: usize,
+    most_octets: usize,
+    /// Number of further types, members and enumerators.
+    types: usize,
+    /// Number of further values, including those within others.
+    values: usize,
+    /// Number of further octets of names and texts.
+    octets: usize,
+}
+
+impl ValueBudget {
+    /// Returns the limits of a plan, which are those of the elements of a document.
+    pub(super) const fn of_plan() -> ValueBudget {
+        ValueBudget::new(500_000, 64 << 20)
+    }
+
+    /// Returns the limits of a package.
+    pub(super) const fn of_package() -> ValueBudget {
+        ValueBudget::new(100_000, 16 << 20)
+    }
+
+    const fn new(most: usize, most_octets: usize) -> ValueBudget {
+        ValueBudget { most, most_octets, types: most, values: most, octets: most_octets }
+    }
+
+    fn spend_types(&mut self, count: usize) -> Result<(), String> {
+        let what = "types of properties";
+        self.types = rest(self.types, count, self.most, what, "parts")?;
+        Ok(())
+    }
+
+    fn spend_values(&mut self, count: usize) -> Result<(), String> {
+        let what = "values of properties";
+        self.values = rest(self.values, count, self.most, what, "parts")?;
+        Ok(())
+    }
+
+    fn spend_octets(&mut self, count: usize) -> Result<(), String> {
+        let what = "types and values of properties";
+        self.octets =
+            rest(self.octets, count, self.most_octets, what, "octets of names and texts")?;
+        Ok(())
+    }
+}
+
+/// Returns what is left of a limit after `count`.
+fn rest(left: usize, count: usize, most: usize, what: &str, of: &str) -> Result<usize, String> {
+    left.checked_sub(count)
+        .ok_or_else(|| format!("the {what} have more than {most} {of}, the limit"))
+}
 
 /// Converts the value of a property to an any.
 ///
@@ -24,11 +83,17 @@ pub fn to_any(value: &value::Any) -> Result<Any, String> {
 /// Converts an any to the value of a property.
 ///
 /// # Errors
-/// Types that plans do not support, such as unions, valuetypes and `any`.
+/// Types that plans do not support, such as unions, valuetypes and `any`; a type or a value of more than 500,000 parts,
+/// or of more than 64 MiB of names and texts.
 pub fn from_any(any: &Any) -> Result<value::Any, String> {
-    let kind = plan_type(any.type_code(), 0)?;
+    value_of(any, &mut ValueBudget::of_plan())
+}
+
+/// Converts an any to the value of a property, within the limits.
+pub(super) fn value_of(any: &Any, left: &mut ValueBudget) -> Result<value::Any, String> {
+    let kind = plan_type(any.type_code(), 0, left)?;
     let tree = any.dynamic().map_err(|error| error.to_string())?;
-    Ok(value::Any { data: data(&kind, &tree)?, kind, ..value::Any::default() })
+    Ok(value::Any { data: data(&kind, &tree, left)?, kind, ..value::Any::default() })
 }
 
 /// Returns the type code of a type.
@@ -81,6 +146,40 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
 /// # Errors
 /// Data that does not match the type.
 pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
+    dynamic_of(kind, data, &mut SharedNames::default())
+}
+
+/// Names in a type, by their addresses. All values of the type share them, so that a long name is not copied for each
+/// value, nor compared with all enumerators.
+#[derive(Default)]
+struct SharedNames<'t> {
+    members: HashMap<*const u8, Arc<str>>,
+    enumerators: HashMap<*const String, HashMap<&'t str, u32>>,
+}
+
+impl<'t> SharedNames<'t> {
+    fn member(&mut self, name: &'t str) -> Arc<str> {
+        self.members.entry(name.as_ptr()).or_insert_with(|| Arc::from(name)).clone()
+    }
+
+    /// Returns the number of an enumerator. If two have the same name, returns that of the first.
+    fn ordinal(&mut self, members: &'t [String], name: &str) -> Option<u32> {
+        let known = self.enumerators.entry(members.as_ptr()).or_insert_with(|| {
+            let mut ordinals = HashMap::with_capacity(members.len());
+            for (ordinal, name) in (0..).zip(members) {
+                ordinals.entry(name.as_str()).or_insert(ordinal);
+            }
+            ordinals
+        });
+        known.get(name).copied()
+    }
+}
+
+fn dynamic_of<'t>(
+    kind: &'t Type,
+    data: &Data,
+    names: &mut SharedNames<'t>,
+) -> Result<Dynamic, String> {
     let unfit = || format!("{data:?} is no data of {kind:?}");
     let narrow = |number: &i64| -> Result<Dynamic, String> {
         let Type::Basic(basic) = kind else {
@@ -129,42 +228,39 @@ pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
             _ => Dynamic::String(text.clone()),
         },
         (Type::Enum { members, .. }, Data::Enum(name)) => {
-            let at = members.iter().position(|member| member == name);
-            Dynamic::Enum {
-                name: Arc::from(name.as_str()),
-                ordinal: at.and_then(|at| at.try_into().ok()).ok_or_else(unfit)?,
-            }
+            let ordinal = names.ordinal(members, name).ok_or_else(unfit)?;
+            Dynamic::Enum { name: Arc::from(name.as_str()), ordinal }
         }
         (Type::Struct { members, .. }, Data::Struct(values)) if members.len() == values.len() => {
             let fields = members.iter().zip(values).map(|((name, kind), data)| {
-                let value = dynamic(kind, data)?;
-                let name = Arc::from(name.as_str());
-                Ok(Field { name, value })
+                let value = dynamic_of(kind, data, names)?;
+                Ok(Field { name: names.member(name), value })
             });
             Dynamic::Struct(fields.collect::<Result<_, String>>()?)
         }
         (Type::Sequence { element, .. }, Data::Sequence(items)) => {
-            sequence(element, items, Dynamic::Sequence)?
+            sequence(element, items, names, Dynamic::Sequence)?
         }
         (Type::Array { length, element }, Data::Sequence(items))
             if items.len() == *length as usize =>
         {
-            sequence(element, items, Dynamic::Array)?
+            sequence(element, items, names, Dynamic::Array)?
         }
-        (Type::Alias { element, .. }, data) => dynamic(element, data)?,
+        (Type::Alias { element, .. }, data) => dynamic_of(element, data, names)?,
         _ => return Err(unfit()),
     })
 }
 
 /// Returns the elements as a sequence or an array. Sequences of octets have a special representation.
-fn sequence(
-    element: &Type,
+fn sequence<'t>(
+    element: &'t Type,
     items: &[Data],
+    names: &mut SharedNames<'t>,
     make: fn(Vec<Dynamic>) -> Dynamic,
 ) -> Result<Dynamic, String> {
-    let items = items.iter().map(|item| dynamic(element, item));
+    let items = items.iter().map(|item| dynamic_of(element, item, names));
     let items = items.collect::<Result<Vec<_>, _>>()?;
-    if type_code(element).resolved().kind() != TcKind::Octet {
+    if !is_octet(element) {
         return Ok(make(items));
     }
     let octets = items.iter().map(|item| match item {
@@ -174,12 +270,30 @@ fn sequence(
     Ok(Dynamic::Octets(octets.collect::<Result<_, _>>()?))
 }
 
+/// Reports whether a type is `octet`, or an alias of it.
+fn is_octet(kind: &Type) -> bool {
+    match kind {
+        Type::Alias { element, .. } => is_octet(element),
+        kind => *kind == Type::Basic(Basic::Octet),
+    }
+}
+
 /// Converts a type code to a type. The limit of the depth also rejects recursive types.
-pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
+pub(super) fn plan_type(
+    ty: &TypeCode,
+    depth: usize,
+    left: &mut ValueBudget,
+) -> Result<Type, String> {
     if depth > MOST_DEPTH {
         return Err(format!("a type is more than {MOST_DEPTH} deep, the limit"));
     }
-    let plan_type = |ty: &TypeCode| plan_type(ty, depth + 1);
+    let enumerators = ty.as_ref().enumerators();
+    left.spend_types(1 + ty.as_ref().members().len() + enumerators.len())?;
+    let names = [ty.name(), ty.id()].into_iter().flatten().map(str::len);
+    let names = names.chain(ty.as_ref().members().map(|member| member.name.len()));
+    let names = names.chain(enumerators.iter().map(|name| name.len()));
+    left.spend_octets(names.sum())?;
+    let mut plan_type = |ty: &TypeCode| plan_type(ty, depth + 1, left);
     let named = |part: Option<&str>| part.unwrap_or_default().to_owned();
     let (name, type_id) = (named(ty.name()), named(ty.id()));
     let basic = |basic| Ok(Type::Basic(basic));
@@ -205,8 +319,7 @@ pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
         },
         TcKind::Alias if ty.id() == Some(REFERENCE.0) => basic(Basic::Objref),
         TcKind::Enum => {
-            let members = ty.as_ref().enumerators().iter();
-            let members = members.map(|member| member.to_string()).collect();
+            let members = enumerators.iter().map(|member| member.to_string()).collect();
             Ok(Type::Enum { name, type_id, members })
         }
         TcKind::Struct => {
@@ -252,10 +365,11 @@ fn refused(ty: &TypeCode) -> String {
 }
 
 /// Converts a dynamic value to data of a type.
-fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
+fn data(kind: &Type, tree: &Dynamic, left: &mut ValueBudget) -> Result<Data, String> {
+    left.spend_values(1)?;
     Ok(match (kind, tree) {
         (Type::Null, _) => Data::Null,
-        (Type::Alias { element, .. }, tree) => data(element, tree)?,
+        (Type::Alias { element, .. }, tree) => data(element, tree, left)?,
         (_, Dynamic::Short(number)) => Data::Integer((*number).into()),
         (_, Dynamic::Long(number)) => Data::Integer((*number).into()),
         (_, Dynamic::Longlong(number)) => Data::Integer(*number),
@@ -268,25 +382,69 @@ fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
         (_, Dynamic::Longdouble(number)) => Data::Text(number.to_f64().to_string()),
         (_, Dynamic::Boolean(value)) => Data::Boolean(*value),
         (_, Dynamic::Char(one) | Dynamic::Wchar(one)) => Data::Text(one.to_string()),
-        (_, Dynamic::String(text) | Dynamic::Wstring(text)) => Data::Text(text.clone()),
+        (_, Dynamic::String(text) | Dynamic::Wstring(text)) => {
+            left.spend_octets(text.len())?;
+            Data::Text(text.clone())
+        }
         (Type::Enum { members, .. }, Dynamic::Enum { ordinal, .. }) => {
             let name = members.get(*ordinal as usize);
-            Data::Enum(name.cloned().ok_or("the number of an enumerator is too large")?)
+            let name = name.ok_or("the number of an enumerator is too large")?;
+            left.spend_octets(name.len())?;
+            Data::Enum(name.clone())
         }
         (Type::Struct { members, .. }, Dynamic::Struct(fields)) => {
+            left.spend_octets(members.iter().map(|(name, _)| name.len()).sum())?;
             let pairs = members.iter().zip(fields);
-            let values = pairs.map(|((_, kind), field)| data(kind, &field.value));
+            let values = pairs.map(|((_, kind), field)| data(kind, &field.value, left));
             Data::Struct(values.collect::<Result<_, _>>()?)
         }
         (Type::Sequence { element, .. }, Dynamic::Sequence(items))
         | (Type::Array { element, .. }, Dynamic::Array(items)) => {
-            let items = items.iter().map(|item| data(element, item));
+            let items = items.iter().map(|item| data(element, item, left));
             Data::Sequence(items.collect::<Result<_, _>>()?)
         }
         (Type::Sequence { .. } | Type::Array { .. }, Dynamic::Octets(octets)) => {
+            left.spend_values(octets.len())?;
             let octets = octets.iter().map(|octet| Data::Integer((*octet).into()));
             Data::Sequence(octets.collect())
         }
-        _ => return Err(format!("{tree:?} is no data of {kind:?}")),
+        // The texts of the value and of the type may be very long.
+        _ => return Err("the value is not one of its type".to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_type_share_its_names() {
+        let element = Type::Struct {
+            name: "Point".to_owned(),
+            type_id: "IDL:Point:1.0".to_owned(),
+            members: vec![("x".to_owned(), Type::Basic(Basic::Long))],
+        };
+        let kind = Type::Sequence { bound: None, element: Box::new(element) };
+        let point = |x| Data::Struct(vec![Data::Integer(x)]);
+        let value = dynamic(&kind, &Data::Sequence(vec![point(1), point(2)])).unwrap();
+        let Dynamic::Sequence(points) = &value else { panic!("{value:?}") };
+        let [Dynamic::Struct(one), Dynamic::Struct(other)] = points.as_slice() else {
+            panic!("{points:?}");
+        };
+        assert!(Arc::ptr_eq(&one[0].name, &other[0].name));
+    }
+
+    #[test]
+    fn sequences_of_octets_are_found_behind_aliases() {
+        let alias = |element| Type::Alias {
+            name: "Byte".to_owned(),
+            type_id: "IDL:Byte:1.0".to_owned(),
+            element: Box::new(element),
+        };
+        for element in [Type::Basic(Basic::Octet), alias(alias(Type::Basic(Basic::Octet)))] {
+            let kind = Type::Sequence { bound: None, element: Box::new(element) };
+            let value = dynamic(&kind, &Data::Sequence(vec![Data::Integer(7)])).unwrap();
+            assert_eq!(value, Dynamic::Octets(vec![7]));
+        }
+    }
 }

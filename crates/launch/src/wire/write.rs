@@ -64,11 +64,11 @@ fn find(among: &Indices<'_>, to: &Ref, of: &str) -> Result<u32> {
     found.ok_or_else(|| WireError::new(of, format!("the plan has no {:?}", to.id)))
 }
 
-fn each<T, U>(items: &[T], of: impl Fn(&T) -> Result<U>) -> Result<Vec<U>> {
+pub(super) fn each<T, U>(items: &[T], of: impl Fn(&T) -> Result<U>) -> Result<Vec<U>> {
     items.iter().map(of).collect()
 }
 
-fn text(text: &Option<String>) -> String {
+pub(super) fn text(text: &Option<String>) -> String {
     text.clone().unwrap_or_default()
 }
 
@@ -79,7 +79,7 @@ fn property(name: &str, value: &Any) -> Result<idl::Property> {
     })
 }
 
-fn properties(properties: &[basic::Property]) -> Result<Vec<idl::Property>> {
+pub(super) fn properties(properties: &[basic::Property]) -> Result<Vec<idl::Property>> {
     each(properties, |one| property(&one.name, &one.value))
 }
 
@@ -91,7 +91,7 @@ fn resource(properties_: &[basic::Property], older: &Option<Any>) -> Result<Vec<
     Ok(all)
 }
 
-fn requirements(requirements: &[basic::Requirement]) -> Result<Vec<idl::Requirement>> {
+pub(super) fn requirements(requirements: &[basic::Requirement]) -> Result<Vec<idl::Requirement>> {
     each(requirements, |one| {
         Ok(idl::Requirement {
             name: text(&one.name),
@@ -115,7 +115,7 @@ pub(super) fn port_kind(kind: PortKind) -> idl::CcmComponentPortKind {
     }
 }
 
-fn interface(
+pub(super) fn interface(
     interface: Option<&basic::ComponentInterfaceDescription>,
 ) -> Result<idl::ComponentInterfaceDescription> {
     let Some(one) = interface else {

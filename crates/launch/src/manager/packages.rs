@@ -132,8 +132,14 @@ impl Repository {
         let shown = settings.folder.display().to_string();
         let wrong = |error: io::Error| format!("the folder of packages {shown}: {error}");
         match DirBuilder::new().mode(0o700).create(&settings.folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(wrong(error)),
-            _ => {}
+            Ok(()) => {
+                let parent = settings.folder.parent().filter(|it| !it.as_os_str().is_empty());
+                File::open(parent.unwrap_or(Path::new(".")))
+                    .and_then(|it| it.sync_all())
+                    .map_err(wrong)?;
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(wrong(error)),
         }
         let folder = owned_folder(&settings.folder, "the folder of packages")?;
         if let Some(sources) = &settings.sources {

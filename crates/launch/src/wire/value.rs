@@ -366,7 +366,10 @@ fn refused(ty: &TypeCode) -> String {
 
 /// Converts a dynamic value to data of a type.
 fn data(kind: &Type, tree: &Dynamic, left: &mut ValueBudget) -> Result<Data, String> {
-    left.spend_values(1)?;
+    // Documents write no element for an alias.
+    if !matches!(kind, Type::Alias { .. }) {
+        left.spend_values(1)?;
+    }
     Ok(match (kind, tree) {
         (Type::Null, _) => Data::Null,
         (Type::Alias { element, .. }, tree) => data(element, tree, left)?,

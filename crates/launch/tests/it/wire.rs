@@ -212,6 +212,11 @@ fn values_that_stand_for_very_large_ones_are_refused() {
         Any::with_type(TypeCode::sequence(TypeCode::OCTET), Dynamic::Octets(vec![0; 500_000]));
     let wrong = from_any(&octets.unwrap()).unwrap_err();
     assert_eq!(wrong, "the values of properties have more than 500000 parts, the limit");
+    // A value whose type has two names is one part.
+    let named = TypeCode::alias("IDL:Angle:1.0", "Angle", TypeCode::DOUBLE);
+    let angles = Dynamic::Sequence(vec![Dynamic::Double(0.5); 300_000]);
+    let angles = Any::with_type(TypeCode::sequence(named), angles).unwrap();
+    assert!(from_any(&angles).is_ok());
 }
 
 #[test]

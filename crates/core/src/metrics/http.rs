@@ -29,7 +29,7 @@ const PATH: &str = "/metrics";
 /// Type of the page's content.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Connection of a client, from its acceptance to its end. No method waits.
+/// Connection of a client, from its acceptance to its end. No method waits, but for up to 10 ms before a page.
 pub(super) struct Exchange {
     stream: TcpStream,
     /// Time at which the exchange ends at the latest.

@@ -1,7 +1,7 @@
 //! Thread that answers `GET /metrics`.
 //!
-//! All exchanges advance in steps that never wait, so that a slow client delays no other. Their number is limited: a
-//! further client replaces one that was answered, or else the oldest one. Each exchange is limited in time and octets,
+//! All exchanges advance in steps that wait for no client, so that a slow one delays no other. Their number is limited:
+//! a further client replaces one that was answered, or else the oldest one. Each exchange is limited in time and octets,
 //! and all together in the number of pages per second. The thread has the lowest priority of the ORB's class.
 
 use std::cell::Cell;

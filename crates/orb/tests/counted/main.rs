@@ -13,7 +13,7 @@ mod budgets;
 mod connection_cost;
 mod demux_cost;
 #[cfg(debug_assertions)]
-mod metrics;
+mod metrics_cost;
 #[cfg(debug_assertions)]
 mod probes;
 mod realtime_client;

@@ -54,6 +54,9 @@ pub enum Purpose {
     Metrics,
 }
 
+// A purpose that is missing from the list has no count.
+const _: () = assert!(Purpose::Metrics as usize + 1 == Purpose::ALL.len());
+
 impl Purpose {
     /// All purposes, in the order of their declaration.
     const ALL: [Purpose; 18] = [

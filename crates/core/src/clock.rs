@@ -4,9 +4,7 @@
 //! `simulation` they read the clock of the simulated world (`src/simulation`), which jumps to the next deadline when
 //! all threads wait. In all other builds they only forward to the clocks of the system.
 
-/// Maximum duration of a wait: 50 years. All systems can sleep for this time, and can add it to the current time.
-pub(crate) const LONGEST_WAIT: std::time::Duration =
-    std::time::Duration::from_secs(50 * 365 * 24 * 3600);
+pub(crate) use oxorb_sys::clock::LONGEST_WAIT;
 
 #[cfg(not(all(test, feature = "simulation")))]
 mod chosen {

@@ -4,8 +4,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum duration of a wait: 50 years. All systems can sleep for this time, and can add it to the current time.
-pub(crate) const LONGEST: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
+pub(crate) use oxorb_sys::clock::LONGEST_WAIT;
 
 /// A clock that counts nanoseconds and never runs backwards.
 pub trait Clock: Debug + Send + Sync {
@@ -50,9 +49,10 @@ impl Clock for ManualClock {
     }
 }
 
-/// Returns the end of a wait that begins at `begin`. A limit of more than [`LONGEST`] counts as `LONGEST`.
+/// Returns the end of a wait that begins at `begin`. A limit of more than [`LONGEST_WAIT`] counts as
+/// `LONGEST_WAIT`.
 pub(crate) fn end_of_wait(begin: Instant, limit: Duration) -> Instant {
-    begin + limit.min(LONGEST)
+    begin + limit.min(LONGEST_WAIT)
 }
 
 /// Returns a duration in nanoseconds, capped at `u64::MAX` (584 years).
@@ -69,6 +69,6 @@ mod tests {
         let begin = Instant::now();
         let day = Duration::from_secs(24 * 3600);
         assert_eq!(end_of_wait(begin, day).duration_since(begin), day);
-        assert_eq!(end_of_wait(begin, Duration::MAX).duration_since(begin), LONGEST);
+        assert_eq!(end_of_wait(begin, Duration::MAX).duration_since(begin), LONGEST_WAIT);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use oxorb_sys::schedule::Schedule;
 
-use crate::clock::LONGEST;
+use crate::clock::LONGEST_WAIT;
 use crate::sync::{Lock, Signal};
 
 /// A consumer or supplier that can be pinged.
@@ -131,7 +131,7 @@ impl Shared {
             let seen = self.changed.seen();
             if !self.ended.load(Ordering::SeqCst) {
                 // The system rejects a sleep that is too long, and the thread would then ping without a pause.
-                self.changed.wait(seen, self.period.min(LONGEST));
+                self.changed.wait(seen, self.period.min(LONGEST_WAIT));
             }
             let round = self.peers.lock().clone();
             for watched in round {

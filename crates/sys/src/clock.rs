@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
+/// Maximum duration of a wait: 50 years. All systems can sleep for this time, and can add it to the current time.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
+
 /// Returns the time since a fixed moment, which is the same for all processes of this host. The clock never goes back,
 /// and stops while the host is suspended. Reading it usually takes no system call.
 pub fn monotonic() -> Duration {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use oxorb_sys::clock::LONGEST_WAIT;
 use oxorb_sys::socket;
 use oxorb_sys::sync::Mutex;
 use oxorb_transport::tcp::{TcpAcceptor, TcpLink};
@@ -122,7 +123,7 @@ impl TlsAcceptor {
         match made {
             Ok(tls) => work.under_way.push(UnderWay {
                 half: Half::new(tcp, Connection::Server(tls), Side::Server),
-                until: Instant::now() + security.handshake_time,
+                until: Instant::now() + security.handshake_time.min(LONGEST_WAIT),
                 needs: Step::Input,
             }),
             Err(why) => return Ok(Some(refused(&tcp, why))),

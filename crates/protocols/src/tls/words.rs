@@ -2,6 +2,10 @@
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 
+/// Text of the verifier's error for a server or client whose certificate says that it belongs to an authority. The
+/// library has no variant for this error.
+const OF_AUTHORITY: &str = "CaUsedAsEndEntity";
+
 /// Returns the reason why a handshake or a connection failed, as the rest of a sentence. `peer` is
 /// the word for the other end: `client` or `server`.
 pub(crate) fn why(error: &Error, peer: &str) -> String {
@@ -22,6 +26,10 @@ pub(crate) fn why(error: &Error, peer: &str) -> String {
             | PeerIncompatible::ServerDoesNotSupportTls12Or13,
         ) => format!(
             "the {peer} knows no version of TLS that is allowed here: 1.3 alone, unless -ORBTlsOld yes adds 1.2"
+        ),
+        // Clients send this extension since TLS 1.2. The library looks for it before it looks at the version.
+        Error::PeerIncompatible(PeerIncompatible::SignatureAlgorithmsExtensionRequired) => format!(
+            "the {peer} names no signature algorithms, as if it knew no TLS newer than 1.1: 1.3 alone is allowed here, unless -ORBTlsOld yes adds 1.2"
         ),
         Error::PeerIncompatible(fault) => format!("no common ground with the {peer}: {fault:?}"),
         Error::InvalidMessage(_) => format!("the {peer} sent what is no TLS ({error})"),
@@ -71,6 +79,10 @@ fn fault_of(fault: &CertificateError) -> String {
         Fault::BadEncoding => "is malformed".to_owned(),
         Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => {
             "is not for this purpose: its extended key usage names the other side alone".to_owned()
+        }
+        Fault::Other(other) if other.0.to_string() == OF_AUTHORITY => {
+            "is an authority's own (CA:TRUE), as self-signed ones usually are; its holder needs one that an authority has signed"
+                .to_owned()
         }
         Fault::Other(other) => format!("is refused: {}", other.0),
         other => format!("is refused: {other:?}"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_protocols::tls::Tls;
 use oxorb_testkit::watchdog;
 use oxorb_transport::*;
-use rcgen::date_time_ymd;
+use rcgen::{BasicConstraints, IsCa, date_time_ymd};
 
 use crate::tls::common::{Authority, prepared, with};
 
@@ -108,6 +108,18 @@ fn both_know_each_other() {
 }
 
 #[test]
+fn the_time_of_a_handshake_may_be_unlimited() {
+    let Parties { authority, server, client } = parties();
+    let server = Security { handshake_time: Duration::MAX, ..server };
+    let (called, served) = meet(server, client);
+    assert_eq!(
+        (called.as_deref(), served.as_deref()),
+        (Ok("CN=server,O=Bank"), Ok("CN=alice,O=Bank"))
+    );
+    drop(authority);
+}
+
+#[test]
 fn an_expired_certificate() {
     let Parties { authority, server, client } = parties();
     let expire = |params: &mut rcgen::CertificateParams| {
@@ -158,6 +170,17 @@ fn an_authority_that_nobody_trusts() {
     says(&called, "it does not trust the authority of our certificate");
     says(&served, "the client's certificate was signed by nobody who is trusted here");
     drop(authority);
+}
+
+#[test]
+fn a_certificate_of_an_authority_itself() {
+    let Parties { authority, client, .. } = parties();
+    let own = authority.sign_with("authority", &["127.0.0.1"], |params| {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    });
+    let (called, served) = meet(with(&authority.roots(), &own), client);
+    says(&called, "the server's certificate is an authority's own (CA:TRUE)");
+    says(&served, "it does not accept our certificate");
 }
 
 #[test]

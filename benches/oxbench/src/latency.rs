@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hdrhistogram::Histogram;
 
 use crate::Result;
 use crate::check;
@@ -137,7 +136,7 @@ fn summary(
             server_cpu: cpu[1].map(per_call),
             to_raw: ratio(Peer::Raw),
             to_omniorb: ratio(Peer::OmniOrb),
-            curve: curve(histogram),
+            curve: record.curve(),
         }
     });
     ExperimentReport {
@@ -146,14 +145,6 @@ fn summary(
         reply_octets: lengths.reply,
         peers: peers.collect(),
     }
-}
-
-/// Returns points of the percentile curve: quantile and nanoseconds, denser towards the tail.
-fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
-    histogram
-        .iter_quantiles(5)
-        .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))
-        .collect()
 }
 
 fn experiment_name(text: &str) -> std::result::Result<String, String> {

@@ -18,8 +18,6 @@ mod events;
 mod experiment;
 mod fields;
 mod format;
-#[cfg(feature = "tls")]
-mod handshakes;
 mod inversion;
 mod lanes;
 mod latency;
@@ -41,6 +39,8 @@ mod session;
 mod steps;
 mod table;
 mod throughput;
+#[cfg(feature = "tls")]
+mod tls;
 mod verdict;
 mod whitebox;
 mod wire;
@@ -85,9 +85,6 @@ enum Command {
     /// Count the instructions that it takes to write arguments, and to compare them with the previous ones (request
     /// fields prepared by a flow analysis)
     Fields(fields::Options),
-    /// Count the TLS handshakes per second of a server, full and resumed, compared with bare rustls
-    #[cfg(feature = "tls")]
-    Handshakes(handshakes::Options),
     /// Time how long it takes to put a request into a dispatching queue and to remove it, with the queue as a list and
     /// as a heap (E9)
     Queues(queues::Options),
@@ -113,6 +110,10 @@ enum Command {
     Throughput(throughput::Options),
     /// Count the oneways per second of one and four callers, sent one by one and buffered, compared with omniORB
     Oneway(oneway::Options),
+    /// Time calls over TLS, and count the handshakes per second of a server, full and resumed, compared with plain IIOP
+    /// and with bare rustls
+    #[cfg(feature = "tls")]
+    Tls(tls::Options),
     /// Count locks, allocations and system calls of a request in each architecture, compared with omniORB (E2, E3)
     Whitebox(whitebox::Options),
     /// One side of a measured pair; started by oxbench itself
@@ -134,8 +135,6 @@ fn main() -> ExitCode {
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
         Command::Fields(options) => fields::run(&options),
-        #[cfg(feature = "tls")]
-        Command::Handshakes(options) => handshakes::run(&options),
         Command::Queues(options) => queues::run(&options),
         Command::Dispatch(options) => dispatch::run(&options),
         Command::Channel(options) => channel::run(&options),
@@ -146,6 +145,8 @@ fn main() -> ExitCode {
         Command::Control(options) => control::run(&options),
         Command::Lanes(options) => lanes::run(&options),
         Command::Oneway(options) => oneway::run(&options),
+        #[cfg(feature = "tls")]
+        Command::Tls(options) => tls::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),
         Command::Peer(side) => peers::play(&side),
     };

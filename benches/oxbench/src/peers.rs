@@ -29,6 +29,8 @@ use crate::oneway;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::protocols;
+#[cfg(feature = "tls")]
+use crate::tls;
 use crate::wire::{self, Lengths};
 
 /// Peer by name, in the order of the report.
@@ -270,6 +272,40 @@ pub(crate) enum Side {
         #[arg(long)]
         apart: bool,
     },
+    /// Answer bare exchanges over TLS
+    #[cfg(feature = "tls")]
+    TlsServer {
+        /// Size in octets of a request
+        request: usize,
+        /// Size in octets of a reply
+        reply: usize,
+        /// Folder of the certificates
+        folder: std::path::PathBuf,
+    },
+    /// Make bare exchanges over TLS
+    #[cfg(feature = "tls")]
+    TlsClient {
+        /// host:port
+        address: String,
+        /// Folder of the certificates
+        folder: std::path::PathBuf,
+    },
+    /// Serve TLS handshakes
+    #[cfg(feature = "tls")]
+    HandshakeServer {
+        /// Kind of server
+        server: tls::handshakes::Server,
+        /// Folder of the certificates
+        folder: std::path::PathBuf,
+    },
+    /// Make TLS handshakes
+    #[cfg(feature = "tls")]
+    HandshakeClient {
+        /// host:port
+        address: String,
+        /// Folder of the certificates
+        folder: std::path::PathBuf,
+    },
     /// Write and read values
     Marshal {
         /// Kind of code
@@ -401,6 +437,16 @@ pub(crate) fn play(side: &Side) -> Result {
         &Side::EventRelay { octets } => events::driver::relay(octets),
         Side::EventRaw { address, apart: false } => events::driver::drive_relay(address),
         Side::EventRaw { address, apart: true } => events::driver::drive_relay_apart(address),
+        #[cfg(feature = "tls")]
+        Side::TlsServer { request, reply, folder } => {
+            tls::exchange::serve(Lengths { request: *request, reply: *reply }, folder)
+        }
+        #[cfg(feature = "tls")]
+        Side::TlsClient { address, folder } => tls::exchange::call(address, folder),
+        #[cfg(feature = "tls")]
+        Side::HandshakeServer { server, folder } => tls::handshakes::serve(*server, folder),
+        #[cfg(feature = "tls")]
+        Side::HandshakeClient { address, folder } => tls::handshakes::call(address, folder),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

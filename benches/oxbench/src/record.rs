@@ -37,4 +37,12 @@ impl Record {
         let at = |quantile| self.histogram.value_at_quantile(quantile);
         [at(0.5), at(0.99), at(0.999), self.histogram.max()]
     }
+
+    /// Returns points of the percentile curve: quantile and nanoseconds, denser towards the tail.
+    pub(crate) fn curve(&self) -> Vec<(f64, u64)> {
+        self.histogram
+            .iter_quantiles(5)
+            .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))
+            .collect()
+    }
 }

@@ -158,6 +158,11 @@ impl Reassembly {
         if header.size as usize > self.limits.message.min(self.limits.octets) {
             return Err(Dropped::TooLarge);
         }
+        // A fragment that is refused must neither move the window of its sender nor displace messages or other senders.
+        // The only fragment of a message may be empty.
+        if header.count != 1 && !is_within(header, octets) {
+            return Err(Dropped::Contradiction);
+        }
         self.meet(from, header.message, now)?;
         let source = self.sources.get_mut(&from).expect("it was met");
         match source.entries.get_mut(&header.message) {
@@ -177,10 +182,6 @@ impl Reassembly {
                 return Ok(Some(Cow::Borrowed(octets)));
             }
             None => {}
-        }
-        // A fragment that is refused must not displace messages of other senders.
-        if !is_within(header, octets) {
-            return Err(Dropped::Contradiction);
         }
         self.make_room(header.size as usize);
         let mut partial = Partial::new(header, self.next_age, now);
@@ -314,11 +315,12 @@ impl Partial {
         }
     }
 
+    /// Adds a fragment, which must be [within](is_within) its message unless it is the only one.
     fn add(&mut self, header: &Header, octets: &[u8]) -> Result<(), Dropped> {
         let same = header.order == self.order
             && header.size as usize == self.octets.len()
             && header.count == self.count;
-        if !same || !is_within(header, octets) {
+        if !same {
             return Err(Dropped::Contradiction);
         }
         let (word, bit) = (header.fragment as usize / 64, 1u64 << (header.fragment % 64));

@@ -201,6 +201,27 @@ fn fragments_that_are_refused_displace_no_message() {
 }
 
 #[test]
+fn fragments_that_are_refused_move_no_window() {
+    let mut all = Reassembly::new(small());
+    let now = Instant::now();
+    let mut take = |port, header: Header, octets: &[u8]| {
+        all.take(from(port), &header, octets, now).map(|message| message.is_some())
+    };
+    assert_eq!(take(1, header(1, 16, 0, 0, 2), &[7; 8]), Ok(false));
+    // The message with number 100 is far ahead of the window. Its first fragment is empty, or is not within the message.
+    let refused: [(u32, u32, &[u8]); 3] = [(0, 0, &[]), (9, 0, &[8; 8]), (0, 2, &[8; 8])];
+    for (offset, fragment, octets) in refused {
+        for port in [1, 2] {
+            let taken = take(port, header(100, 16, offset, fragment, 2), octets);
+            assert_eq!(taken, Err(Dropped::Contradiction), "{port}");
+        }
+    }
+    // Neither the sender with an incomplete message nor the new sender has lost its window.
+    assert_eq!(take(1, header(1, 16, 8, 1, 2), &[7; 8]), Ok(true));
+    assert_eq!(take(2, header(1, 8, 0, 0, 1), &[7; 8]), Ok(true));
+}
+
+#[test]
 fn every_octet_of_a_large_message_may_be_a_fragment_boundary() {
     let message: Vec<u8> = (0..200).map(|octet| octet + 1).collect();
     for boundary in 1..200 {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Assembly;
 use super::implementations::Implementations;
 use super::selection::{comparisons, meets};
 use super::shelf::{Base, Found, Shelf, Sources};
 use super::types::ComponentTypes;
+use super::{Assembly, AssemblyLimits};
 use crate::described::{Id, Ref};
 use crate::extended::expand;
 use crate::finding::{Error, Place};
@@ -48,9 +48,15 @@ pub(super) struct Making<'s, 'a> {
     /// Component types of the plan's instances.
     pub(super) types: ComponentTypes<'s, 'a>,
     implementations: Implementations<'a>,
+    pub(super) remaining: Remaining<'s>,
+    placed: BTreeSet<&'s str>,
+}
+
+/// Numbers of elements and octets that the plan may still have.
+pub(super) struct Remaining<'s> {
+    limits: &'s AssemblyLimits,
     elements: usize,
     octets: usize,
-    placed: BTreeSet<&'s str>,
 }
 
 /// Package of a part, and the descriptors on the path to it.
@@ -69,8 +75,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
         plan: Plan::default(),
         types: ComponentTypes::of(&assembly.components),
         implementations: Implementations::default(),
-        elements: assembly.limits.elements,
-        octets: assembly.limits.octets,
+        remaining: Remaining::of(&assembly.limits),
         placed: BTreeSet::new(),
     };
     let chosen = making.chosen(shelf.root(assembly.package.as_deref())?, 0)?;
@@ -101,22 +106,27 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
     if !assembly.components.is_empty() {
         let mut plan = std::mem::take(&mut making.plan);
         expand(&mut plan, &assembly.components, true, |size| {
-            making.take(size.elements, size.octets)
+            making.remaining.take(size.elements, size.octets)
         })?;
         making.plan = plan;
     }
     Ok(making.plan)
 }
 
-impl<'s, 'a> Making<'s, 'a> {
-    /// Subtracts a number of elements and octets from the limits.
+impl<'s> Remaining<'s> {
+    /// Returns all that the limits allow.
+    fn of(limits: &'s AssemblyLimits) -> Remaining<'s> {
+        Remaining { limits, elements: limits.elements, octets: limits.octets }
+    }
+
+    /// Subtracts a number of elements and octets.
     pub(super) fn spend(&mut self, elements: usize, octets: usize) -> Result<(), Error> {
         self.take(elements, octets).map_err(Error::plain)
     }
 
-    /// Subtracts a number of elements and octets from the limits, or returns a sentence about the limit.
+    /// Subtracts a number of elements and octets, or returns a sentence about the limit.
     fn take(&mut self, elements: usize, octets: usize) -> Result<(), String> {
-        let limits = &self.assembly.limits;
+        let limits = self.limits;
         let take = |left: &mut usize, used: usize, most: usize, what: &str| -> Result<(), String> {
             *left = left.checked_sub(used).ok_or_else(|| {
                 format!("the plan of the package has more than {most} {what}, the limit")
@@ -125,6 +135,13 @@ impl<'s, 'a> Making<'s, 'a> {
         };
         take(&mut self.elements, elements, limits.elements, "elements")?;
         take(&mut self.octets, octets, limits.octets, "octets of names and values")
+    }
+}
+
+impl<'s, 'a> Making<'s, 'a> {
+    /// Subtracts a number of elements and octets from the limits.
+    pub(super) fn spend(&mut self, elements: usize, octets: usize) -> Result<(), Error> {
+        self.remaining.spend(elements, octets)
     }
 
     /// Counts the names of packages, which are searched for.

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::parts::{Making, Part};
+use super::types::ComponentTypes;
 use crate::check::is_setting;
 use crate::element::{Element, Limits};
 use crate::finding::{Error, Finding, Place, listed};
 use crate::model::basic::Property;
+use crate::model::plan::Plan;
 use crate::model::value::{Any, Basic, Type, holder};
 use crate::size;
 use crate::text;
@@ -108,11 +110,10 @@ impl<'s, 'a> Making<'s, 'a> {
     }
 
     fn set_instance(&mut self, at: usize, property: &str, given: Given<'s>) -> Result<(), Error> {
+        let kind = property_type(&self.plan, &self.types, at, property, given)?;
         // The value contains its type, which is counted before it is copied.
-        let kind = self.property_type(at, property, given)?;
-        let octets = size::kind(&kind);
-        self.spend(1, property.len() + octets)?;
-        let kind = self.property_type(at, property, given)?.into_owned();
+        self.remaining.spend(1, property.len() + size::kind(&kind))?;
+        let kind = kind.into_owned();
         let value = read(kind, given.text).map_err(|error| {
             let why = error.findings.first().map_or("", |finding| finding.what.as_str());
             given.wrong(why, self.type_origin(at, property))
@@ -140,52 +141,53 @@ impl<'s, 'a> Making<'s, 'a> {
             _ => "the type is that of the value in the package".to_owned(),
         }
     }
+}
 
-    /// Returns the type of a property of an instance.
-    fn property_type(
-        &self,
-        at: usize,
-        property: &str,
-        given: Given<'s>,
-    ) -> Result<Cow<'_, Type>, Error> {
-        if is_setting(property) {
-            return Ok(Cow::Owned(Type::Basic(Basic::String)));
-        }
-        let instance = &self.plan.instance[at];
-        let present = instance.property(property);
-        if let Some(described) = self.types.with_attributes(at) {
-            let attributes = &described.component.attributes;
-            match attributes.get(property) {
-                Some(Some(kind)) => return Ok(Cow::Borrowed(kind)),
-                Some(None) if present.is_some() => {}
-                Some(None) => {
-                    let what = format!(
-                        "plans do not support the type that {} declares for property {property:?} of instance {:?}",
-                        described.origin(),
-                        instance.name
-                    );
-                    return Err(given.wrong(what, "leave the value out"));
-                }
-                None => {
-                    let what = format!(
-                        "instance {:?} has no property {property:?} that can be set",
-                        instance.name
-                    );
-                    let known = listed(attributes.keys().map(String::as_str));
-                    return Err(given.wrong(what, format!("{} has {known}", described.origin())));
-                }
-            }
-        }
-        match present {
-            Some(present) => Ok(Cow::Borrowed(&present.value.kind)),
-            None => {
+/// Returns the type of a property of an instance.
+fn property_type<'m>(
+    plan: &'m Plan,
+    types: &'m ComponentTypes<'_, '_>,
+    at: usize,
+    property: &str,
+    given: Given<'_>,
+) -> Result<Cow<'m, Type>, Error> {
+    if is_setting(property) {
+        return Ok(Cow::Owned(Type::Basic(Basic::String)));
+    }
+    let instance = &plan.instance[at];
+    let present = instance.property(property);
+    if let Some(described) = types.with_attributes(at) {
+        let attributes = &described.component.attributes;
+        match attributes.get(property) {
+            Some(Some(kind)) => return Ok(Cow::Borrowed(kind)),
+            Some(None) if present.is_some() => {}
+            Some(None) => {
                 let what = format!(
-                    "nothing declares the type of property {property:?} of instance {:?}",
+                    "plans do not support the type that {} declares for property {property:?} of instance {:?}",
+                    described.origin(),
                     instance.name
                 );
-                let cure = "declare it in an interface (.ccd) of the package, or give the IDL of the component";
-                Err(given.wrong(what, cure))
+                return Err(given.wrong(what, "leave the value out"));
             }
+            None => {
+                let what = format!(
+                    "instance {:?} has no property {property:?} that can be set",
+                    instance.name
+                );
+                let known = listed(attributes.keys().map(String::as_str));
+                return Err(given.wrong(what, format!("{} has {known}", described.origin())));
+            }
+        }
+    }
+    match present {
+        Some(present) => Ok(Cow::Borrowed(&present.value.kind)),
+        None => {
+            let what = format!(
+                "nothing declares the type of property {property:?} of instance {:?}",
+                instance.name
+            );
+            let cure = "declare it in an interface (.ccd) of the package, or give the IDL of the component";
+            Err(given.wrong(what, cure))
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// Creates a job whose first release is now or later. `periodic` must have been checked: an offset of at most a
+    /// day can be added to the current time.
     pub(super) fn new(number: u64, periodic: Periodic, measured: Arc<Measured>, call: Call) -> Job {
         Job {
             release: Instant::now() + periodic.offset,

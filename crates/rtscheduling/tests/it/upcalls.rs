@@ -244,6 +244,8 @@ fn what_cannot_be_registered_is_named() {
     );
     let late = Periodic { deadline: Some(Duration::MAX), ..every("late", Overrun::Skip) };
     assert!(matches!(register(late), Err(UpcallError::Time { what: "deadline", .. })));
+    let postponed = Periodic { offset: Duration::MAX, ..every("postponed", Overrun::Skip) };
+    assert!(matches!(register(postponed), Err(UpcallError::Time { what: "offset", .. })));
     let two = register(every("two", Overrun::Skip)).unwrap();
     let three = register(every("three", Overrun::Skip)).unwrap_err();
     assert_eq!(three.to_string(), "the ORB has 2 upcalls, as many as it may have");

@@ -388,7 +388,11 @@ impl Ref {
     }
 
     /// Follows a LOCATION_FORWARD for this and all later calls; a permanent one replaces the IOR.
+    ///
+    /// # Errors
+    /// The reference cannot be used, or the ORB's [check](crate::Options::check_forwards) rejects it.
     pub(crate) fn forward_to(&self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
+        self.shared.orb.options().forward_check.of(&ior)?;
         let route = Arc::new(self.shared.orb.read_route(&ior)?);
         // If the target of a permanent forward becomes a home, it is recorded only there, so that calls always use the
         // IOR that the reference shows. If several forwards arrive at the same time, this is the IOR of the home that

@@ -4,6 +4,7 @@
 mod class_pacing;
 mod collocation;
 mod filters;
+mod forwards;
 mod lane_resources;
 mod named;
 mod peers;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::Limits;
-use oxorb_object::Version;
+use oxorb_object::{Ior, SystemException, Version};
 use oxorb_transport::{
     Access, Endpoint, EndpointError, Multicast, Pages, Properties, Publish, Security,
 };
@@ -38,6 +39,7 @@ use crate::rt::RealTime;
 pub use class_pacing::ClassPacing;
 pub use collocation::Collocation;
 pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
+use forwards::ForwardCheck;
 pub use lane_resources::{ArenaFull, CallbackThreads};
 pub use reactor::ReactorChoice;
 pub use strategies::{Demultiplexing, OperationSearch};
@@ -202,6 +204,8 @@ pub struct Options {
     /// Whether clients' offers of their connections for requests in the other direction are accepted; a policy of the
     /// POA takes precedence.
     pub accept_bidirectional: bool,
+    /// Check of the targets of forwards; see [`check_forwards`](Self::check_forwards).
+    pub(crate) forward_check: ForwardCheck,
     /// Maximum number of idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
     /// Maximum number of connections to servers that are kept, over all servers (`ClientConnections::Cached`): when a
@@ -317,6 +321,7 @@ impl Default for Options {
             access: Access::default(),
             offer_bidirectional: false,
             accept_bidirectional: false,
+            forward_check: ForwardCheck::default(),
             max_idle_connections: 16,
             max_client_connections: None,
             client_idle_timeout: Some(Duration::from_secs(600)),
@@ -349,6 +354,16 @@ impl Options {
     pub fn listen_on(&mut self, endpoints: &str) -> Result<(), EndpointError> {
         self.listen.extend(self.protocols.parse(endpoints)?);
         Ok(())
+    }
+
+    /// Sets a check of the targets of forwards (LOCATION_FORWARD). If `check` returns an exception, the call raises it
+    /// and does not follow the forward. A gateway thus calls only those addresses that it permits. By default, all
+    /// forwards are followed.
+    pub fn check_forwards(
+        &mut self,
+        check: impl Fn(&Ior) -> Result<(), SystemException> + Send + Sync + 'static,
+    ) {
+        self.forward_check = ForwardCheck::new(check);
     }
 
     /// Parses the settings again that were kept because they may name endpoints of a protocol that was not yet added.

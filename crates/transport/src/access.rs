@@ -67,8 +67,13 @@ impl Access {
         }
         match self.rules.iter().find(|rule| rule.party.contains(peer)) {
             Some(rule) => rule.allow,
-            None => !self.rules.iter().any(|rule| rule.allow),
+            None => !self.refuses_others(),
         }
+    }
+
+    /// Reports whether peers that no rule matches are refused, because a rule allows others.
+    pub fn refuses_others(&self) -> bool {
+        self.rules.iter().any(|rule| rule.allow)
     }
 
     /// Reports whether any rule matches this peer, whether it allows or denies.
@@ -253,6 +258,11 @@ mod tests {
         assert!(admits("", "1.2.3.4"), "no rule: everybody");
         assert!(admits("deny 10.0.0.0/8", "1.2.3.4"), "all but these");
         assert!(!admits("allow 10.0.0.0/8", "1.2.3.4"), "nobody but these");
+        for (rules, refuses) in
+            [("", false), ("deny 10.0.0.0/8", false), ("deny 10.9.0.0/16, allow 10.0.0.0/8", true)]
+        {
+            assert_eq!(rules.parse::<Access>().unwrap().refuses_others(), refuses, "{rules}");
+        }
     }
 
     #[test]

@@ -184,6 +184,9 @@ pub mod profile_tag {
     /// OxORB: GIOP over TLS. Used only in policies about protocols, never in a profile: IIOP
     /// profiles contain the TLS components.
     pub const OXORB_TLS: u32 = 0x4f58_4f30;
+    /// OxORB: octets without a meaning. A gateway adds such a profile to a reference whose size must equal that of
+    /// another reference modulo eight.
+    pub const OXORB_PADDING: u32 = 0x4f58_4f31;
 
     /// Reports whether OxORB's profiles with this tag are `PlaceProfile`s.
     pub fn is_placed(tag: u32) -> bool {
@@ -215,6 +218,7 @@ pub mod profile_tag {
             OXORB_LITE_RT_UNIX => "OxORB GIOPlite/RT over UNIX sockets",
             OXORB_LITE_RT_MEMORY => "OxORB GIOPlite/RT over memory",
             OXORB_LITE_RT_SHM => "OxORB GIOPlite/RT over shared memory",
+            OXORB_PADDING => "OxORB padding",
             0x4f43_4902 => "OCI HTIOP (HTTP tunnel)",
             0x3039 => "Tandem NSKFS",
             0x303a => "Tandem NSKPW",

@@ -102,6 +102,8 @@ minors! {
         OXORB 4 READ_ONLY: "the service was started read-only, and the operation would change what it keeps", "start it without --read-only, or make the change at another server";
         OXORB 5 ACCESS_RULES: "the server's access rules do not let this client call the operation", "look at the server's log, which names the rule, and at `[access]` of its configuration or of its -ORBAccessRules";
         OXORB 6 NOT_PROTECTED: "the object's POA takes requests only over protocols that protect what they carry (secure_only)", "call it by a reference of the server, which leads there over TLS";
+        OXORB 7 REFERENCE_REFUSED: "a gateway does not pass on or follow a reference that its settings do not permit", "see what `oxorb gateway check` says about the reference, and permit its address with `callbacks` of the gateway";
+        OXORB 8 UNKNOWN_TYPES: "the gateway does not know the types of the operation, and refuses such operations", "name the IDL of the interface with `idl` of the gateway, or let `unknown` be search";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";

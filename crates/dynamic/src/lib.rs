@@ -36,5 +36,5 @@ pub use oxorb_cdr::{
     Shape, TcKind, TypeCode, TypeRef, ValueKey, Wchar, Wstring,
 };
 pub use request::Request;
-pub use servant::{DynamicServant, Invocation, answer, servant, serve};
+pub use servant::{DynamicServant, Invocation, answer, answer_changed, servant, serve};
 pub use signature::{Direction, Parameter, Signature};

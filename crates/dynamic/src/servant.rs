@@ -149,7 +149,19 @@ pub fn answer(
     answered: Answered<'_>,
     ended: impl FnOnce(bool),
 ) -> Outcome {
-    write_answer(upcall, signature, read_answer(signature, answered), ended)
+    answer_changed(upcall, signature, answered, |done| done, ended)
+}
+
+/// Answers a request as [`answer`] does, with what `change` makes of the decoded results or exception: for gateways,
+/// which replace the references in them.
+pub fn answer_changed(
+    upcall: Upcall<'_>,
+    signature: &Signature,
+    answered: Answered<'_>,
+    change: impl FnOnce(Result<Results, Exception>) -> Result<Results, Exception>,
+    ended: impl FnOnce(bool),
+) -> Outcome {
+    write_answer(upcall, signature, change(read_answer(signature, answered)), ended)
 }
 
 fn write_answer(

@@ -64,7 +64,7 @@ impl Crate {
     fn document(package: &str) -> Result<Crate, String> {
         let target =
             std::env::var("CARGO_TARGET_DIR").map_or_else(|_| "target".into(), String::from);
-        let features = ["--features", "components,deployment,bridge,tls"];
+        let features = ["--features", "components,deployment,bridge,gateway,tls"];
         let mut command = Command::new("cargo");
         command
             .args(["rustdoc", "--quiet", "--locked", "--lib", "--package", package])

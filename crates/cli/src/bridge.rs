@@ -107,7 +107,7 @@ pub(crate) fn run(args: Args) -> Done {
 }
 
 /// Returns the descriptions of all interfaces of the IDL.
-fn known(types: Option<&Types>) -> Result<Interfaces, Failed> {
+pub(crate) fn known(types: Option<&Types>) -> Result<Interfaces, Failed> {
     let mut known = Interfaces::default();
     if let Some(types) = types {
         for def in types.interfaces() {

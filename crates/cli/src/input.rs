@@ -21,18 +21,20 @@ pub(crate) fn stdin(what: &str) -> Result<String, String> {
 
 /// Reads a file as it is, or standard input if its name is `-`.
 pub(crate) fn octets(path: &Path, what: &str) -> Result<Vec<u8>, String> {
-    let mut octets = Vec::new();
-    let mut read = |from: &mut dyn Read| {
-        let many = from.take(MOST_OCTETS + 1).read_to_end(&mut octets)?;
-        admit(many, what)
-    };
     match path.as_os_str() == "-" {
-        true => read(&mut io::stdin()).map_err(|error| format!("standard input: {error}"))?,
+        true => octets_of(io::stdin(), what).map_err(|error| format!("standard input: {error}")),
         false => {
-            let opened = File::open(path).and_then(|mut file| read(&mut file));
-            opened.map_err(|error| format!("{}: {error}", path.display()))?;
+            let octets = File::open(path).and_then(|file| octets_of(file, what));
+            octets.map_err(|error| format!("{}: {error}", path.display()))
         }
     }
+}
+
+/// Reads the rest of an open file as it is.
+pub(crate) fn octets_of(from: impl Read, what: &str) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    let many = from.take(MOST_OCTETS + 1).read_to_end(&mut octets)?;
+    admit(many, what)?;
     Ok(octets)
 }
 

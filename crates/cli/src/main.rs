@@ -11,6 +11,7 @@ mod event;
 #[cfg(test)]
 mod examples;
 mod explain;
+mod gateway;
 mod idl;
 mod ifr;
 mod input;
@@ -66,6 +67,8 @@ enum Command {
     Serve(serve::Args),
     /// Forward requests from one protocol to another; with IDL, translate the references in them
     Bridge(bridge::Args),
+    /// Stand between clients outside and servers inside, and translate all references that pass
+    Gateway(gateway::Args),
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Bridge(args) => bridge::run(args),
+        Command::Gateway(args) => gateway::run(args),
         Command::Sched(command) => sched::run(command),
         Command::Node(command) => node::run(command),
         Command::Deploy(command) => deploy::run(command),

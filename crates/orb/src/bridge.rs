@@ -33,25 +33,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod counts;
+pub(crate) mod counts;
 mod error;
-mod forwarder;
-mod interfaces;
+pub(crate) mod forwarder;
+pub(crate) mod interfaces;
+pub(crate) mod passage;
 mod passing;
-mod poas;
+pub(crate) mod poas;
+mod replacing;
+mod search;
+pub(crate) mod targets;
 mod typed;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::ior::Ior;
 use crate::poa::{IdAssignment, Lifespan, Policies};
-use crate::values::ByteOrder;
-use crate::{Interface as _, ObjectRef, Orb, Ref};
+use crate::{Interface as _, ObjectRef, Orb};
 
 use counts::Counts;
 use forwarder::Forwarder;
+use passage::{Passage, Rules, foreign_of};
 use passing::Passing;
 use poas::Poas;
 
@@ -67,9 +70,6 @@ pub const POA_NAME: &str = "bridge";
 /// IMP_LIMIT and COMPLETED_YES.
 pub const MOST_REFERENCES: usize = 100_000;
 
-/// Time limit for a target's answer to a query of its interface.
-const ASK: Duration = Duration::from_secs(5);
-
 /// A bridge on the endpoints of one ORB. Cheap to clone.
 ///
 /// The bridge lives as long as that ORB. The threads that read requests pass them on, so the ORB's settings of
@@ -77,14 +77,11 @@ const ASK: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
 
-pub(crate) struct Inner {
-    pub(crate) orb: Orb,
-    /// ORB for requests in the byte order that is not this machine's.
-    pub(crate) foreign: Orb,
+struct Inner {
+    orb: Orb,
     named: Poas,
-    pub(crate) passing: Passing,
-    pub(crate) interfaces: Interfaces,
-    pub(crate) counts: Counts,
+    passing: Arc<Passing>,
+    passage: Arc<Passage>,
 }
 
 impl Bridge {
@@ -94,27 +91,25 @@ impl Bridge {
     /// # Errors
     /// The ORB has a POA named [`POA_NAME`] or `bridged` already, or is shut down.
     pub fn new(orb: &Orb, interfaces: Interfaces) -> Result<Bridge, Error> {
-        let options = orb.options().clone();
-        let foreign = Orb::builder().configure(|change| {
-            *change = options;
-            change.listen.clear();
-            change.byte_order = opposite(ByteOrder::NATIVE);
-        });
-        let foreign = foreign.build().map_err(|error| Error::Setup(error.into()))?;
+        let foreign = foreign_of(orb).map_err(|error| Error::Setup(error.into()))?;
         let root = orb.root_poa();
         let named = Policies {
             lifespan: Lifespan::Persistent,
             id_assignment: IdAssignment::User,
             ..Policies::default()
         };
-        Ok(Bridge(Arc::new(Inner {
+        let named = Poas::new(root, POA_NAME, named)?;
+        let passing = Arc::new(Passing::new(Poas::new(root, "bridged", Policies::default())?));
+        let passage = Passage {
             orb: orb.clone(),
             foreign,
-            named: Poas::new(root, POA_NAME, named)?,
-            passing: Passing::new(Poas::new(root, "bridged", Policies::default())?),
-            interfaces,
-            counts: Counts::default(),
-        })))
+            interfaces: Arc::new(interfaces),
+            counts: Arc::new(Counts::default()),
+            counterparts: passing.clone(),
+            rules: Rules::default(),
+        };
+        let passage = Arc::new(passage);
+        Ok(Bridge(Arc::new(Inner { orb: orb.clone(), named, passing, passage })))
     }
 
     /// Creates an object that passes its requests on to a target, given as a reference (`IOR:`, `corbaloc:`,
@@ -128,18 +123,9 @@ impl Bridge {
     /// # Errors
     /// The reference cannot be resolved, or the name is taken.
     pub fn open(&self, name: &str, target: &str) -> Result<ObjectRef, Error> {
-        let mut ior = self.resolve(target)?;
-        if ior.type_id.is_empty() {
-            let asked = Ref::new(&self.0.orb, ior.clone()).with_timeout(ASK);
-            // Some ORBs do not answer `_repository_id`; ask the target instead which of the known interfaces it
-            // supports.
-            let known = &self.0.interfaces;
-            ior.type_id = asked.repository_id().unwrap_or_else(|_| {
-                let is_a = |id: &str| asked.is_a(id).unwrap_or(false);
-                known.most_derived(is_a).unwrap_or_default().to_owned()
-            });
-        }
-        self.stand_for(name, &ior)
+        let inner = &self.0;
+        let ior = targets::resolve(&inner.orb, target)?;
+        self.stand_for(name, &targets::with_interface(&inner.orb, ior, &inner.passage.interfaces))
     }
 
     /// Creates an object as [`open`](Self::open) does, for a target of the given interface.
@@ -152,38 +138,30 @@ impl Bridge {
         target: &str,
         repository_id: &str,
     ) -> Result<ObjectRef, Error> {
-        let mut ior = self.resolve(target)?;
+        let mut ior = targets::resolve(&self.0.orb, target)?;
         repository_id.clone_into(&mut ior.type_id);
         self.stand_for(name, &ior)
     }
 
-    fn resolve(&self, target: &str) -> Result<Ior, Error> {
-        let found: Result<ObjectRef, _> = self.0.orb.resolve(target);
-        match found {
-            Ok(found) => Ok(found.reference().ior().clone()),
-            Err(error) => Err(Error::Target(target.to_owned(), error.into())),
-        }
-    }
-
     fn stand_for(&self, name: &str, target: &Ior) -> Result<ObjectRef, Error> {
         let inner = &self.0;
-        let forwarder = Forwarder::new(inner, target);
+        let forwarder = Forwarder::new(&inner.passage, target);
         let poa = inner.named.with(forwarder.priority_model());
         let object = poa.activate_servant_with_id(&name.into(), Arc::new(forwarder))?;
         let object = ObjectRef::from_ref(object);
-        inner.stands_for(&object, target);
+        inner.passing.stands_for(&object, target);
         inner.orb.bind(name, &object);
         Ok(object)
     }
 
     /// Reports whether the bridge knows the operations of an interface.
     pub fn knows(&self, repository_id: &str) -> bool {
-        self.0.interfaces.has(repository_id)
+        self.0.passage.interfaces.has(repository_id)
     }
 
     /// Returns the counts of the requests passed on so far.
     pub fn statistics(&self) -> Statistics {
-        self.0.counts.read()
+        self.0.passage.counts.read()
     }
 
     /// Closes the connections that the bridge opened for requests in the other byte order. These belong to a second
@@ -191,14 +169,7 @@ impl Bridge {
     pub fn close(&self) {
         // Ignore the result: `shutdown` fails only within a request, in which the preceding shutdown of the bridge's
         // ORB fails as well.
-        let _ = self.0.foreign.shutdown(true);
-    }
-}
-
-fn opposite(order: ByteOrder) -> ByteOrder {
-    match order {
-        ByteOrder::Big => ByteOrder::Little,
-        ByteOrder::Little => ByteOrder::Big,
+        let _ = self.0.passage.foreign.shutdown(true);
     }
 }
 

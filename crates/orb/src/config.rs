@@ -52,6 +52,8 @@
 mod access;
 mod error;
 mod file;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod personality;
 mod reload;
 mod schedule;
@@ -60,5 +62,7 @@ mod threadpool;
 
 pub use error::ConfigError;
 pub use file::Configuration;
+#[cfg(feature = "gateway")]
+pub use gateway::{GatewayFile, GatewayObject};
 pub use personality::{PERSONALITIES, Personality};
 pub(crate) use reload::reload_access_rules;

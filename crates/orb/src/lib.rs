@@ -38,6 +38,7 @@
 //! | write components | `components`, with the feature of that name |
 //! | launch deployment plans | `deployment`, with the feature of that name |
 //! | pass requests on between protocols | `bridge`, with the feature of that name |
+//! | stand between clients outside and servers inside | `gateway`, with the feature of that name |
 //! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`client::Failure`] |
 //!
@@ -71,6 +72,8 @@ pub mod deployment;
 pub mod dynamic {
     pub use oxorb_dynamic::*;
 }
+#[cfg(feature = "gateway")]
+pub mod gateway;
 pub mod incident;
 /// Interceptors of requests and of new adapters, and the service contexts that they read and add.
 pub mod interceptor {

@@ -16,6 +16,7 @@ mod dynamic;
 mod event;
 mod event_faults;
 mod event_store;
+mod gateway;
 mod hostile_text;
 mod idl_cost;
 mod idl_lsp;

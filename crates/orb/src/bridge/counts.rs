@@ -17,10 +17,13 @@ pub struct Statistics {
     /// Total size in octets of the arguments of all requests, except rewritten ones.
     pub octets: u64,
     /// Number of requests and replies that were decoded and encoded again, because of their references or because their
-    /// octets could not be copied into the other message.
+    /// octets could not be copied into the other message, and of those of unknown types whose references were replaced.
     pub rewritten: u64,
-    /// Number of objects created for references that passed through.
+    /// Number of objects created for references that passed through. A gateway counts each reference that it replaces,
+    /// because it stores none.
     pub references: u64,
+    /// Number of references that a gateway refused to pass on. A bridge refuses none.
+    pub refused: u64,
 }
 
 /// Counters behind [`Statistics`].
@@ -32,6 +35,7 @@ pub(crate) struct Counts {
     pub(crate) octets: AtomicU64,
     pub(crate) rewritten: AtomicU64,
     pub(crate) references: AtomicU64,
+    pub(crate) refused: AtomicU64,
 }
 
 impl Counts {
@@ -43,6 +47,7 @@ impl Counts {
             octets: self.octets.load(Relaxed),
             rewritten: self.rewritten.load(Relaxed),
             references: self.references.load(Relaxed),
+            refused: self.refused.load(Relaxed),
         }
     }
 

@@ -1,16 +1,16 @@
-//! Errors in the creation of a bridge or of its objects.
+//! Errors in the creation of a bridge or gateway, or of its objects.
 
 use std::fmt;
 
 use crate::poa::PoaError;
 use crate::{ResolveError, SetupError};
 
-/// Failure to create a bridge or an object of it.
+/// Failure to create a bridge or gateway, or an object of it.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The ORB that sends in the other byte order could not be created.
-    #[error("the bridge's ORB for foreign byte orders: {0}")]
+    /// An ORB of the gateway, or the ORB that sends in the other byte order, could not be created.
+    #[error("an ORB of the bridge: {0}")]
     Setup(#[source] Box<SetupError>),
     /// The bridge's object adapters, or an object in them, could not be created.
     #[error("an object of the bridge: {0}")]
@@ -18,6 +18,15 @@ pub enum Error {
     /// A target's reference could not be resolved.
     #[error("the target {0}: {1}")]
     Target(String, #[source] Box<ResolveError>),
+    /// A target of a gateway is an object of the gateway itself.
+    #[error("the target {0} leads back to the gateway; name the object behind it")]
+    Itself(String),
+    /// The gateway has no object of this name.
+    #[error("the gateway has no object named {0}; open it first")]
+    Unknown(String),
+    /// The key with which a gateway signs references is unusable.
+    #[error("the key of the gateway: {0}")]
+    Key(String),
 }
 
 impl fmt::Debug for Error {

@@ -11,9 +11,10 @@ use crate::{CompletionStatus, Outcome, Ref, Servant, SystemException, Upcall, mi
 use oxorb_cdr::{Encode as _, Relayed};
 use oxorb_core::{Answered, Op, Operation};
 
-use crate::bridge::Inner;
 use crate::bridge::counts::add;
 use crate::bridge::interfaces::Known;
+use crate::bridge::passage::{Passage, Towards};
+use crate::bridge::search::Place;
 use crate::bridge::typed;
 
 static TWOWAY: Op = Op::twoway("");
@@ -24,7 +25,7 @@ const IS_A: Duration = Duration::from_secs(10);
 
 /// Servant that passes requests on to one target.
 pub(crate) struct Forwarder {
-    bridge: Weak<Inner>,
+    passage: Weak<Passage>,
     type_id: String,
     /// Reference for requests in this machine's byte order.
     native: Ref,
@@ -33,12 +34,12 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    pub(crate) fn new(bridge: &Arc<Inner>, target: &Ior) -> Forwarder {
+    pub(crate) fn new(passage: &Arc<Passage>, target: &Ior) -> Forwarder {
         Forwarder {
-            bridge: Arc::downgrade(bridge),
+            passage: Arc::downgrade(passage),
             type_id: target.type_id.clone(),
-            native: Ref::new(&bridge.orb, target.clone()),
-            foreign: Ref::new(&bridge.foreign, target.clone()),
+            native: Ref::new(&passage.orb, target.clone()),
+            foreign: Ref::new(&passage.foreign, target.clone()),
         }
     }
 
@@ -48,21 +49,44 @@ impl Forwarder {
     }
 
     /// Passes a request on.
-    fn pass(&self, bridge: &Arc<Inner>, mut upcall: Upcall<'_>, known: Option<&Known>) -> Outcome {
-        let values = match upcall.args(Relayed::rest) {
-            Ok(values) => values,
+    fn pass(
+        &self,
+        passage: &Arc<Passage>,
+        mut upcall: Upcall<'_>,
+        known: Option<&Known>,
+    ) -> Outcome {
+        let counts = &passage.counts;
+        let (place, values) = match upcall.args(|d| Ok((Place::of(d), Relayed::rest(d)?))) {
+            Ok(read) => read,
             Err(rejected) => {
-                add(&bridge.counts.failed, 1);
+                add(&counts.failed, 1);
                 return upcall.reject(rejected);
             }
         };
-        add(&bridge.counts.octets, values.octets().len() as u64);
+        let replaced;
+        let values = match is_searched(passage, known) && place.has_references(values.octets()) {
+            false => values,
+            true => {
+                if let Some(known) = known {
+                    return typed::rewrite(passage, &self.native, &known.signature, upcall);
+                }
+                match replace(passage, place, values.octets(), Towards::Target) {
+                    Ok(octets) => replaced = octets,
+                    Err(exception) => {
+                        add(&counts.failed, 1);
+                        return upcall.fail(exception);
+                    }
+                }
+                Relayed::rest(&mut place.decoder(&replaced)).expect("a vector is contiguous")
+            }
+        };
+        add(&counts.octets, values.octets().len() as u64);
         // Keep this thread at the caller's priority until the target has answered, so that the request to the target
         // carries that priority.
         let _raised = match upcall.priority() {
-            Ok(priority) => priority.and_then(|it| bridge.orb.raise_thread(it).ok()),
+            Ok(priority) => priority.and_then(|it| passage.orb.raise_thread(it).ok()),
             Err(malformed) => {
-                add(&bridge.counts.failed, 1);
+                add(&counts.failed, 1);
                 return upcall.fail(malformed);
             }
         };
@@ -79,30 +103,48 @@ impl Forwarder {
             }
         };
         let passed = match upcall.expects_reply() {
-            true => call(bridge, target, upcall, &values, known),
-            false => send(bridge, target, upcall, &values),
+            true => call(passage, target, upcall, &values, known),
+            false => send(passage, target, upcall, &values),
         };
         match (passed, known) {
             (Ok(outcome), _) => outcome,
             (Err((upcall, exception)), Some(known)) if exception == NOT_ALIKE => {
-                typed::rewrite(bridge, &self.native, &known.signature, upcall)
+                typed::rewrite(passage, &self.native, &known.signature, upcall)
             }
             (Err((upcall, exception)), _) => {
-                add(&bridge.counts.failed, 1);
+                add(&counts.failed, 1);
                 upcall.fail(exception)
             }
         }
     }
 }
 
+/// Reports whether the octets of an operation are searched for references.
+fn is_searched(passage: &Passage, known: Option<&Known>) -> bool {
+    passage.rules.everywhere && known.is_none_or(|known| known.searched)
+}
+
+/// Replaces the references in values of unknown types, and counts that.
+fn replace(
+    passage: &Arc<Passage>,
+    place: Place,
+    octets: &[u8],
+    towards: Towards,
+) -> Result<Vec<u8>, SystemException> {
+    add(&passage.counts.rewritten, 1);
+    let limit = passage.orb.options().limits.max_message;
+    let counterpart = |ior: &Ior| passage.counterparts.counterpart(passage, ior, towards);
+    place.replace(octets, limit, towards.completed(), counterpart)
+}
+
 /// Request that was not passed on, and the exception to raise for it.
 type NotPassed<'r> = (Upcall<'r>, SystemException);
 
 fn call<'r>(
-    bridge: &Inner,
+    passage: &Arc<Passage>,
     target: &Ref,
     upcall: Upcall<'r>,
-    values: &Relayed<'r>,
+    values: &Relayed<'_>,
     known: Option<&Known>,
 ) -> Result<Outcome, NotPassed<'r>> {
     let operation = Operation { name: upcall.operation(), ..Operation::from(&TWOWAY) };
@@ -110,7 +152,7 @@ fn call<'r>(
     let called = target.invoke_dynamic(
         operation,
         |e| values.encode(e),
-        |answered| upcall.take().map(|upcall| answer(bridge, upcall, answered, known)),
+        |answered| upcall.take().map(|upcall| answer(passage, upcall, answered, known)),
     );
     match (called, upcall) {
         (Ok(Some(outcome)), _) => Ok(outcome),
@@ -120,19 +162,51 @@ fn call<'r>(
 }
 
 fn answer(
-    bridge: &Inner,
+    passage: &Arc<Passage>,
     upcall: Upcall<'_>,
     answered: Answered<'_>,
     known: Option<&Known>,
 ) -> Outcome {
-    let counts = &bridge.counts;
+    let (Answered::Results(d) | Answered::Exception(d)) = &answered;
+    let place = Place::of(d);
+    let values = match is_searched(passage, known) {
+        false => None,
+        true => Relayed::rest(&mut d.clone()).ok(),
+    };
+    let Some(values) = values.filter(|values| place.has_references(values.octets())) else {
+        return answer_unchanged(passage, upcall, answered, known);
+    };
+    if let Some(known) = known {
+        return answer_decoded(passage, upcall, answered, known);
+    }
+    match replace(passage, place, values.octets(), Towards::Client) {
+        Ok(octets) => {
+            let d = place.decoder(&octets);
+            let answered = match answered {
+                Answered::Results(_) => Answered::Results(d),
+                Answered::Exception(_) => Answered::Exception(d),
+            };
+            answer_unchanged(passage, upcall, answered, None)
+        }
+        Err(exception) => {
+            passage.counts.end(false);
+            upcall.fail(exception)
+        }
+    }
+}
+
+/// Answers with the octets of the target's answer, if they can be copied.
+fn answer_unchanged(
+    passage: &Arc<Passage>,
+    upcall: Upcall<'_>,
+    answered: Answered<'_>,
+    known: Option<&Known>,
+) -> Outcome {
+    let counts = &passage.counts;
     // Each request is counted before its answer is sent, so that the client that has the answer finds it counted.
     match (upcall.pass_on(answered, || counts.end(true)), known) {
         (Ok(outcome), _) => outcome,
-        (Err((upcall, answered)), Some(known)) => {
-            add(&counts.rewritten, 1);
-            oxorb_dynamic::answer(upcall, &known.signature, answered, |it| counts.end(it))
-        }
+        (Err((upcall, answered)), Some(known)) => answer_decoded(passage, upcall, answered, known),
         (Err((upcall, _)), None) => {
             counts.end(false);
             upcall.fail(SystemException { completed: CompletionStatus::Yes, ..NOT_ALIKE })
@@ -140,16 +214,29 @@ fn answer(
     }
 }
 
+/// Answers with the values of the target's answer, with the references replaced.
+fn answer_decoded(
+    passage: &Arc<Passage>,
+    upcall: Upcall<'_>,
+    answered: Answered<'_>,
+    known: &Known,
+) -> Outcome {
+    let counts = &passage.counts;
+    add(&counts.rewritten, 1);
+    let change = |done| typed::replaced(passage, done);
+    oxorb_dynamic::answer_changed(upcall, &known.signature, answered, change, |it| counts.end(it))
+}
+
 fn send<'r>(
-    bridge: &Inner,
+    passage: &Passage,
     target: &Ref,
     upcall: Upcall<'r>,
-    values: &Relayed<'r>,
+    values: &Relayed<'_>,
 ) -> Result<Outcome, NotPassed<'r>> {
     let operation = Operation { name: upcall.operation(), ..Operation::from(&ONEWAY) };
     match target.send_dynamic(operation, |e| values.encode(e)) {
         Ok(()) => {
-            add(&bridge.counts.oneways, 1);
+            add(&passage.counts.oneways, 1);
             Ok(upcall.done())
         }
         Err(exception) => Err((upcall, exception)),
@@ -166,19 +253,27 @@ impl Servant for Forwarder {
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        let Some(bridge) = self.bridge.upgrade() else {
+        let Some(passage) = self.passage.upgrade() else {
             return upcall.fail(GONE);
         };
         let Some(_within) = Within::enter() else {
-            add(&bridge.counts.failed, 1);
+            add(&passage.counts.failed, 1);
             return upcall.fail(LOOP);
         };
-        let known = bridge.interfaces.operation(&self.type_id, upcall.operation());
-        match known {
-            Some(known) if known.references => {
-                typed::rewrite(&bridge, &self.native, &known.signature, upcall)
+        let Passage { rules, interfaces, .. } = &*passage;
+        let is_decoded = |known: &Known| match rules.everywhere {
+            true => known.is_decoded(),
+            false => known.references,
+        };
+        match interfaces.operation(&self.type_id, upcall.operation()) {
+            Some(known) if is_decoded(known) => {
+                typed::rewrite(&passage, &self.native, &known.signature, upcall)
             }
-            known => self.pass(&bridge, upcall, known),
+            None if rules.known_only => {
+                add(&passage.counts.failed, 1);
+                upcall.fail(UNKNOWN_TYPES)
+            }
+            known => self.pass(&passage, upcall, known),
         }
     }
 }
@@ -217,6 +312,9 @@ const LOOP: SystemException =
 /// sent, hence COMPLETED_NO.
 const NOT_ALIKE: SystemException =
     SystemException::marshal(minor::marshal::NOT_ALIKE, CompletionStatus::No);
+
+const UNKNOWN_TYPES: SystemException =
+    SystemException::no_permission(minor::no_permission::UNKNOWN_TYPES, CompletionStatus::No);
 
 /// Exception for requests that cannot be passed on because the bridge is being shut down.
 pub(crate) const GONE: SystemException =

@@ -2,15 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oxorb_cdr::{Shape, TcKind, TypeRef};
+use oxorb_cdr::{Shape, TcKind, TypeCode, TypeRef};
 use oxorb_dynamic::Signature;
 
-/// Interfaces that a bridge knows: the types of their operations, and which operations carry
-/// references.
+/// Interfaces that a bridge or gateway knows: the types of their operations, and which operations carry references.
 ///
 /// Requests of operations without references are passed on undecoded if their octets can be copied into the other
-/// message. References are found in structs, unions, sequences and arrays; not in an `any`, in a valuetype, or in
-/// members of exceptions.
+/// message. A bridge finds references in structs, unions, sequences and arrays; not in an `any`, in a valuetype, or in
+/// members of exceptions. A gateway finds them there as well.
 #[derive(Debug, Default)]
 pub struct Interfaces(HashMap<String, HashMap<String, Known>>);
 
@@ -21,16 +20,37 @@ const ASKED: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) signature: Signature,
-    /// Whether arguments or results carry references.
+    /// Whether arguments or results carry references outside of anys, valuetypes and exceptions.
     pub(crate) references: bool,
+    /// Whether arguments, results or exceptions contain anys or valuetypes, or exceptions carry references.
+    hidden: bool,
+    /// Whether arguments, results or exceptions contain text.
+    pub(crate) searched: bool,
+}
+
+impl Known {
+    fn new(signature: Signature) -> Known {
+        let params = signature.params.iter().map(|param| &param.ty);
+        let values: Vec<_> = params.chain([&signature.returns]).map(TypeCode::as_ref).collect();
+        let raised: Vec<_> = signature.raises.iter().map(TypeCode::as_ref).collect();
+        let references = any(&values, is_reference);
+        let hidden =
+            any(&values, is_hidden) || any(&raised, is_hidden) || any(&raised, is_reference);
+        let searched = any(&values, is_searched) || any(&raised, is_searched);
+        Known { references, hidden, searched, signature }
+    }
+
+    /// Reports whether each message of the operation is decoded by a gateway.
+    pub(crate) fn is_decoded(&self) -> bool {
+        self.references || self.hidden
+    }
 }
 
 impl Interfaces {
     /// Adds an interface by its repository id, with all its operations, including inherited ones.
     pub fn add(&mut self, repository_id: &str, operations: impl IntoIterator<Item = Signature>) {
         let known = operations.into_iter().map(|signature| {
-            let references = carries_references(&signature);
-            let known = Known { signature, references };
+            let known = Known::new(signature);
             (known.signature.operation.clone(), known)
         });
         self.0.insert(repository_id.to_owned(), known.collect());
@@ -53,25 +73,58 @@ impl Interfaces {
     }
 }
 
-fn carries_references(signature: &Signature) -> bool {
-    let params = signature.params.iter().map(|param| &param.ty);
-    params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut HashSet::new()))
+/// Reports whether values of a type may carry references, also in anys, valuetypes and text.
+pub(crate) fn may_carry_references(ty: TypeRef<'_>) -> bool {
+    contains(ty, |shape| is_reference(shape) || is_hidden(shape) || is_searched(shape))
 }
 
-/// Reports whether values of a type carry references. `searched` contains the numbers of the types that were searched
-/// before in the type code. A type may contain itself, and many types may contain the same type.
-fn carries(ty: TypeRef<'_>, searched: &mut HashSet<usize>) -> bool {
+fn is_reference(shape: Shape<'_>) -> bool {
+    matches!(shape, Shape::Named(TcKind::Objref | TcKind::Component | TcKind::Home))
+}
+
+/// Reports whether a type has values in which a search of octets may miss a reference: a valuetype may be divided into
+/// chunks, and a sender can give the references in an any a form that is not found.
+fn is_hidden(shape: Shape<'_>) -> bool {
+    matches!(
+        shape,
+        Shape::Simple(TcKind::Any)
+            | Shape::Value { .. }
+            | Shape::ValueBox(_)
+            | Shape::Named(TcKind::AbstractInterface)
+    )
+}
+
+fn is_searched(shape: Shape<'_>) -> bool {
+    matches!(shape, Shape::String { .. })
+}
+
+fn any(types: &[TypeRef<'_>], wanted: fn(Shape<'_>) -> bool) -> bool {
+    types.iter().any(|ty| contains(*ty, wanted))
+}
+
+/// Reports whether a type, or a part of it outside of valuetypes, is wanted.
+fn contains(ty: TypeRef<'_>, wanted: fn(Shape<'_>) -> bool) -> bool {
+    contains_new(ty, wanted, &mut HashSet::new())
+}
+
+/// Searches a type as [`contains`] does. `searched` contains the numbers of the types that were searched before in the
+/// type code. A type may contain itself, and many types may contain the same type.
+fn contains_new(
+    ty: TypeRef<'_>,
+    wanted: fn(Shape<'_>) -> bool,
+    searched: &mut HashSet<usize>,
+) -> bool {
     if ty.number().is_some_and(|number| !searched.insert(number)) {
         return false;
     }
     match ty.shape() {
-        Shape::Named(kind) => matches!(kind, TcKind::Objref | TcKind::Component | TcKind::Home),
+        shape if wanted(shape) => true,
         Shape::Sequence { element, .. } | Shape::Array { element, .. } => {
-            carries(element, searched)
+            contains_new(element, wanted, searched)
         }
-        Shape::Alias(content) => carries(content, searched),
-        Shape::Struct | Shape::Union { .. } => {
-            ty.members().any(|member| carries(member.ty, searched))
+        Shape::Alias(content) => contains_new(content, wanted, searched),
+        Shape::Struct | Shape::Except | Shape::Union { .. } => {
+            ty.members().any(|member| contains_new(member.ty, wanted, searched))
         }
         _ => false,
     }
@@ -79,8 +132,6 @@ fn carries(ty: TypeRef<'_>, searched: &mut HashSet<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oxorb_cdr::TypeCode;
-
     use super::*;
 
     #[test]
@@ -97,6 +148,23 @@ mod tests {
             interfaces.add("IDL:I:1.0", [Signature::attribute_get("x", ty)]);
             let known = interfaces.operation("IDL:I:1.0", "_get_x").unwrap();
             assert_eq!(known.references, references);
+        }
+    }
+
+    #[test]
+    fn a_gateway_looks_into_exceptions_valuetypes_anys_and_text() {
+        let plain = Signature::attribute_get("x", TypeCode::LONG);
+        let raised = TypeCode::exception("IDL:E:1.0", "E", [("who", TypeCode::OBJECT)]);
+        for (signature, is_decoded, searched) in [
+            (plain.clone(), false, false),
+            (plain.clone().raising(raised), true, false),
+            (plain.clone().with_in("a", TypeCode::VALUE_BASE), true, false),
+            (plain.clone().with_in("a", TypeCode::ANY), true, false),
+            (plain.clone().with_out("a", TypeCode::STRING), false, true),
+            (plain.with_in("a", TypeCode::OBJECT), true, false),
+        ] {
+            let known = Known::new(signature);
+            assert_eq!((known.is_decoded(), known.searched), (is_decoded, searched), "{known:?}");
         }
     }
 }

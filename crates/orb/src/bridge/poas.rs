@@ -1,10 +1,10 @@
-//! Object adapters of the bridge's objects.
+//! Object adapters of the objects of a bridge or gateway.
 
 use crate::poa::{Poa, PoaError, Policies, RtPolicies};
 use crate::rt::{PriorityModel, PriorityModelPolicy};
 
-/// POA of the bridge's objects, and its child POA for targets with the client-propagated priority model. References of
-/// the child declare that model, because a client sends its priority only then.
+/// POA of the objects of a bridge or gateway, and its child POA for targets with the client-propagated priority model.
+/// References of the child declare that model, because a client sends its priority only then.
 pub(crate) struct Poas {
     plain: Poa,
     callers: Poa,
@@ -18,6 +18,12 @@ impl Poas {
         let realtime = RtPolicies { priority_model: Some(model), ..RtPolicies::default() };
         let callers = plain.create_poa("callers", Policies { realtime, ..policies })?;
         Ok(Poas { plain, callers })
+    }
+
+    /// Returns both POAs.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn all(&self) -> [&Poa; 2] {
+        [&self.plain, &self.callers]
     }
 
     /// Returns the POA for a target with this priority model.

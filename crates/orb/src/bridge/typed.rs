@@ -4,37 +4,38 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::rt::current_deadline;
-use crate::{CompletionStatus, Outcome, Ref, Upcall};
+use crate::{Outcome, Ref, Upcall};
 use oxorb_dynamic::{Exception, Invocation, Results, Signature, invoke, serve};
 
-use crate::bridge::Inner;
 use crate::bridge::counts::add;
+use crate::bridge::passage::{Passage, Towards};
+use crate::bridge::replacing::replace;
 
 /// Passes a request of a known operation on to its target, and counts it.
 pub(crate) fn rewrite(
-    bridge: &Arc<Inner>,
+    passage: &Arc<Passage>,
     target: &Ref,
     signature: &Signature,
     upcall: Upcall<'_>,
 ) -> Outcome {
-    let (counts, is_oneway) = (&bridge.counts, signature.oneway || !upcall.expects_reply());
+    let (counts, is_oneway) = (&passage.counts, signature.oneway || !upcall.expects_reply());
     add(&counts.rewritten, 1);
     let ended = |is_answered: bool| match is_answered && is_oneway {
         true => add(&counts.oneways, 1),
         false => counts.end(is_answered),
     };
-    serve(upcall, signature, |invocation| call(bridge, target, invocation), ended)
+    serve(upcall, signature, |invocation| call(passage, target, invocation), ended)
 }
 
 /// Calls the target with the references in arguments and results replaced.
 fn call(
-    bridge: &Arc<Inner>,
+    passage: &Arc<Passage>,
     target: &Ref,
     invocation: Invocation<'_>,
 ) -> Result<Results, Exception> {
     let mut args = invocation.args;
     for arg in &mut args {
-        bridge.rewrite(arg, CompletionStatus::No)?;
+        replace(passage, arg, Towards::Target)?;
     }
     let hurried;
     let target = match current_deadline() {
@@ -44,10 +45,26 @@ fn call(
             &hurried
         }
     };
-    let mut results = invoke(target, invocation.signature, &args, &invocation.context)?;
-    bridge.rewrite(&mut results.returns, CompletionStatus::Yes)?;
-    for out in &mut results.out {
-        bridge.rewrite(out, CompletionStatus::Yes)?;
+    let done = invoke(target, invocation.signature, &args, &invocation.context);
+    replaced(passage, done)
+}
+
+/// Returns results or an exception for the client, with the references replaced.
+pub(crate) fn replaced(
+    passage: &Arc<Passage>,
+    done: Result<Results, Exception>,
+) -> Result<Results, Exception> {
+    match done {
+        Ok(mut results) => {
+            for value in std::iter::once(&mut results.returns).chain(&mut results.out) {
+                replace(passage, value, Towards::Client)?;
+            }
+            Ok(results)
+        }
+        Err(Exception::User(mut user)) if passage.rules.everywhere => {
+            replace(passage, &mut user.members, Towards::Client)?;
+            Err(Exception::User(user))
+        }
+        failed => failed,
     }
-    Ok(results)
 }

@@ -48,6 +48,13 @@ impl Builder {
         self
     }
 
+    /// Applies the content of a file that was read before.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn configuration(mut self, configuration: Configuration) -> Self {
+        self.take(Ok(configuration));
+        self
+    }
+
     /// Applies the content of a file; `setting` is the index in [`FILE_SETTINGS`] of the setting
     /// that names the file.
     pub(super) fn take_file(&mut self, setting: usize, value: &str) {

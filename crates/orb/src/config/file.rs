@@ -145,7 +145,15 @@ impl Configuration {
     ) -> Result<Configuration, ConfigError> {
         let source = Source { text, origin };
         let table = source.parse()?;
-        let table = table.get_ref();
+        Configuration::of_table(&source, table.get_ref(), files)
+    }
+
+    /// Reads a table with the content of a file, the last of `files`.
+    pub(crate) fn of_table(
+        source: &Source<'_>,
+        table: &DeTable<'_>,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<Configuration, ConfigError> {
         let mut read = match table.get("personality") {
             None => Configuration::default(),
             Some(name) => Configuration::personality_over(source.text(name)?, files)?,
@@ -153,24 +161,23 @@ impl Configuration {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "personality" => {}
-                "orb" => read.take_settings(&source, source.table(value)?)?,
+                "orb" => read.take_settings(source, source.table(value)?)?,
                 "threadpool" => {
                     for (name, pool) in source.table(value)? {
-                        let plan =
-                            threadpool::read(&source, source.table(pool)?, key.span().start)?;
+                        let plan = threadpool::read(source, source.table(pool)?, key.span().start)?;
                         let name = name.get_ref().to_string();
                         read.threadpools.retain(|(known, _)| *known != name);
                         read.threadpools.push((name, plan));
                     }
                 }
                 "schedule" => {
-                    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+                    let folder = Path::new(source.origin).parent().unwrap_or(Path::new(""));
                     let (table, at) = (source.table(value)?, key.span().start);
-                    let scheduler = schedule::read(&source, table, at, folder)?;
+                    let scheduler = schedule::read(source, table, at, folder)?;
                     read.schedule = Some(Arc::new(scheduler));
                 }
                 "access" => {
-                    let rules = access::read(&source, source.table(value)?, key.span().start)?;
+                    let rules = access::read(source, source.table(value)?, key.span().start)?;
                     read.access = Some(Arc::new(rules));
                 }
                 _ => {
@@ -281,13 +288,13 @@ fn endless(files: &[PathBuf], circle: bool) -> String {
 
 /// Text that is being parsed. Errors get their line numbers from it.
 pub(crate) struct Source<'s> {
-    text: &'s str,
+    pub(crate) text: &'s str,
     pub(crate) origin: &'s str,
 }
 
 impl<'s> Source<'s> {
     /// Parses the text as TOML.
-    fn parse(&self) -> Result<Spanned<DeTable<'s>>, ConfigError> {
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'s>>, ConfigError> {
         DeTable::parse(self.text).map_err(|error| ConfigError {
             origin: self.origin.to_owned(),
             line: error.span().map(|span| self.line(span.start)),

@@ -20,8 +20,8 @@ use oxorb_ifr::types::Types;
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::{until, watchdog};
 
-const LONG: Duration = Duration::from_secs(120);
-const TCP: &str = "iiop://127.0.0.1:0";
+pub(crate) const LONG: Duration = Duration::from_secs(120);
+pub(crate) const TCP: &str = "iiop://127.0.0.1:0";
 
 /// Servant of the server.
 #[derive(Default)]
@@ -109,7 +109,7 @@ impl Part for Counting {
 }
 
 /// Servant of the client.
-struct Ear;
+pub(crate) struct Ear;
 
 impl Listener for Ear {
     fn hear(&self, word: &str) -> oxorb::Result<i32> {
@@ -117,12 +117,12 @@ impl Listener for Ear {
     }
 }
 
-fn listening(endpoint: &str) -> Builder {
+pub(crate) fn listening(endpoint: &str) -> Builder {
     Orb::builder().listen(endpoint)
 }
 
 /// Serves an object whose requests run at the priorities of its callers.
-fn serve(builder: Builder) -> (Orb, PartRef) {
+pub(crate) fn serve(builder: Builder) -> (Orb, PartRef) {
     let orb = builder.build().unwrap();
     let callers =
         PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 0 };
@@ -168,7 +168,7 @@ impl Chain {
 }
 
 /// Makes the calls that every bridge must pass on.
-fn use_it(part: &PartRef) {
+pub(crate) fn use_it(part: &PartRef) {
     let (sum, text) = part.sum(&[1.5, 2.25, -0.75]).unwrap();
     assert_eq!((sum, text.as_str()), (3.0, "3 of them"));
     let large: Vec<u8> = (0..3_000_000_u32).map(|it| (it * 7) as u8).collect();
@@ -390,10 +390,14 @@ fn either_side_may_restart() {
     bridge.close();
 }
 
-fn parts() -> Interfaces {
-    let idl = include_bytes!("../../idl/parts.idl").to_vec();
-    let files = SourceMap::new(Memory([("parts.idl".into(), idl)].into()));
-    let compiled = oxorb_idl::compile_from(files, &["parts.idl"], &Default::default());
+pub(crate) fn parts() -> Interfaces {
+    interfaces(include_bytes!("../../idl/parts.idl"))
+}
+
+/// Returns the interfaces that IDL declares.
+pub(crate) fn interfaces(idl: &[u8]) -> Interfaces {
+    let files = SourceMap::new(Memory([("all.idl".into(), idl.to_vec())].into()));
+    let compiled = oxorb_idl::compile_from(files, &["all.idl"], &Default::default());
     let types = Types::new(compiled.unwrap_or_else(|failed| panic!("{failed}")).model);
     let mut known = Interfaces::default();
     for def in types.interfaces() {
@@ -471,7 +475,7 @@ fn a_target_that_leads_to_the_bridge_itself_is_an_exception() {
     bridge.close();
 }
 
-struct Forwards(Arc<Mutex<Option<oxorb::Ref>>>);
+pub(crate) struct Forwards(pub(crate) Arc<Mutex<Option<oxorb::Ref>>>);
 
 impl oxorb::Servant for Forwards {
     fn repository_id(&self) -> &str {

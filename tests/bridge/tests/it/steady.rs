@@ -1,4 +1,5 @@
-//! A request passed on by a bridge allocates nothing: neither at the client, nor in the bridge, nor at the server.
+//! A request passed on by a bridge or gateway allocates nothing: neither at the client, nor in the bridge, nor at the
+//! server.
 
 use std::sync::Arc;
 
@@ -7,6 +8,8 @@ use oxorb::bridge::{Bridge, Interfaces};
 use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_testkit::alloc::fewest_allocations;
 use oxorb_testkit::process::alone;
+
+use crate::gateway::{resolve, settings, start, target};
 
 static DOUBLE: Op = Op::twoway("double");
 
@@ -68,5 +71,31 @@ fn a_request_that_is_passed_on_allocates_nothing() {
             orb.shutdown(true).unwrap();
         }
         bridge.close();
+    }
+}
+
+#[test]
+fn a_request_without_references_that_a_gateway_forwards_allocates_nothing() {
+    // Allocations of all threads count.
+    if !alone(a_request_without_references_that_a_gateway_forwards_allocates_nothing) {
+        return;
+    }
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let there = server.root_poa().activate_servant(Arc::new(Doubles)).unwrap();
+    let gateway = start("iiop://127.0.0.1:0", settings(), &there.ior().to_string());
+    let client = Orb::builder().build().unwrap();
+    let object = ObjectRef::from_ref(resolve(&client, &target(&gateway)));
+    for number in 0..200 {
+        assert_eq!(double(&object, number), 2 * number);
+    }
+    let counted = fewest_allocations(|| {
+        for number in 0..200 {
+            assert_eq!(double(&object, number), 2 * number);
+        }
+    });
+    assert_eq!(counted.count, 0, "{counted:?}");
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server] {
+        orb.shutdown(true).unwrap();
     }
 }

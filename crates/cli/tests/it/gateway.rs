@@ -1,0 +1,128 @@
+//! `oxorb gateway` before a name server.
+
+use std::process::{Command, Output, Stdio};
+
+use crate::common::text;
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    command(args).output().expect("the command starts")
+}
+
+#[track_caller]
+fn fails(args: &[&str], word: &str) {
+    let failed = run(args);
+    assert!(!failed.status.success());
+    assert!(text(&failed.stderr).contains(word), "{args:?}: {failed:?}");
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_there_is_no_gateway() {
+    fails(&["gateway", "gateway.toml"], "--features tls");
+}
+
+#[cfg(feature = "tls")]
+mod with_tls {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    use oxorb_testkit::net::free_port;
+    use oxorb_testkit::process::Process;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::common::Folder;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn started(args: &[&str], word: &str) -> (Process, Value) {
+        let mut process = Process::spawn(command(args));
+        let line = process.wait_for_line(word, LIMIT);
+        (process, serde_json::from_str(&line).expect("a line of JSON"))
+    }
+
+    /// Writes a key that only its owner can read.
+    fn key(folder: &Folder, octets: &str) -> String {
+        let key = folder.file("gateway.key", octets);
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        key
+    }
+
+    #[test]
+    fn a_name_server_is_used_through_a_gateway() {
+        let folder = Folder::new("gateway");
+        let mut names = vec!["name", "serve", "--in-memory", "--format", "json"];
+        names.extend(["--listen", "iiop://127.0.0.1:0"]);
+        let (_server, said) = started(&names, "ior");
+        let url = said["corbaloc"][0].as_str().expect("one URL");
+        key(&folder, &"k".repeat(32));
+        let idl = concat!(env!("CARGO_MANIFEST_DIR"), "/../../idl/omg/CosNaming.idl");
+        let port = free_port();
+        let file = folder.file(
+            "gateway.toml",
+            &format!(
+                "key = \"gateway.key\"\nidl = {idl:?}\n\
+                 [outside.orb]\nListenEndpoints = \"iiop://127.0.0.1:{port}\"\n\
+                 [inside.orb]\nListenEndpoints = \"iiop://127.0.0.1:0\"\n\
+                 [objects]\nNameService = {url:?}\n"
+            ),
+        );
+        let (mut gateway, said) = started(&["gateway", "--format", "json", &file], "ior");
+        assert_eq!(said["type_id"], "IDL:omg.org/CosNaming/NamingContextExt:1.0");
+        let at = format!("corbaloc::127.0.0.1:{port}/NameService");
+        for args in [["name", "mkdir", "plant"], ["name", "mkdir", "plant/pumps"]] {
+            let done = run(&[&args[..], &["--at", &at]].concat());
+            assert!(done.status.success(), "{args:?}: {done:?}");
+        }
+        let found = run(&["name", "resolve", "plant/pumps", "--at", &at]);
+        let found = text(&found.stdout);
+        let shown = run(&["ior", "show", found.trim()]);
+        assert!(text(&shown.stdout).contains(&format!("127.0.0.1:{port}")), "{shown:?}");
+
+        // The command verifies references of a running gateway.
+        let check = |reference: &str| -> Value {
+            let checked = run(&["gateway", "check", "--format", "json", &file, reference]);
+            serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{checked:?}"))
+        };
+        let own = check(found.trim());
+        assert_eq!(own["outside"]["fate"], "original", "{own}");
+        assert_eq!(own["inside"]["fate"], "own", "{own}");
+        assert_eq!(own["interface_known"], true, "{own}");
+        let foreign = check("corbaloc::10.0.0.7/Account");
+        assert_eq!(foreign["outside"]["fate"], "refused");
+        assert!(foreign["outside"]["reason"].as_str().unwrap().contains("callbacks"), "{foreign}");
+        assert_eq!(foreign["inside"]["fate"], "replaced");
+
+        let kill = Command::new("kill").arg(gateway.id().to_string()).status();
+        assert!(kill.expect("kill is there").success());
+        let end = gateway.wait_for_line("answered", LIMIT);
+        let end: Value = serde_json::from_str(&end).unwrap();
+        assert!(end["references"].as_u64() > Some(0) && end["refused"] == 0, "{end}");
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_their_places() {
+        let folder = Folder::new("gateway-mistakes");
+        let file = |text: &str| folder.file("gateway.toml", text);
+        fails(&["gateway", &file("\ncalback = 1")], "gateway.toml:2: nothing is called");
+        let object = "\n[objects.A]\nreference = \"corbaloc::a/A\"\ninterface = \"a::A\"\n";
+        fails(&["gateway", &file(object)], "gateway.toml:2: interface a::A: name the IDL file");
+        let nowhere = "[objects]\nA = \"IOR:00\"\n";
+        fails(&["gateway", &file(nowhere)], "gateway.toml:2: the target IOR:00");
+        key(&folder, "short");
+        let short = file("key = \"gateway.key\"\n");
+        fails(&["gateway", &short], "at least 32 are needed");
+        let key = key(&folder, &"k".repeat(32));
+        for mode in [0o644, 0o620] {
+            std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+            fails(&["gateway", &short], "chmod 600");
+        }
+        fails(&["gateway"], "FILE");
+    }
+}

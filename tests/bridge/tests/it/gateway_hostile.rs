@@ -1,0 +1,272 @@
+//! A gateway and clients or servers that attack it.
+
+use std::sync::{Arc, Mutex};
+
+use oxorb::bridge::{Error, Interfaces};
+use oxorb::dynamic::{Dynamic, Exception};
+use oxorb::gateway::{Fate, GatewaySettings, Side};
+use oxorb::ior::{IiopProfile, Ior, Version};
+use oxorb::{
+    CompletionStatus, Interface as _, ObjectRef, Orb, SystemException, SystemExceptionKind, minor,
+};
+use oxorb_bridge_tests::parts::{ListenerRef, PartRef};
+use oxorb_testkit::watchdog;
+
+use crate::bridge::{Ear, Forwards, LONG, TCP, listening, parts, serve};
+use crate::gateway::{
+    Echoing, call, calling_back, port, reference, references, resolve, settings, start, target,
+};
+
+/// Returns a reference with another object key.
+fn with_key(ior: &Ior, change: impl FnOnce(&mut Vec<u8>)) -> Ior {
+    let mut profile = ior.iiop_profiles().next().unwrap();
+    change(&mut profile.object_key);
+    Ior { type_id: ior.type_id.clone(), profiles: vec![profile.to_profile()] }
+}
+
+/// Number of octets before the object id in a key of the gateway: the form of the key, and the name of the POA.
+const BEFORE_ID: usize = 22;
+
+fn key(ior: &Ior) -> Vec<u8> {
+    ior.iiop_profiles().next().unwrap().object_key
+}
+
+#[track_caller]
+fn system<T: std::fmt::Debug>(result: Result<T, Exception>) -> SystemException {
+    match result {
+        Err(Exception::System(exception)) => exception,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn nobody_calls_what_was_not_handed_out() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let gateway = start(TCP, calling_back(), &server.ior.to_string());
+    let other = start(TCP, calling_back(), &server.ior.to_string());
+    let client = listening(TCP).build().unwrap();
+    let here = target(&gateway);
+    for at in (BEFORE_ID..key(&here).len()).step_by(7) {
+        let forged = with_key(&here, |key| key[at] ^= 1);
+        assert!(resolve(&client, &forged).non_existent().unwrap(), "octet {at} of the key");
+    }
+    for length in [3, 20, BEFORE_ID, 50, key(&here).len() - 1] {
+        let forged = with_key(&here, |key| key.truncate(length));
+        assert!(resolve(&client, &forged).non_existent().unwrap(), "{length} octets of the key");
+    }
+    let foreign = with_key(&here, |own| *own = key(&target(&other)));
+    assert!(resolve(&client, &foreign).non_existent().unwrap(), "the key of another gateway");
+
+    // An object for servers inside is not one for clients outside.
+    let ear: ObjectRef = client.root_poa().create_reference().unwrap();
+    let echo = resolve(&client, &here);
+    call(&echo, "object", reference(ear.reference().ior())).unwrap();
+    let inside = references(&server.seen.lock().unwrap()[0]).remove(0);
+    assert_ne!(port(&inside), port(&here));
+    let crossed = with_key(&here, |own| *own = key(&inside));
+    assert!(resolve(&client, &crossed).non_existent().unwrap());
+    assert!(!resolve(&client, &here).non_existent().unwrap());
+
+    // Neither is a forged reference passed on.
+    let forged = with_key(&here, |key| key.push(0));
+    let refused = system(call(&echo, "object", reference(&forged)));
+    assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED);
+    gateway.shutdown().unwrap();
+    other.shutdown().unwrap();
+    for orb in [&client, &server.orb] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn references_from_outside_are_refused_unless_their_addresses_are_permitted() {
+    let _guard = watchdog(LONG);
+    for interfaces in [parts(), Interfaces::default()] {
+        let (server, there) = serve(listening(TCP));
+        let settings = GatewaySettings { interfaces, ..settings() };
+        let gateway = start(TCP, settings, &there.to_ior());
+        let client = listening(TCP).build().unwrap();
+        let part: PartRef = client.resolve(&target(&gateway).to_string()).unwrap();
+        let ear: ListenerRef = client.root_poa().activate(Ear).unwrap();
+        let refused = part.tell(Some(&ear), "callback").unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::NoPermission, "{refused}");
+        assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED);
+        assert_eq!(refused.completed, CompletionStatus::No);
+        assert_eq!(part.tell(None, "nobody").unwrap(), -1);
+        assert_eq!(gateway.statistics().refused, 1);
+        gateway.shutdown().unwrap();
+        for orb in [&client, &server] {
+            orb.shutdown(true).unwrap();
+        }
+    }
+}
+
+#[test]
+fn only_tcp_at_permitted_addresses_is_called_back() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let callbacks = Some("allow 192.0.2.0/24".parse().unwrap());
+    let settings = GatewaySettings { callbacks, ..settings() };
+    let gateway = start(TCP, settings, &server.ior.to_string());
+    let at = |host: &str| {
+        let profile = IiopProfile::new(Version::V1_2, host, 2809, b"key");
+        Ior { type_id: "IDL:T:1.0".to_owned(), profiles: vec![profile.to_profile()] }
+    };
+    let permitted = at("192.0.2.1");
+    assert_eq!(gateway.fate(&permitted, Side::Outside), Fate::Replaced(permitted.clone()));
+    for host in ["10.0.0.7", "127.0.0.1", "::1", "localhost", ""] {
+        let fate = gateway.fate(&at(host), Side::Outside);
+        assert!(matches!(fate, Fate::Refused(_)), "{host}: {fate:?}");
+    }
+    let mut local = at("192.0.2.1");
+    local.profiles[0].tag = 0x5441_4f00;
+    assert!(matches!(gateway.fate(&local, Side::Outside), Fate::Refused(_)));
+    gateway.shutdown().unwrap();
+    server.orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn loops_through_the_gateway_end() {
+    let _guard = watchdog(LONG);
+    let server = listening(TCP).build().unwrap();
+    let here: Arc<Mutex<Option<oxorb::Ref>>> = Arc::default();
+    let forwards = Arc::new(Forwards(Arc::clone(&here)));
+    let there = server.root_poa().activate_servant(forwards).unwrap();
+    let gateway = start(TCP, settings(), &there.ior().to_string());
+    *here.lock().unwrap() = Some(resolve(&server, &target(&gateway)));
+    let client = Orb::builder().build().unwrap();
+    let object = resolve(&client, &target(&gateway));
+    for _ in 0..3 {
+        let looped = system(call(&object, "text", Dynamic::String("round".into())));
+        assert_eq!(looped.kind, SystemExceptionKind::Transient, "{looped}");
+        assert_eq!(looped.minor, minor::transient::FORWARD_LOOP);
+    }
+
+    let own = target(&gateway).to_string();
+    gateway.open("Itself", &own).unwrap();
+    assert!(matches!(gateway.reference("Itself"), Err(Error::Itself(_))));
+    let url = format!("corbaloc::127.0.0.1:{}/Target", port(&target(&gateway)));
+    gateway.open_as("ItselfByName", &url, "IDL:T:1.0").unwrap();
+    assert!(matches!(gateway.reference("ItselfByName"), Err(Error::Itself(_))));
+    assert!(matches!(gateway.reference("Nothing"), Err(Error::Unknown(_))));
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_client_cannot_forward_its_callbacks_to_other_addresses() {
+    let _guard = watchdog(LONG);
+    let (server, there) = serve(listening(TCP));
+    let callbacks = Some("allow 127.0.0.1".parse().unwrap());
+    let gateway = start(TCP, GatewaySettings { callbacks, ..settings() }, &there.to_ior());
+    let client = listening(TCP).build().unwrap();
+    let here = target(&gateway);
+    let part: PartRef = client.resolve(&here.to_string()).unwrap();
+    let profile = |host: &str, port: u16, key: &[u8]| {
+        IiopProfile::new(Version::V1_2, host, port, key).to_profile()
+    };
+    let elsewhere = |key: &[u8]| profile("127.0.0.2", 1, key);
+    let named = || profile("127.0.0.1", port(&here), b"Target");
+    for profiles in [
+        vec![elsewhere(b"key")],
+        // With a key that the gateway has signed.
+        vec![elsewhere(&key(&here))],
+        // Beside a name that was opened at the gateway.
+        vec![elsewhere(b"key"), named()],
+        vec![named(), elsewhere(b"key")],
+        vec![named(), elsewhere(b"Target")],
+    ] {
+        let type_id = "IDL:Parts/Listener:1.0".to_owned();
+        let to = resolve(&client, &Ior { type_id, profiles });
+        let forwards = Arc::new(Forwards(Arc::new(Mutex::new(Some(to)))));
+        let ear = client.root_poa().activate_servant(forwards).unwrap();
+        let ear = ListenerRef::from_ref(ear);
+        let refused = part.tell(Some(&ear), "callback").unwrap_err();
+        assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED, "{refused}");
+    }
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn addresses_beside_a_signed_key_are_not_passed_on() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let gateway = start(TCP, calling_back(), &server.ior.to_string());
+    let client = listening(TCP).build().unwrap();
+    let here = target(&gateway);
+    let echo = resolve(&client, &here);
+    let ear: ObjectRef = client.root_poa().create_reference().unwrap();
+    call(&echo, "object", reference(ear.reference().ior())).unwrap();
+    let inside = references(&server.seen.lock().unwrap()[0]).remove(0);
+    let elsewhere = |own: &Ior| {
+        let profiles = [key(own), b"key".to_vec()]
+            .map(|key| IiopProfile::new(Version::V1_2, "10.0.0.7", 2809, &key).to_profile());
+        Ior { type_id: own.type_id.clone(), profiles: profiles.into() }
+    };
+    call(&echo, "object", reference(&elsewhere(&inside))).unwrap();
+    let seen = references(&server.seen.lock().unwrap()[1]).remove(0);
+    assert_eq!(seen.profiles[0], inside.profiles[0]);
+    assert_eq!(seen.iiop_profiles().count(), inside.iiop_profiles().count());
+    assert_eq!(gateway.fate(&elsewhere(&here), Side::Inside), Fate::Own(server.ior.clone()));
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server.orb] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn only_what_is_permitted_becomes_part_of_a_key() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let callbacks = Some("allow 192.0.2.0/24".parse().unwrap());
+    let settings = GatewaySettings { callbacks, ..settings() };
+    let gateway = start(TCP, settings, &server.ior.to_string());
+    let client = Orb::builder().build().unwrap();
+    let profile =
+        |host: &str, key: &[u8]| IiopProfile::new(Version::V1_2, host, 2809, key).to_profile();
+    let ior = |profiles| Ior { type_id: "IDL:T:1.0".to_owned(), profiles };
+    let both = ior(vec![profile("10.0.0.7", b"hidden"), profile("192.0.2.1", b"key")]);
+    let kept = ior(vec![profile("192.0.2.1", b"key")]);
+    assert_eq!(gateway.fate(&both, Side::Outside), Fate::Replaced(kept));
+    call(&resolve(&client, &target(&gateway)), "object", reference(&both)).unwrap();
+    let seen = references(&server.seen.lock().unwrap()[0]).remove(0);
+    assert!(!key(&seen).windows(6).any(|octets| octets == b"hidden"));
+    let long = ior(vec![profile("192.0.2.1", &[7; 17 << 10])]);
+    for side in [Side::Outside, Side::Inside] {
+        let fate = gateway.fate(&long, side);
+        assert!(matches!(&fate, Fate::Refused(reason) if reason.contains("longer")), "{fate:?}");
+    }
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server.orb] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn addresses_of_the_gateway_are_recognized_from_the_start() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let gateway = start(TCP, calling_back(), &server.ior.to_string());
+    let sides = [Side::Outside, Side::Inside];
+    for side in sides {
+        let own: ObjectRef = gateway.orb(side).root_poa().create_reference().unwrap();
+        for host in ["127.0.0.1", "::ffff:127.0.0.1", "::FFFF:7F00:1"] {
+            let port = port(own.reference().ior());
+            let profile = IiopProfile::new(Version::V1_2, host, port, b"key").to_profile();
+            let forged = Ior { type_id: "IDL:T:1.0".to_owned(), profiles: vec![profile] };
+            for from in sides {
+                let fate = gateway.fate(&forged, from);
+                let is_own = |reason: &str| reason.contains("it has an address of the gateway");
+                assert!(matches!(&fate, Fate::Refused(reason) if is_own(reason)), "{fate:?}");
+            }
+        }
+    }
+    gateway.shutdown().unwrap();
+    server.orb.shutdown(true).unwrap();
+}

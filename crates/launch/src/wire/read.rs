@@ -29,7 +29,7 @@ const MOST_REFERRED: usize = 64 << 20;
 /// # Errors
 /// Indices out of range; values of types that plans do not support; more than 100,000 elements of a kind; more than
 /// 500,000 references between elements; more than 64 MiB of names that these references copy. The types of all
-/// properties together, and also their values, have at most 500,000 parts, and both have at most 64 MiB of names and
+/// properties together, and also their values, have at most 2,000,000 parts, and both have at most 64 MiB of names and
 /// texts.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     check_counts(plan)?;

@@ -30,9 +30,10 @@ pub(super) struct ValueBudget {
 }
 
 impl ValueBudget {
-    /// Returns the limits of a plan, which are those of the elements of a document.
+    /// Returns the limits of a plan in a call. A document has fewer elements, but a message needs only one octet for an
+    /// element of a sequence of octets. The parts need at most about 200 MiB for the types and 64 MiB for the values.
     pub(super) const fn of_plan() -> ValueBudget {
-        ValueBudget::new(500_000, 64 << 20)
+        ValueBudget::new(2_000_000, 64 << 20)
     }
 
     /// Returns the limits of a package.
@@ -83,8 +84,8 @@ pub fn to_any(value: &value::Any) -> Result<Any, String> {
 /// Converts an any to the value of a property.
 ///
 /// # Errors
-/// Types that plans do not support, such as unions, valuetypes and `any`; a type or a value of more than 500,000 parts,
-/// or of more than 64 MiB of names and texts.
+/// Types that plans do not support, such as unions, valuetypes and `any`; a type or a value of more than 2,000,000
+/// parts, or of more than 64 MiB of names and texts.
 pub fn from_any(any: &Any) -> Result<value::Any, String> {
     value_of(any, &mut ValueBudget::of_plan())
 }
@@ -435,6 +436,13 @@ mod tests {
             panic!("{points:?}");
         };
         assert!(Arc::ptr_eq(&one[0].name, &other[0].name));
+    }
+
+    #[test]
+    fn the_parts_of_a_plan_need_bounded_memory() {
+        let most = ValueBudget::of_plan();
+        assert!(most.types * size_of::<(String, Type)>() <= 200 << 20);
+        assert!(most.values * size_of::<Data>() <= 64 << 20);
     }
 
     #[test]

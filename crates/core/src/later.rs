@@ -20,7 +20,8 @@ use crate::{Orb, Ref, raise};
 ///
 /// Each of the methods that answer consumes it, so a request is answered once. Dropping it unanswered still answers the
 /// request, so that no client hangs: a oneway ends as with [`done`](Self::done), any other request raises NO_RESPONSE
-/// (minor `UNANSWERED`), COMPLETED_MAYBE, or UNKNOWN if a panic dropped it.
+/// (minor `UNANSWERED`), COMPLETED_MAYBE. If a panic drops it, the request raises UNKNOWN. Interceptors and metrics see
+/// that also for a oneway, although its client does not.
 ///
 /// The answer may be sent before the upcall has returned. Until then the client's connection stays open, and an ORB
 /// that ends waits for the answer (at most as long as for other requests, 30 s). Interceptors see the end of the
@@ -111,7 +112,7 @@ impl Upcall<'_> {
                 line => line,
             },
         };
-        self.sink.set_answered();
+        self.sink.set_ends_later();
         keep(Later {
             orb: orb.clone(),
             header: frame.header,
@@ -217,10 +218,10 @@ impl Later {
 
 impl Drop for Later {
     fn drop(&mut self) {
-        if !self.expects_reply() {
-            self.answer(|upcall| upcall.done());
-        } else if std::thread::panicking() {
+        if std::thread::panicking() {
             self.answer(|upcall| upcall.fail(raise::SERVANT_PANICKED));
+        } else if !self.expects_reply() {
+            self.answer(|upcall| upcall.done());
         } else {
             self.answer(|upcall| upcall.fail(raise::UNANSWERED));
         }

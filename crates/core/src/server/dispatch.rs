@@ -16,7 +16,6 @@ use super::session::{Caller, Next, refuse};
 use crate::budget::Asked;
 use crate::conn::{Kept, Offer};
 use crate::interceptor::ServerFlow;
-use crate::metrics::Ending;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
 use crate::terms::{self, Times};
@@ -278,16 +277,12 @@ pub(crate) fn upcall(
     if outcome.is_ok() {
         return;
     }
-    if !sink.answered() {
+    // A oneway may be acknowledged before its servant is called. Nothing is sent at its end then.
+    let acknowledged = arrived.request.response == Response::WithServer && !sink.ends_later();
+    if acknowledged || !sink.answered() {
         // Interceptors that have seen the request also see its end, unless one of them panics now.
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
-    } else if arrived.request.response == Response::WithServer
-        && let Some(flow) = flow
-    {
-        // The oneway was acknowledged before its servant was called, so nothing is sent at its end.
-        let upcall = Upcall::new(arrived, sink, Some(flow));
-        flow.count(upcall.view(), Ending::SystemException(raise::SERVANT_PANICKED));
     }
     let Arrived { orb, frame, request, dialect, .. } = *arrived;
     if request.response != Response::None && !sink.answered() {

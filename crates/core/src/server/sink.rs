@@ -33,8 +33,8 @@ pub struct Sink {
     out: Vec<u8>,
     /// Whether the current request was answered, or will be later.
     answered: bool,
-    /// Whether the answer takes another path.
-    deferred: bool,
+    /// Whether the current request ends after its upcall.
+    deferred: Deferral,
     /// Connection of the request, if its answer is held back.
     behind: Option<Arc<dyn Link>>,
     /// State of the connection, whose client the replies count against.
@@ -47,6 +47,17 @@ pub struct Sink {
     usual: usize,
     /// Whether a write has failed, so that the connection is no longer usable.
     broken: bool,
+}
+
+/// End of a request in relation to its upcall.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deferral {
+    /// The request ends with its upcall.
+    None,
+    /// The request ends later, and its client waits for no answer.
+    Unanswered,
+    /// The request ends later, and its answer takes another path.
+    Answered,
 }
 
 enum Target {
@@ -135,7 +146,7 @@ impl Sink {
             target,
             out,
             answered: false,
-            deferred: false,
+            deferred: Deferral::None,
             behind: None,
             status: None,
             kept: Buffer::of(None),
@@ -181,7 +192,7 @@ impl Sink {
     /// Begins a new request.
     pub(crate) fn begin(&mut self) {
         self.answered = false;
-        self.deferred = false;
+        self.deferred = Deferral::None;
     }
 
     /// Returns the path of a later answer; to be called once, in the thread that serves the request `id`. `None` if the
@@ -197,7 +208,7 @@ impl Sink {
             Target::Shared(..) | Target::Mailbox(_) => return None,
         };
         self.answered = true;
-        self.deferred = true;
+        self.deferred = Deferral::Answered;
         Some(line)
     }
 
@@ -208,7 +219,20 @@ impl Sink {
 
     /// Reports whether the answer to the current request takes another path.
     pub(crate) fn is_deferred(&self) -> bool {
-        self.deferred
+        self.deferred == Deferral::Answered
+    }
+
+    /// Reports whether the current request ends after its upcall.
+    pub(crate) fn ends_later(&self) -> bool {
+        self.deferred != Deferral::None
+    }
+
+    /// Records that the current request ends after its upcall, if its answer has no other path.
+    pub(crate) fn set_ends_later(&mut self) {
+        self.answered = true;
+        if self.deferred == Deferral::None {
+            self.deferred = Deferral::Unanswered;
+        }
     }
 
     /// Records that the current request needs no answer any more.

@@ -7,6 +7,7 @@ use oxorb::interceptor::{
     ServerReply, ServerRequest, Slot,
 };
 use oxorb::poa::AdapterObserver;
+use oxorb::policy::SyncScope;
 use oxorb::{
     Any, CompletionStatus, Interface, ObjectRef, Orb, Ref, Servant, SystemException,
     SystemExceptionKind,
@@ -334,6 +335,28 @@ fn a_servant_that_panics_is_seen_as_an_exception() {
     let failed = object.reference().invoke::<(), SystemException>(&PANIC, |_| Ok(()), |_| Ok(()));
     assert_eq!(failed.unwrap_err().kind, SystemExceptionKind::Unknown);
     assert_eq!(log.take()[2..], ["a send_exception Unknown"]);
+}
+
+#[test]
+fn a_oneway_that_panics_after_its_acknowledgement_passes_the_ending_points_once() {
+    static PANIC: oxorb::__gen::Op = oxorb::__gen::Op::oneway("panic");
+    let _guard = oxorb_testkit::watchdog(LONG);
+    let log = Log::default();
+    let (server, object) = watched_server([Watcher::new("a", &log)]);
+    let client = common::transport::builder().build().unwrap();
+    let object = elsewhere(&client, &object);
+    object.reference().with(SyncScope::WithServer).send(&PANIC, |_| Ok(())).unwrap();
+    let mut lines = Vec::new();
+    until("the request ends", || {
+        lines.extend(log.take());
+        lines.len() >= 3
+    });
+    // The shutdown waits for the thread that serves the request.
+    server.shutdown(true).unwrap();
+    lines.extend(log.take());
+    let ends = ["a contexts panic", "a receive_request panic", "a send_exception Unknown"];
+    assert_eq!(lines, [&ends[..], &["a destroy"][..]].concat());
+    client.shutdown(true).unwrap();
 }
 
 #[test]

@@ -562,6 +562,15 @@ fn interceptors_see_each_point_once() {
         object.reference().send(&TELL, |_| Ok(())).unwrap();
         drop(keeper.take_one());
         assert_eq!(points.take(), ["contexts", "request", "reply note Some(5)"]);
+        object.reference().send(&TELL, |_| Ok(())).unwrap();
+        let later = keeper.take_one();
+        // A panic that drops the request is seen as an exception, although nothing is sent.
+        let ended = thread::spawn(move || {
+            let _later = later;
+            panic!("as the test wants it");
+        });
+        assert!(ended.join().is_err());
+        assert_eq!(points.take(), ["contexts", "request", "exception Unknown"]);
         let call = ping_async(&object, 1);
         keeper.take_one().forward(Interface::reference(&elsewhere(
             caller,

@@ -14,10 +14,8 @@ impl Orb {
     /// `docs/metrics.md` lists all metrics. Calls and requests are counted only if the ORB was made with an address for
     /// [metrics](crate::Options::metrics); all else is counted in any case.
     ///
-    /// Allocates, and takes two kinds of locks that threads which serve requests need, too. The lock of the list of
-    /// connections is taken when a connection begins or ends, and regularly by threads that take over connections; it
-    /// does not inherit priorities, and is held here while the memory of all clients is added up. The locks of
-    /// dispatching modules are taken for every request, and inherit priorities.
+    /// Allocates. Of the locks that threads which serve requests need, it takes only those of dispatching modules, which
+    /// are held for a few instructions and inherit priorities.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb};

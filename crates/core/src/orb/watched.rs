@@ -36,7 +36,7 @@ impl Orb {
     /// assert_eq!((now.open, now.count(Incident::TooManyConnections)), (0, 0));
     /// ```
     ///
-    /// Takes a short lock; not for the path of a request.
+    /// Takes no lock. Reads the counts one after the other, so they may be of slightly different times.
     pub fn connection_statistics(&self) -> ConnectionStatistics {
         let registry = self.registry();
         self.watch().statistics(registry.len(), registry.octets_held())

@@ -1,5 +1,7 @@
 //! Clients of a server, with the counts over all of their connections.
 
+use std::sync::Arc;
+
 use super::owed;
 use super::share::Share;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -17,9 +19,22 @@ pub(crate) struct Client {
     running: AtomicUsize,
     /// Memory used by the client's messages.
     pub(super) share: Share,
+    /// Octets of the large messages of all clients of the server.
+    pub(super) all_messages: Arc<AtomicUsize>,
 }
 
 impl Client {
+    /// Returns a client without connections, whose large messages count in `all_messages`, too.
+    pub(super) fn counted_in(all_messages: &Arc<AtomicUsize>) -> Client {
+        Client {
+            connections: AtomicUsize::new(0),
+            ending: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            share: Share::default(),
+            all_messages: Arc::clone(all_messages),
+        }
+    }
+
     /// Counts a request, unless `limit` requests are running already.
     pub(crate) fn begin(&self, limit: usize) -> bool {
         let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;

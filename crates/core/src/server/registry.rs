@@ -14,7 +14,7 @@ use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use crate::{Incident, Options};
 
@@ -28,6 +28,11 @@ pub(crate) struct Registry {
     /// Whether no further connection is admitted. Written under the lock; read without it by
     /// threads that check on each tick, which must not wait for threads of other lanes.
     closing: AtomicBool,
+    /// Number of open connections. Written under the lock; read without it for statistics, whose reader may have a low
+    /// priority.
+    open: AtomicUsize,
+    /// Octets of the large messages of all clients.
+    messages: Arc<AtomicUsize>,
     changed: Condvar,
     /// Start of the registry, from which idle times are counted.
     began: Instant,
@@ -95,6 +100,8 @@ impl Default for Registry {
         Registry {
             state: Mutex::default(),
             closing: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
+            messages: Arc::default(),
             changed: Condvar::new(),
             began: clock::now(),
         }
@@ -114,7 +121,8 @@ impl Registry {
             return Err(Refused::Closing);
         }
         let identity = link.identity().client();
-        let client = Arc::clone(state.clients.entry(identity.clone()).or_default());
+        let new = || Arc::new(Client::counted_in(&self.messages));
+        let client = Arc::clone(state.clients.entry(identity.clone()).or_insert_with(new));
         let mut purged = None;
         if let Some(limit) = options.max_connections_per_client
             && client.connections.load(Ordering::Relaxed) - client.ending.load(Ordering::Relaxed)
@@ -164,6 +172,7 @@ impl Registry {
         let entry =
             Entry { link: Arc::clone(link), status: Arc::clone(&status), pool: 0, _place: None };
         state.links.insert(id, entry);
+        self.open.store(state.links.len(), Ordering::Release);
         Admitted { id, status, purged }
     }
 
@@ -332,6 +341,7 @@ impl Registry {
                 self.forget(&mut state, &entry.link.identity().client());
             }
         }
+        self.open.store(state.links.len(), Ordering::Release);
         drop(state);
         self.changed.notify_all();
     }
@@ -350,16 +360,14 @@ impl Registry {
         self.closing.load(Ordering::SeqCst) && self.lock().links.is_empty()
     }
 
-    /// Returns the number of open connections.
+    /// Returns the number of open connections. Takes no lock.
     pub(crate) fn len(&self) -> usize {
-        self.lock().links.len()
+        self.open.load(Ordering::Acquire)
     }
 
-    /// Returns the octets of all clients' large messages.
+    /// Returns the octets of all clients' large messages. Takes no lock.
     pub(crate) fn octets_held(&self) -> usize {
-        let state = self.lock();
-        let held = |client: &Arc<Client>| client.share.messages();
-        state.clients.values().map(held).sum()
+        self.messages.load(Ordering::Relaxed)
     }
 
     /// Wakes every reader: each finishes its running request, sends CloseConnection and ends.
@@ -403,6 +411,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::share::{Claim, Limits};
 
     fn link() -> (Arc<dyn Link>, impl Link) {
         let (here, there) = oxorb_transport::mem::pair(64);
@@ -423,6 +432,36 @@ mod tests {
         assert_eq!(locks(), before, "idle threads of all lanes look on each tick");
         registry.close();
         assert!(registry.has_ended());
+    }
+
+    #[test]
+    #[cfg_attr(not(debug_assertions), ignore = "release builds count no locks")]
+    fn statistics_take_no_lock_and_include_all_clients() {
+        let registry = Registry::default();
+        let locks = || crate::lock::taken().expect("tests are debug builds");
+        let read = || {
+            let before = locks();
+            let read = (registry.len(), registry.octets_held());
+            assert_eq!(locks(), before, "threads that take over connections need the lock");
+            read
+        };
+        assert_eq!(read(), (0, 0));
+        let links = [link(), link()];
+        let admitted = links.each_ref().map(|(link, _)| registry.admit(link, &options(2)));
+        let admitted = admitted.map(|admitted| admitted.ok().unwrap());
+        assert_eq!(read(), (2, 0));
+        let mut claims = admitted.each_ref().map(|one| Claim::of(one.status.client.as_ref()));
+        assert!(claims.iter_mut().all(|claim| claim.grow(1000, Limits::UNLIMITED)));
+        assert!(claims[0].grow(1500, Limits::UNLIMITED));
+        assert_eq!(read(), (2, 2500));
+        assert_eq!(claims[0].release(), 1500);
+        registry.remove(admitted[0].id);
+        assert_eq!(read(), (1, 1000));
+        // Messages count until their memory is released, even if their connection ended before.
+        registry.remove(admitted[1].id);
+        assert_eq!(read(), (0, 1000));
+        drop(claims);
+        assert_eq!(read(), (0, 0));
     }
 
     #[test]

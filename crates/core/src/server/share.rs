@@ -95,7 +95,7 @@ fn take(kind: &AtomicUsize, octets: usize, fits: impl FnOnce(usize) -> bool) -> 
 
 impl Share {
     /// Returns the octets of large messages.
-    pub(crate) fn messages(&self) -> usize {
+    fn messages(&self) -> usize {
         self.messages.load(Ordering::Relaxed)
     }
 
@@ -257,6 +257,7 @@ impl Claim {
             alone || others.saturating_add(octets) <= most && share.all() <= limits.all
         });
         if grown {
+            client.all_messages.fetch_add(more, Ordering::Relaxed);
             self.octets = octets;
         }
         grown
@@ -264,8 +265,11 @@ impl Claim {
 
     /// Releases all octets, and returns their number.
     pub(crate) fn release(&mut self) -> usize {
-        if let Some(client) = &self.client {
+        if let Some(client) = &self.client
+            && self.octets != 0
+        {
             client.share.messages.fetch_sub(self.octets, Ordering::SeqCst);
+            client.all_messages.fetch_sub(self.octets, Ordering::Relaxed);
         }
         std::mem::take(&mut self.octets)
     }

@@ -161,6 +161,17 @@ fn a_counted_oneway_allocates_nothing_and_takes_no_lock() {
     bench.end();
 }
 
+#[test]
+fn a_page_takes_no_lock_of_the_connections() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::start(Concurrency::ThreadPerConnection, ClientConnections::Private);
+    let before = lock::taken().expect("tests are debug builds");
+    let page = bench.server.metrics();
+    assert_eq!(lock::taken().unwrap() - before, 0);
+    assert!(Page::parse(&page).value("oxorb_connections", &[]) >= 1.0);
+    bench.end();
+}
+
 /// Each side makes one write and one read for a counted ping.
 #[test]
 fn two_system_calls_a_counted_ping() {

@@ -4,18 +4,21 @@ use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use oxorb::__gen::Op;
-use oxorb::policy::{RelativeRoundtripTimeout, SyncScope};
+use oxorb::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
 use oxorb::rt::{SchedulingClass, Threadpool};
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
 use oxorb::sched::{DispatchModel, Dispatching, Modules, RunTimeScheduler};
 use oxorb::servant::Raise;
 use oxorb::settings::{ClientConnections, Concurrency};
-use oxorb::{Builder, Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
+use oxorb::{
+    Builder, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall,
+};
 use oxorb_cdr::{Encoder, Result as CdrResult};
 use oxorb_object::minor;
 use oxorb_testkit::watchdog;
@@ -280,12 +283,120 @@ fn requests_that_end_after_their_deadline_are_counted() {
     server.shutdown(true).unwrap();
 }
 
+/// Servant that forwards all requests to another object.
+struct Forwarder(ObjectRef);
+
+impl Servant for Forwarder {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        upcall.forward(self.0.reference())
+    }
+}
+
 #[test]
-fn operations_and_modules_of_a_schedule_are_shown() {
-    const MINUTE: u64 = 60_000_000_000;
+fn a_call_that_is_forwarded_is_one_call_and_two_requests() {
     let _guard = watchdog(LONG);
+    let server = with_metrics(transport::listening());
+    let client = with_metrics(transport::builder());
+    let poa = server.root_poa();
+    let there = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
+    let here = poa.activate_servant(Arc::new(Forwarder(ObjectRef::from_ref(there)))).unwrap();
+    let object = elsewhere(&client, &here);
+    assert_eq!(ping(&object, 1), Ok(2));
+    let page = Page::of(&server);
+    for (outcome, count) in [("forward", 1.0), ("results", 1.0), ("system_exception", 0.0)] {
+        let labels = ended(OUTSIDE, outcome);
+        assert_eq!(page.value("oxorb_requests_total", &labels), count, "{outcome}");
+    }
+    assert_eq!(page.value("oxorb_request_duration_seconds_count", &OUTSIDE), 2.0);
+    let page = Page::of(&client);
+    assert_eq!(page.value("oxorb_calls_total", &ended(OUTSIDE, "results")), 1.0);
+    assert_eq!(page.sum("oxorb_calls_total", &[]), 1.0);
+    assert_eq!(page.value("oxorb_call_duration_seconds_count", &OUTSIDE), 1.0);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// A [`Pinger`] that refuses its first two requests before they run.
+#[derive(Default)]
+struct Refuser(Pinger, AtomicU32);
+
+impl Servant for Refuser {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match self.1.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => upcall.fail(SystemException::transient(1, CompletionStatus::No)),
+            _ => self.0.dispatch(upcall),
+        }
+    }
+}
+
+#[test]
+fn a_call_that_is_repeated_is_one_call_and_a_request_for_each_attempt() {
+    let _guard = watchdog(LONG);
+    let server = with_metrics(transport::listening());
+    let client = with_metrics(transport::builder());
+    let local = server.root_poa().activate_servant(Arc::new(Refuser::default())).unwrap();
+    let (delay, max_delay) = (Duration::from_millis(1), Duration::from_millis(4));
+    let object = elsewhere(&client, &local).with(Retry { times: 2, delay, max_delay });
+    assert_eq!(ping(&object, 1), Ok(2));
+    let page = Page::of(&server);
+    for (outcome, count) in [("system_exception", 2.0), ("results", 1.0)] {
+        let labels = ended(OUTSIDE, outcome);
+        assert_eq!(page.value("oxorb_requests_total", &labels), count, "{outcome}");
+    }
+    let refusal = [("exception", "TRANSIENT"), ("minor", "0x00000001")];
+    assert_eq!(page.value("oxorb_request_exceptions_total", &refusal), 2.0);
+    let page = Page::of(&client);
+    assert_eq!(page.value("oxorb_calls_total", &ended(OUTSIDE, "results")), 1.0);
+    assert_eq!(page.sum("oxorb_calls_total", &[]), 1.0);
+    // The exceptions of attempts do not end the call.
+    assert_eq!(page.sum("oxorb_call_exceptions_total", &[]), 0.0);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_collocated_call_with_a_message_is_a_call_and_a_request() {
+    let _guard = watchdog(LONG);
+    let server = with_metrics(transport::listening());
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = ObjectRef::from_ref(local);
+    assert_eq!(ping(&object, 1), Ok(2));
+    call(&object, &FAIL).unwrap_err();
+    let gate = servant.gate.lock().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| call(&object, &WAIT).unwrap());
+        servant.until_at_gate(1);
+        assert_eq!(Page::of(&server).value("oxorb_collocated_calls", &[]), 1.0);
+        drop(gate);
+    });
+    let page = Page::of(&server);
+    for family in ["oxorb_requests_total", "oxorb_calls_total"] {
+        for (outcome, count) in [("results", 2.0), ("system_exception", 1.0)] {
+            assert_eq!(page.value(family, &ended(OUTSIDE, outcome)), count, "{family} {outcome}");
+        }
+    }
+    for family in ["oxorb_request_exceptions_total", "oxorb_call_exceptions_total"] {
+        assert_eq!(page.sum(family, &[("exception", "NO_PERMISSION")]), 1.0, "{family}");
+    }
+    assert_eq!(page.value("oxorb_collocated_calls", &[]), 0.0);
+    assert_eq!(page.value("oxorb_connections_accepted_total", &[]), 0.0);
+    server.shutdown(true).unwrap();
+}
+
+/// Returns a server with metrics whose dispatching module serves one operation.
+fn with_a_module(operation: &str, modules: Modules) -> Orb {
+    const MINUTE: u64 = 60_000_000_000;
     let row = Row {
-        name: "test::Pinger::ping".into(),
+        name: operation.into(),
         os_priority: 40,
         queue: 0,
         subpriority: 0,
@@ -300,10 +411,62 @@ fn operations_and_modules_of_a_schedule_are_shown() {
     let table = DispatchTable::new(DispatchModel::Band, vec![row], vec![queue]).unwrap();
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.measure = true;
-    scheduler.modules = Some(Modules::default());
+    scheduler.modules = Some(modules);
     let builder = transport::listening().scheduler(scheduler);
-    let builder = builder.configure(|options| options.realtime.class = SchedulingClass::Fifo);
-    let server = with_metrics(builder);
+    with_metrics(builder.configure(|options| options.realtime.class = SchedulingClass::Fifo))
+}
+
+#[test]
+fn requests_that_a_full_module_refuses_are_counted() {
+    let _guard = watchdog(LONG);
+    let mut modules = Modules::default();
+    modules.capacity = 1;
+    let server = with_a_module("test::Pinger::wait", modules);
+    let client = client(ClientConnections::Cached);
+    let servant = Arc::new(Pinger::default());
+    let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+    let object = elsewhere(&client, &local);
+    let gate = servant.gate.lock().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| call(&object, &WAIT).unwrap());
+        servant.until_at_gate(1);
+        scope.spawn(|| call(&object, &WAIT).unwrap());
+        until("a request waits in the module", || {
+            Page::of(&server).value("oxorb_module_queue_requests", &[("module", "0")]) == 1.0
+        });
+        let exception = call(&object, &WAIT).unwrap_err();
+        assert_eq!(exception.minor, minor::transient::REQUESTS_BUFFERED);
+        drop(gate);
+    });
+    // The thread that queued a request may count it after the request was answered.
+    let dispatched = [("module", "0"), ("outcome", "dispatched")];
+    until("the queued requests are counted", || {
+        Page::of(&server).value("oxorb_module_requests_total", &dispatched) == 2.0
+    });
+    let page = Page::of(&server);
+    for (outcome, count) in [("refused", 1.0), ("late", 0.0)] {
+        let labels = [("module", "0"), ("outcome", outcome)];
+        assert_eq!(page.value("oxorb_module_requests_total", &labels), count, "{outcome}");
+    }
+    assert_eq!(page.value("oxorb_module_queue_requests", &[("module", "0")]), 0.0);
+    let operation = [("operation", "test::Pinger::wait")];
+    assert_eq!(page.value("oxorb_operation_refused_total", &operation), 1.0);
+    for (outcome, count) in [("results", 2.0), ("refused", 1.0)] {
+        let labels = ended(OUTSIDE, outcome);
+        assert_eq!(page.value("oxorb_requests_total", &labels), count, "{outcome}");
+    }
+    let code = format!("0x{:08x}", minor::transient::REQUESTS_BUFFERED);
+    let labels = [("exception", "TRANSIENT"), ("minor", code.as_str())];
+    assert_eq!(page.value("oxorb_request_exceptions_total", &labels), 1.0);
+    assert!(page.sum("oxorb_incidents_total", &[("incident", "BufferFull")]) >= 1.0);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn operations_and_modules_of_a_schedule_are_shown() {
+    let _guard = watchdog(LONG);
+    let server = with_a_module("test::Pinger::ping", Modules::default());
     let client = client(ClientConnections::Cached);
     let object = pinger(&server, &client);
     assert_eq!(ping(&object, 1), Ok(2));

@@ -7,6 +7,7 @@ use crate::lex::Pragma;
 use crate::model::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// File with everything that it includes.
 #[derive(Debug, Clone, Default)]
@@ -68,16 +69,16 @@ pub(crate) struct Definition {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
     /// Comment before the declaration.
-    pub(crate) doc: Option<Box<str>>,
+    pub(crate) doc: Option<Arc<str>>,
     pub(crate) annotations: Vec<Annotation>,
 }
 
 impl Notes {
     pub(crate) const NONE: &Notes = &Notes { doc: None, annotations: Vec::new() };
 
-    /// Returns the comment; empty if there is none.
-    pub(crate) fn doc(&self) -> String {
-        self.doc.as_deref().unwrap_or_default().to_owned()
+    /// Returns the comment, which all names of the declaration share; empty if there is none.
+    pub(crate) fn doc(&self) -> Arc<str> {
+        self.doc.clone().unwrap_or_default()
     }
 }
 
@@ -274,6 +275,8 @@ pub(crate) struct Template {
     pub(crate) name: Ident,
     pub(crate) params: Vec<TemplateParam>,
     pub(crate) body: Vec<Item>,
+    /// Octets of the names and strings in the body, and 16 for each token.
+    pub(crate) octets: usize,
 }
 
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ pub fn compile_everything(data: &[u8]) {
     options.limits.include_depth = 4;
     options.limits.includes = 8;
     options.limits.macro_octets = 1 << 17;
+    options.limits.instance_octets = 1 << 17;
     options.limits.diagnostics = 10;
     let (result, index) = compile_indexed(SourceMap::new(files), &["self"], &options);
     let report = match result {

@@ -2,6 +2,7 @@
 //! reply handlers and `sendc_` operations.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use crate::model::{
     Annotation, Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface,
@@ -180,7 +181,7 @@ fn void(name: &str, params: Vec<Param>) -> Export {
     Export::Operation(Operation {
         name: name.to_owned(),
         span: Span::default(),
-        doc: String::new(),
+        doc: Arc::default(),
         annotations: Vec::new(),
         oneway: false,
         mutating: false,
@@ -247,7 +248,7 @@ fn exception_holder() -> DefKind {
         field: Field {
             name: name.to_owned(),
             span: Span::default(),
-            doc: String::new(),
+            doc: Arc::default(),
             annotations: Vec::new(),
             ty,
             optional: false,
@@ -280,7 +281,7 @@ fn library(parent: Option<DefId>, name: &str, kind: DefKind) -> Def {
         scoped_name,
         span: Span::default(),
         in_main_file: false,
-        doc: String::new(),
+        doc: Arc::default(),
         annotations: Vec::new(),
         kind,
     }
@@ -313,7 +314,7 @@ fn beside(
         parent,
         span: def.span,
         in_main_file: true,
-        doc,
+        doc: doc.into(),
         annotations: Vec::new(),
         kind,
     };

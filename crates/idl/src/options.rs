@@ -84,6 +84,9 @@ pub struct Limits {
     pub source_octets: usize,
     /// Maximum number of octets of text produced by macros, plus 16 for each token (default: 16 MiB).
     pub macro_octets: usize,
+    /// Maximum number of octets of names and strings in the bodies of templates, plus 16 for each token, counted for each
+    /// instance (default: 64 MiB).
+    pub instance_octets: usize,
     /// Maximum number of diagnostics to keep (default: 100).
     pub diagnostics: usize,
 }
@@ -95,6 +98,7 @@ impl Default for Limits {
             includes: 1 << 14,
             source_octets: 64 << 20,
             macro_octets: 16 << 20,
+            instance_octets: 64 << 20,
             diagnostics: crate::diagnostic::Diagnostics::DEFAULT_LIMIT,
         }
     }

@@ -67,7 +67,7 @@ impl Show<'_> {
         put("scoped_name", json!(def.scoped_name));
         put("repository_id", json!(def.repository_id));
         put("included", flag(!def.in_main_file));
-        put("doc", json!(def.doc));
+        put("doc", json!(&*def.doc));
         put("annotations", self.annotations(&def.annotations));
         match &def.kind {
             DefKind::Module(body) => {
@@ -105,7 +105,7 @@ impl Show<'_> {
                 let all = body.enumerators.iter().map(|one| {
                     let annotations = self.annotations(&one.annotations);
                     compact(json!({
-                        "name": one.name, "value": one.value, "doc": one.doc,
+                        "name": one.name, "value": one.value, "doc": &*one.doc,
                         "annotations": annotations,
                     }))
                 });
@@ -139,7 +139,7 @@ impl Show<'_> {
                 put("bit_bound", json!(body.bit_bound));
                 let flags = body.flags.iter().map(|flag| {
                     compact(json!({
-                        "name": flag.name, "position": flag.position, "doc": flag.doc,
+                        "name": flag.name, "position": flag.position, "doc": &*flag.doc,
                         "annotations": self.annotations(&flag.annotations),
                     }))
                 });
@@ -150,7 +150,7 @@ impl Show<'_> {
                 let fields = body.fields.iter().map(|field| {
                     compact(json!({
                         "name": field.name, "bits": field.bits, "type": field.ty.as_str(),
-                        "doc": field.doc, "annotations": self.annotations(&field.annotations),
+                        "doc": &*field.doc, "annotations": self.annotations(&field.annotations),
                     }))
                 });
                 put("fields", fields.collect());
@@ -191,7 +191,7 @@ impl Show<'_> {
     fn field(&self, field: &Field) -> Map<String, Json> {
         let default = field.default.as_ref().map(|value| self.value(value));
         let all = json!({
-            "name": field.name, "type": self.ty(&field.ty), "doc": field.doc,
+            "name": field.name, "type": self.ty(&field.ty), "doc": &*field.doc,
             "optional": flag(field.optional), "key": flag(field.key), "default": default,
             "annotations": self.annotations(&field.annotations),
         });
@@ -212,7 +212,7 @@ impl Show<'_> {
     fn operation(&self, of: &Operation) -> Json {
         let returns = of.returns.as_ref().map(|ty| self.ty(ty));
         compact(json!({
-            "kind": "operation", "name": of.name, "doc": of.doc, "oneway": flag(of.oneway),
+            "kind": "operation", "name": of.name, "doc": &*of.doc, "oneway": flag(of.oneway),
             "returns": returns, "params": self.params(&of.params),
             "raises": self.names(&of.raises), "context": of.context,
             "annotations": self.annotations(&of.annotations),
@@ -236,7 +236,7 @@ impl Show<'_> {
 
     fn attribute(&self, of: &Attribute) -> Json {
         compact(json!({
-            "kind": "attribute", "name": of.name, "doc": of.doc, "readonly": flag(of.readonly),
+            "kind": "attribute", "name": of.name, "doc": &*of.doc, "readonly": flag(of.readonly),
             "type": self.ty(&of.ty), "get_raises": self.names(&of.get_raises),
             "set_raises": self.names(&of.set_raises),
             "annotations": self.annotations(&of.annotations),
@@ -246,7 +246,7 @@ impl Show<'_> {
     fn factories(&self, factories: &[Factory]) -> Json {
         let factories = factories.iter().map(|of| {
             compact(json!({
-                "name": of.name, "doc": of.doc, "params": self.params(&of.params),
+                "name": of.name, "doc": &*of.doc, "params": self.params(&of.params),
                 "raises": self.names(&of.raises),
                 "annotations": self.annotations(&of.annotations),
             }))
@@ -271,7 +271,7 @@ impl Show<'_> {
                     }
                 };
                 compact(json!({
-                    "kind": kind, "name": port.name, "doc": port.doc, "type": of,
+                    "kind": kind, "name": port.name, "doc": &*port.doc, "type": of,
                     "annotations": self.annotations(&port.annotations),
                 }))
             }

@@ -1,6 +1,8 @@
 //! Components, homes and event types of a model, by the names of the definitions that they become in the equivalent
 //! model.
 
+use std::sync::Arc;
+
 use oxorb_idl::model::{
     Component, ComponentExport, DefId, DefKind, Home, Interface, InterfaceKind, Model, Port,
     PortKind, Type,
@@ -47,7 +49,7 @@ pub(crate) struct HomeExecutor {
 #[derive(Debug, Clone)]
 pub(crate) struct PlainPort {
     pub(crate) name: String,
-    pub(crate) doc: String,
+    pub(crate) doc: Arc<str>,
     pub(crate) kind: PlainKind,
 }
 
@@ -156,7 +158,7 @@ fn flatten(
         };
         into.push(PlainPort {
             name: format!("{before}{}", port.name),
-            doc: port.doc.clone(),
+            doc: Arc::clone(&port.doc),
             kind,
         });
     }

@@ -39,6 +39,9 @@ pub(crate) enum TemplateProblem {
     TooMany {
         limit: usize,
     },
+    TooLarge {
+        limit: usize,
+    },
 }
 
 impl Problem for TemplateProblem {
@@ -51,7 +54,7 @@ impl Problem for TemplateProblem {
             TemplateProblem::Direct { .. } => "E0664",
             TemplateProblem::AliasOutside => "E0665",
             TemplateProblem::Itself { .. } => "E0666",
-            TemplateProblem::TooMany { .. } => "E0667",
+            TemplateProblem::TooMany { .. } | TemplateProblem::TooLarge { .. } => "E0667",
         })
     }
 
@@ -78,6 +81,9 @@ impl Problem for TemplateProblem {
             }
             TemplateProblem::TooMany { limit } => {
                 format!("instances nest too deep, or make more than {limit} definitions")
+            }
+            TemplateProblem::TooLarge { limit } => {
+                format!("the instances of templates have more than {limit} octets in total")
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Annotation, Basic, DefId};
 use crate::source::Span;
+use std::sync::Arc;
 
 /// `bitmask`: set of named flags.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +22,7 @@ pub struct Flag {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Position of the bit, from `@position` or one more than that of the previous flag; less than the bound.
@@ -45,7 +46,7 @@ pub struct BitField {
     /// Span of the name, or of the word `bitfield`.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Number of bits: 1 to 64.

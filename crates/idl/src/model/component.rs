@@ -2,6 +2,7 @@
 
 use super::{Annotation, Attribute, DefId, Export, Factory, Type};
 use crate::source::Span;
+use std::sync::Arc;
 
 /// Component or connector.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +39,7 @@ pub struct Port {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Kind of port, and its type.

@@ -20,6 +20,7 @@ pub use value::{Factory, StateMember, ValueKind, ValueType};
 
 use crate::source::Span;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Translation unit (a main file and everything that it includes), resolved and checked.
 #[derive(Debug, Clone, Default)]
@@ -203,7 +204,7 @@ pub struct Def {
     /// Whether the definition is in a main file, not in an included one.
     pub in_main_file: bool,
     /// Comment directly before the definition, without comment marks; empty without a comment.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Kind of definition.
@@ -304,7 +305,7 @@ pub struct Operation {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Whether the operation is `oneway`.
@@ -355,7 +356,7 @@ pub struct Attribute {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Whether the attribute is `readonly`, without a `_set_` operation.
@@ -387,7 +388,7 @@ pub struct Field {
     /// Span of the name.
     pub span: Span,
     /// Comment before the member; shared by all names of one declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Type of the member; array declarators are already [`Type::Array`]s.
@@ -442,7 +443,7 @@ pub struct Enumerator {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Number on the wire: from `@value`, or one more than that of the previous enumerator; the ordinal unless `@value`

@@ -2,6 +2,7 @@
 
 use super::{Annotation, DefId, Export, Field, Param};
 use crate::source::Span;
+use std::sync::Arc;
 
 /// Valuetype or, with `event`, event type.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +56,7 @@ pub struct Factory {
     /// Span of the name.
     pub span: Span,
     /// Comment before the declaration.
-    pub doc: String,
+    pub doc: Arc<str>,
     /// All applied annotations.
     pub annotations: Vec<Annotation>,
     /// Parameters in order.

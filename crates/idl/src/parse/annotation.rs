@@ -5,6 +5,7 @@ use super::{Parse, Parser};
 use crate::ast::{Annotation, AnnotationDef, AnnotationMember, Ident, Notes, ScopedName};
 use crate::ast::{DefinitionKind, Expr};
 use crate::lex::{Keyword, Punct, TokenKind};
+use std::sync::Arc;
 
 impl Parser<'_, '_> {
     /// Parses the comment and the annotations before a declaration.
@@ -12,7 +13,7 @@ impl Parser<'_, '_> {
         let doc = self.cursor.doc();
         let annotations = self.annotations()?;
         let doc = doc.or_else(|| self.cursor.doc());
-        Ok(Notes { doc, annotations })
+        Ok(Notes { doc: doc.map(Arc::from), annotations })
     }
 
     pub(super) fn annotations(&mut self) -> Parse<Vec<Annotation>> {

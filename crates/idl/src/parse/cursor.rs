@@ -5,8 +5,11 @@ use crate::ast::{Ident, Item};
 use crate::check::syntax::Syntax;
 use crate::check::too_deep::TooDeep;
 use crate::diagnostic::Problem;
-use crate::lex::{Keyword, Punct, Token, TokenKind};
+use crate::lex::{Keyword, MAX_NAME, Punct, Token, TokenKind};
 use crate::source::Span;
+
+/// Octets that count for a token in addition to its text.
+const TOKEN: usize = 16;
 
 /// Position in the token stream that only sees tokens of the grammar; pragmas and file boundaries on the way are set
 /// aside as [`Item`]s.
@@ -66,6 +69,23 @@ impl<'t> Cursor<'t> {
     /// Returns the span of the last consumed token.
     pub(super) fn last(&self) -> Span {
         self.last
+    }
+
+    /// Returns the position in the token stream, for [`octets_since`](Self::octets_since).
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Returns the octets of the names and strings from a position to the next token, and 16 for each token.
+    pub(super) fn octets_since(&self, position: usize) -> usize {
+        let tokens = self.tokens.get(position..self.at).unwrap_or_default();
+        let text = |token: &Token| match &token.kind {
+            TokenKind::Ident { name, .. } => name.len(),
+            TokenKind::Fixed(text) | TokenKind::Str(text) | TokenKind::WStr(text) => text.len(),
+            TokenKind::Pragma(_) => MAX_NAME,
+            _ => 0,
+        };
+        tokens.iter().map(|token| TOKEN + text(token)).sum()
     }
 
     /// Returns the comment before the next token.

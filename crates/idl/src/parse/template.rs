@@ -31,8 +31,10 @@ impl Parser<'_, '_> {
             self.expect_greater()?;
             self.expect(Punct::BraceOpen)?;
             self.naming = Some(name.clone());
+            let begin = self.cursor.position();
             let body = self.body(Place::Module, &name)?;
-            let template = Template { name, params, body };
+            let octets = self.cursor.octets_since(begin);
+            let template = Template { name, params, body, octets };
             return Ok(DefinitionKind::Template(template.into()));
         }
         let template = ScopedName { absolute: false, parts: vec![name] };

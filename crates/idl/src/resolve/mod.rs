@@ -66,7 +66,7 @@ pub(crate) fn resolve(
         announced: BTreeMap::new(),
         ids: Ids::default(),
         user_annotations: BTreeMap::new(),
-        templates: Templates::default(),
+        templates: Templates::with_limit(options.limits.instance_octets),
         has_long_name: false,
         record: index.is_some().then(Record::default),
     };

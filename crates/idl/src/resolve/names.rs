@@ -20,7 +20,7 @@ impl Resolver<'_> {
             return None;
         }
         let record = self.record.as_mut()?;
-        let around = Around { whole, doc: notes.doc.as_deref().unwrap_or_default().into() };
+        let around = Around { whole, doc: notes.doc() };
         Some(std::mem::replace(&mut record.around, around))
     }
 

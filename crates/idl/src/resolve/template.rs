@@ -31,11 +31,18 @@ pub(super) struct Templates {
     values: BTreeSet<DefId>,
     /// Whether each open instance is in a main file; innermost last.
     open: Vec<bool>,
-    /// Whether too many definitions by instances were reported.
+    /// Octets of the bodies of all instances so far, and their maximum number.
+    octets: usize,
+    max_octets: usize,
+    /// Whether too many or too large instances were reported.
     too_many: bool,
 }
 
 impl Templates {
+    pub(super) fn with_limit(max_octets: usize) -> Templates {
+        Templates { max_octets, ..Templates::default() }
+    }
+
     /// Returns the type that a stand-in represents.
     pub(super) fn argument(&self, def: DefId) -> Option<&Type> {
         self.types.get(&def)
@@ -140,14 +147,15 @@ impl Resolver<'_> {
             self.poison(&instance.name);
             return;
         }
-        if self.templates.open.len() >= MAX_DEPTH || self.model.len() > MAX_DEFINITIONS {
+        let octets = self.templates.octets.saturating_add(template.octets);
+        if let Some(problem) = self.beyond_limits(octets) {
             if !std::mem::replace(&mut self.templates.too_many, true) {
-                let limit = MAX_DEFINITIONS;
-                self.report(instance.name.span, TemplateProblem::TooMany { limit });
+                self.report(instance.name.span, problem);
             }
             self.poison(&instance.name);
             return;
         }
+        self.templates.octets = octets;
         let bindings = self.scopes.add(around, ScopeKind::Module, None);
         if !self.bind(&template.params, &instance.args, bindings) {
             self.poison(&instance.name);
@@ -166,6 +174,15 @@ impl Resolver<'_> {
         self.templates.open.push(main);
         self.template_body(bindings, module, &template.body);
         self.templates.open.pop();
+    }
+
+    /// Returns the limit that one more instance would exceed, if any. `octets`: those of all instances then.
+    fn beyond_limits(&self, octets: usize) -> Option<TemplateProblem> {
+        if self.templates.open.len() >= MAX_DEPTH || self.model.len() > MAX_DEFINITIONS {
+            return Some(TemplateProblem::TooMany { limit: MAX_DEFINITIONS });
+        }
+        let limit = self.templates.max_octets;
+        (octets > limit).then_some(TemplateProblem::TooLarge { limit })
     }
 
     /// Reports whether a template is being checked or instantiated around here.

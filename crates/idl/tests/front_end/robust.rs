@@ -2,10 +2,12 @@
 
 use oxorb_idl::diagnostic::{Diagnostics, render_json, render_text};
 use oxorb_idl::lex::{Token, TokenKind};
+use oxorb_idl::model::{DefKind, Export};
 use oxorb_idl::source::{Memory, SourceMap};
 use oxorb_idl::{Options, compile_from, preprocess};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -101,6 +103,53 @@ fn templates_and_bases_may_have_many_members() {
     let files = Memory([(PathBuf::from("a.idl"), text.into_bytes())].into());
     if let Err(failed) = compile_from(SourceMap::new(files), &["a.idl"], &Options::default()) {
         panic!("{failed}");
+    }
+}
+
+#[test]
+fn the_names_of_a_declaration_share_its_comment() {
+    let text = "// Angle.\ntypedef double a, b;\nstruct S {\n  // Height.\n  long x, y;\n};\n\
+                interface I {\n  // Speed.\n  attribute long p, q;\n};\n";
+    let files = Memory([(PathBuf::from("a.idl"), text.as_bytes().to_vec())].into());
+    let compiled = match compile_from(SourceMap::new(files), &["a.idl"], &Options::default()) {
+        Ok(compiled) => compiled,
+        Err(failed) => panic!("{failed}"),
+    };
+    let def = |name: &str| compiled.model.defs().find(|def| def.scoped_name == name).unwrap();
+    let DefKind::Struct(body) = &def("S").kind else { panic!("S is a struct") };
+    let [x, y] = body.fields.as_slice() else { panic!("{:?}", body.fields) };
+    let DefKind::Interface(body) = &def("I").kind else { panic!("I is an interface") };
+    let [Export::Attribute(p), Export::Attribute(q)] = body.exports.as_slice() else {
+        panic!("{:?}", body.exports);
+    };
+    let pairs = [(&def("a").doc, &def("b").doc), (&x.doc, &y.doc), (&p.doc, &q.doc)];
+    for ((one, other), wanted) in pairs.into_iter().zip(["Angle.", "Height.", "Speed."]) {
+        assert_eq!(&**one, wanted);
+        assert!(Arc::ptr_eq(one, other), "{wanted}");
+    }
+}
+
+/// A template with many members or long strings is short, but its instances repeat all of them.
+#[test]
+fn instances_of_templates_have_limited_size_together() {
+    let members: String = (0..100).map(|n| format!("long m{n}; ")).collect();
+    let members = format!("struct S {{ {members}}};");
+    let string = format!("const string s = \"{}\";", "x".repeat(5_000));
+    let mut options = Options::default();
+    options.limits.instance_octets = 100_000;
+    for body in [members, string] {
+        let compile = |instances: usize| {
+            let instances: String =
+                (0..instances).map(|n| format!("module T<long> I{n};\n")).collect();
+            let text = format!("module T<typename A> {{ {body} }};\n{instances}");
+            let files = Memory([(PathBuf::from("a.idl"), text.into_bytes())].into());
+            compile_from(SourceMap::new(files), &["a.idl"], &options)
+        };
+        if let Err(failed) = compile(10) {
+            panic!("{failed}");
+        }
+        let told = compile(30).expect_err("the limit is exceeded").to_string();
+        assert!(told.contains("more than 100000 octets in total"), "{told}");
     }
 }
 

@@ -43,6 +43,23 @@ impl Archive {
     /// Octets that are not a ZIP file, a limit, two entries with the same path, links, encryption, or paths that
     /// leave the archive.
     pub fn read(octets: &[u8], limits: &ArchiveLimits) -> Result<Archive, Error> {
+        Archive::unpack(octets, limits, |_| true)
+    }
+
+    /// Unpacks the descriptors of an archive into memory. The paths of all other files are kept without their contents.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read). Damage to the contents of other files is not detected.
+    pub fn read_descriptors(octets: &[u8], limits: &ArchiveLimits) -> Result<Archive, Error> {
+        Archive::unpack(octets, limits, |path| Format::of_file(path).is_some())
+    }
+
+    /// Unpacks the files whose paths `wanted` accepts. The others become empty files.
+    fn unpack(
+        octets: &[u8],
+        limits: &ArchiveLimits,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Archive, Error> {
         let broken = |error: zip::result::ZipError| {
             Error::plain(format!("no archive that can be read: {error}"))
         };
@@ -67,6 +84,10 @@ impl Archive {
             if entry.is_symlink() || !is_inside(&name) {
                 let what = format!("entry {name:?} is a link or leads out of the archive");
                 return Err(Error::plain(what));
+            }
+            if !wanted(&name) {
+                archive.files.insert(name, Vec::new());
+                continue;
             }
             // The size declared in the entry may be false, so no more than the limit is read.
             let mut content = Vec::new();
@@ -226,6 +247,21 @@ mod tests {
         let lonely = Archive::read(&packed(&files[..1]), &ArchiveLimits::default()).unwrap();
         let missing = lonely.documents(&Limits::default()).unwrap_err().to_string();
         assert_eq!(missing, "7:3: error: d/gps.cpd: \"Sensor.ccd\" is not in the archive");
+    }
+
+    #[test]
+    fn descriptors_are_unpacked_without_the_artifacts() {
+        let (descriptor, artifact) = (include_bytes!("../tests/plans/gps.cpd"), vec![0; 1_000_000]);
+        let octets =
+            packed(&[("gps.cpd", descriptor.as_slice()), ("libgps.so", artifact.as_slice())]);
+        let small = ArchiveLimits { octets: 10_000, ..ArchiveLimits::default() };
+        assert!(refused(&octets, &small).contains("more than 10000 octets"));
+        let found = Archive::read_descriptors(&octets, &small).unwrap();
+        assert_eq!(found.files["gps.cpd"], descriptor);
+        assert!(found.files["libgps.so"].is_empty());
+        let outside = packed(&[("../libgps.so", b"")]);
+        let told = Archive::read_descriptors(&outside, &small).unwrap_err().to_string();
+        assert!(told.contains("leads out of the archive"), "{told}");
     }
 
     #[test]

@@ -30,12 +30,8 @@ pub(crate) fn remove(path: impl AsRef<Path>, text: &str) {
 
 /// Reads a text file up to a limit of octets; `None` if it cannot be read or is not a regular file.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
-    // Check the type first: opening a FIFO would block until it has a writer.
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
     let mut text = String::new();
-    let file = fs::File::open(path).ok()?;
+    let file = oxorb_sys::descriptor::open_regular(path).ok()?;
     file.take(limit).read_to_string(&mut text).ok()?;
     // Editors may put a byte order mark at the start of the file.
     Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

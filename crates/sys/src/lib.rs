@@ -12,7 +12,7 @@
 //! | [`napi`] | threads that receive packets from network devices, and their priority |
 //! | [`unix`] | UNIX sockets: names, connect, listen, peer credentials |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
-//! | [`descriptor`] | limit on the number of open descriptors |
+//! | [`descriptor`] | limit on the number of open descriptors, regular files opened without a wait |
 //! | [`spare`] | lock-free slot for one reusable box |
 //! | [`interface`] | the addresses of this host |
 //! | [`process`] | child processes that end with their parent |

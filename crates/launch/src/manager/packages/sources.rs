@@ -1,0 +1,116 @@
+//! Files that clients name: those below the folder of sources, which only this user and root can change.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use oxorb_object::{Url, parse_reference};
+use oxorb_sys::descriptor::open_regular;
+
+use super::refusal::Refusal;
+use crate::manager::trusted::{self, leads_below, stays_within};
+
+/// Maximum length in octets of a location, as of a path in Linux.
+pub(super) const MOST_LOCATION: usize = 4_096;
+
+/// Returns the path of a file or folder that a client names, below the folder of sources.
+pub(super) fn find(sources: Option<&Path>, location: &str) -> Result<PathBuf, Refusal> {
+    let Some(sources) = sources else {
+        return Err(Refusal::Package(
+            "this repository reads no files that its clients name: start the manager with --install-from DIR \
+             (RepositorySettings::sources), the folder of the archives that clients may install"
+                .to_owned(),
+        ));
+    };
+    let path = path_of(location)?;
+    // A wrong folder is no fault of the client, and the reason contains its path and owner.
+    let folder = owned_folder(sources, "the folder from which packages are installed")
+        .map_err(Refusal::Store)?;
+    let joined = folder.join(&path);
+    let outside = || {
+        format!(
+            "{location:?} is not below the folder from which packages are installed (RepositorySettings::sources, \
+             --install-from)"
+        )
+    };
+    // Refuse a path outside the folder without accessing it. Otherwise the error would reveal whether the file exists.
+    let is_inside = stays_within(&path)
+        || leads_below(Path::new(&path), sources)
+        || leads_below(&joined, &folder);
+    if !is_inside {
+        return Err(Refusal::Package(outside()));
+    }
+    let found =
+        trusted::resolve(&joined).map_err(|reason| below(&folder, "--install-from", &reason))?;
+    match found.starts_with(&folder) {
+        true => Ok(found),
+        false => Err(Refusal::Package(outside())),
+    }
+}
+
+/// Returns the path of a folder, without links, that only this user and root can change. Other users must not be able
+/// to add files either, so the folder is refused even if it has the sticky bit.
+pub(super) fn owned_folder(folder: &Path, what: &str) -> Result<PathBuf, String> {
+    let found = trusted::resolve(folder).map_err(|reason| format!("{what}: {reason}"))?;
+    let there = fs::metadata(&found).map_err(|error| format!("{what}: {error}"))?;
+    let shown = found.display();
+    match (there.is_dir(), there.mode() & 0o022) {
+        (true, 0) => Ok(found),
+        (true, _) => Err(format!(
+            "{what}: other users may write to {shown}; give another folder, or correct its rights (chmod go-w {shown})"
+        )),
+        (false, _) => Err(format!("{what}: {} is no folder", folder.display())),
+    }
+}
+
+/// Returns the reason for a client why a file below a folder cannot be used. It has a name instead of the path of the
+/// folder, which clients do not know.
+pub(super) fn below(folder: &Path, name: &str, reason: &str) -> Refusal {
+    let shown = folder.display().to_string();
+    Refusal::Package(match shown.as_str() {
+        "/" => reason.to_owned(),
+        shown => reason.replace(shown, name),
+    })
+}
+
+/// Returns the path of a location: a path, or a `file:` URL.
+fn path_of(location: &str) -> Result<String, String> {
+    check_length(location)?;
+    let location = location.trim();
+    let scheme = location.split_once(':').map(|(scheme, _)| scheme);
+    match scheme {
+        Some(scheme) if scheme.eq_ignore_ascii_case("file") => match parse_reference(location) {
+            Ok(Url::File(path)) if !path.is_empty() => Ok(path),
+            _ => Err(format!("the location {location:?} contains no path")),
+        },
+        _ if location.contains("://") => Err(format!(
+            "the location {location:?} is no file of this machine, and nothing is downloaded; copy the archive below \
+             the folder of --install-from, and give its path"
+        )),
+        _ if location.is_empty() => {
+            Err("the location is empty; give the path of an archive".to_owned())
+        }
+        _ => Ok(location.to_owned()),
+    }
+}
+
+/// Refuses a location that is too long for a path, and for an error.
+pub(super) fn check_length(location: &str) -> Result<(), String> {
+    match location.len() {
+        0..=MOST_LOCATION => Ok(()),
+        count => Err(format!("a location has {count} octets, and {MOST_LOCATION} is the limit")),
+    }
+}
+
+/// Reads a regular file of at most `most` octets.
+pub(super) fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut octets)?;
+    match octets.len() as u64 > most {
+        true => Err(io::Error::other(format!(
+            "it has more than {most} octets, the limit (RepositorySettings::max_package_octets, --max-package-octets)"
+        ))),
+        false => Ok(octets),
+    }
+}

@@ -39,3 +39,8 @@ mod chosen {
 }
 
 pub(crate) use chosen::*;
+
+/// Returns the end of a wait that begins now and takes at most [`LONGEST_WAIT`].
+pub(crate) fn after(wait: std::time::Duration) -> std::time::Instant {
+    now() + wait.min(LONGEST_WAIT)
+}

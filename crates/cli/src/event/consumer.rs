@@ -252,5 +252,27 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
 /// Parses a number of seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    time(seconds)
+}
+
+/// Returns a time in seconds, but at most 50 years, which all systems can add to the current time.
+pub(super) fn time(seconds: f64) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
+    let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    Ok(time.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_seconds_can_be_added_to_the_current_time() {
+        for text in ["1e10", "1e19"] {
+            let time = seconds(text).unwrap();
+            assert!(Instant::now().checked_add(time).is_some(), "{text}");
+        }
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert!(seconds("-1").is_err() && seconds("1e30").is_err());
+    }
 }

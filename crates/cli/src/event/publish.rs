@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::channel::{At, Channel, end_of_process, event_of};
 use super::value::{TypeArgs, ValueTypes};
-use super::{filter, time};
+use super::{consumer, filter, time};
 use crate::input;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
@@ -217,7 +217,7 @@ pub(super) fn sleep_until(due: Instant, end: &Receiver<()>) -> bool {
 fn rate(text: &str) -> Result<Duration, String> {
     let rate: f64 = text.parse().map_err(|_| "expected a number of events a second".to_owned())?;
     match rate > 0.0 {
-        true => Duration::try_from_secs_f64(1.0 / rate).map_err(|error| error.to_string()),
+        true => consumer::time(1.0 / rate),
         false => Err("a rate is above 0".to_owned()),
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
 use oxorb::incident::Incident;
-use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
+use oxorb::{Builder, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
 
@@ -39,18 +39,24 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &[(&str, &str)]) -> Self {
+        Self::with(|mut builder| {
+            for (name, value) in settings {
+                builder = builder.setting(name, value);
+            }
+            builder
+        })
+    }
+
+    fn with(change: impl FnOnce(Builder) -> Builder) -> Self {
         let authority = Authority::new("Test CA");
         let roots = authority.roots().display().to_string();
         let own = authority.sign("server", &["127.0.0.1"]).display().to_string();
-        let mut builder = Orb::builder()
+        let builder = Orb::builder()
             .setting("TlsRoots", &roots)
             .setting("TlsCertificate", &own)
             .setting("LogLevel", "error")
             .listen("iiops://127.0.0.1:0");
-        for (name, value) in settings {
-            builder = builder.setting(name, value);
-        }
-        let server = builder.build().unwrap();
+        let server = change(builder).build().unwrap();
         let client = Orb::builder().setting("TlsRoots", &roots);
         let client = client.setting("ConnectTimeout", "30000").build().unwrap();
         let local = server.root_poa().activate_servant(Arc::new(Pinger)).unwrap();
@@ -139,6 +145,16 @@ fn a_thousand_half_open_handshakes_keep_nobody_out() {
     }
     drop(half_open);
     bench.ping_anew();
+    bench.end();
+}
+
+#[test]
+fn a_handshake_may_have_unlimited_time() {
+    let _bound = watchdog(Duration::from_secs(60));
+    let bench = Bench::with(|builder| {
+        builder.configure(|options| options.security.handshake_time = Duration::MAX)
+    });
+    bench.ping().unwrap();
     bench.end();
 }
 

@@ -18,7 +18,7 @@ const fn condition(name: &'static str, what: &'static str) -> Condition {
 }
 
 /// All conditions. The second user comes last, when the folder for temporary files contains leftovers of root's runs.
-pub(super) const CONDITIONS: [Condition; 17] = [
+pub(super) const CONDITIONS: [Condition; 18] = [
     condition("no-ipv6", "no IPv6, and no network but 127.0.0.1"),
     condition("no-af-inet6", "a kernel that does not know IPv6"),
     condition("long-tmpdir", "a TMPDIR of 150 octets: too long for sockets"),
@@ -30,6 +30,7 @@ pub(super) const CONDITIONS: [Condition; 17] = [
     condition("many-cores", "64 tests at once, as on a machine with so many processors"),
     condition("no-cpu-0", "a cpuset without the first processor"),
     condition("no-home", "HOME is not set"),
+    condition("no-term", "TERM is not set, as below a service manager"),
     condition("ci", "CI=true"),
     condition("nice", "nice 19"),
     condition("load", "beside eight busy processes"),
@@ -80,6 +81,7 @@ impl Condition {
             "many-cores" => setting.more = words(&["--test-threads", "64"]),
             "no-cpu-0" => setting.wrapper = words(&["sh", "-c", CPUSET, "sh"]),
             "no-home" => setting.variables.push(("HOME", None)),
+            "no-term" => setting.variables.push(("TERM", None)),
             "ci" => setting.variables.push(("CI", Some("true".to_owned()))),
             "nice" => setting.wrapper = words(&["nice", "-n", "19"]),
             "load" => setting.busy = 8,
@@ -135,6 +137,16 @@ fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_removed() {
+        let folder = Folder::new().unwrap();
+        for (name, variable) in [("no-home", "HOME"), ("no-term", "TERM")] {
+            let condition = CONDITIONS.iter().find(|condition| condition.name == name).unwrap();
+            let setting = condition.setting(&folder).unwrap();
+            assert_eq!(setting.variables, [(variable, None)]);
+        }
+    }
 
     #[test]
     fn every_condition_has_a_setting_of_its_own() {

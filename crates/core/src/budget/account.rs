@@ -154,6 +154,21 @@ impl Account {
         self.longest.load(Relaxed)
     }
 
+    /// Takes one request; returns false, and takes nothing, if the rate or the processor time is exhausted.
+    #[inline(always)]
+    pub(super) fn take(&self, now: u64) -> bool {
+        let limits = self.limits();
+        (limits & TIME == 0 || !self.is_out_of_time(now))
+            && (limits & RATE == 0 || self.take_request(now))
+    }
+
+    /// Gives back what was [taken](Self::take) just before for a request that is not run.
+    pub(super) fn put_back(&self, now: u64) {
+        if self.limits() & RATE != 0 {
+            self.put_request_back(now);
+        }
+    }
+
     /// Takes one request; returns false if the rate is exhausted.
     #[inline]
     pub(super) fn take_request(&self, now: u64) -> bool {
@@ -161,7 +176,7 @@ impl Account {
     }
 
     /// Gives back a request that was taken but not run.
-    pub(super) fn put_request_back(&self, now: u64) {
+    fn put_request_back(&self, now: u64) {
         self.requests.put_back(now, self.interval.load(Relaxed));
     }
 

@@ -4,11 +4,14 @@
 //! charges them at its end. The accounts of an operation of an object are cached, so that this allocates nothing and
 //! takes no lock. The processor time of a request is counted from the end of the one before, so that reading and
 //! decoding are charged, too.
+//!
+//! Most requests are within their budgets, and their accounts are cached. [`Desk::begin_within`] begins only these, by
+//! few instructions. [`Desk::begin`] begins all others.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::{fmt, mem};
 
 use oxorb_object::SystemException;
 use oxorb_sys::clock::thread_cpu_nanoseconds;
@@ -19,7 +22,7 @@ use super::described::Describe;
 use super::ledger::{Bundle, Ledger};
 use super::lowest;
 use super::rule::BeyondBudget;
-use super::slot::{Accounts, Slot};
+use super::slot::{Finished, Slot};
 use super::throttle::{Restraint, Throttling, throttle};
 use super::watcher::overruns;
 use crate::Incident;
@@ -34,6 +37,9 @@ pub(crate) struct Desk {
     slot: OnceCell<Arc<Slot>>,
     /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
+    /// Start of the last request that [`begin_within`](Self::begin_within) began as [`Begun::Timed`], in nanoseconds of
+    /// the monotonic clock.
+    now: Cell<u64>,
     /// Guard of a throttled or demoted thread, kept until a request within its budget arrives.
     lowered: Cell<Option<Restraint>>,
     /// Whether `lowered` is set, for a cheap test.
@@ -74,25 +80,79 @@ struct One {
     bundle: Rc<Bundle>,
 }
 
-/// Key or name, stored inline.
+/// Key or name, stored inline. Texts of up to 32 octets are compared as numbers, without a call.
 struct Text<const N: usize> {
-    octets: [u8; N],
     length: usize,
+    ends: Ends,
+    /// Ends of what remains without the first and the last eight octets, if the text has more than 16.
+    middle: Ends,
+    octets: [u8; N],
 }
+
+/// First and last eight octets of a text as numbers. Texts of equal length up to 16 octets are equal if these are.
+type Ends = (u64, u64);
 
 impl<const N: usize> Text<N> {
     fn of(text: &[u8]) -> Option<Self> {
         let mut octets = [0; N];
         octets.get_mut(..text.len())?.copy_from_slice(text);
-        let length = text.len();
-        Some(Text { octets, length })
+        Some(Text { length: text.len(), ends: ends(text), middle: ends(middle(text)), octets })
     }
 
-    #[inline]
-    fn is(&self, text: &[u8]) -> bool {
-        self.length == text.len() && self.octets[..self.length] == *text
+    /// Compares the text with `text`, whose ends are `of_text`.
+    #[inline(always)]
+    fn is(&self, text: &[u8], of_text: Ends) -> bool {
+        if self.length != text.len() || self.ends != of_text {
+            return false;
+        }
+        text.len() <= 16
+            || self.middle == ends(middle(text))
+                && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
     }
 }
+
+#[inline(always)]
+fn ends(text: &[u8]) -> Ends {
+    match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => (short(text), 0),
+    }
+}
+
+/// Returns a number that differs for all texts of an equal length below eight octets.
+#[inline(always)]
+fn short(text: &[u8]) -> u64 {
+    match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        _ => text.iter().fold(0u64, |number, octet| number << 8 | u64::from(*octet)),
+    }
+}
+
+/// Returns a text without its first and last eight octets; empty for texts of up to 16 octets.
+#[inline(always)]
+fn middle(text: &[u8]) -> &[u8] {
+    text.get(8..text.len().saturating_sub(8)).unwrap_or_default()
+}
+
+/// Accounts that one request is charged to. All accounts after an absent one are absent.
+type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
+
+/// Result of [`Desk::begin_within`].
+#[must_use = "a request whose processor time is counted has to be charged"]
+pub(crate) enum Begun {
+    /// The request is within its budgets. Nothing has to be done at its end.
+    Within,
+    /// The request is within its budgets, and its processor time is counted: to be passed to [`Desk::charge`].
+    Timed(Timed),
+    /// Nothing was taken, and [`Desk::begin`] decides: the request is beyond a budget, or the thread does not have all
+    /// that is needed.
+    Undecided,
+}
+
+/// Accounts of a request whose processor time is counted.
+pub(crate) struct Timed(Option<Rc<Bundle>>);
 
 /// Guard of a request that runs within its budgets or demoted. When dropped, it charges the request, and restores the
 /// class and priority of a thread that is demoted for this request. Not `Send`.
@@ -111,6 +171,74 @@ pub(crate) struct Charged<'c> {
 }
 
 impl Desk {
+    /// Begins a request if it is within its budgets and its accounts are cached, and takes one request from each of
+    /// them.
+    #[inline(always)]
+    pub(crate) fn begin_within(
+        &self,
+        ledger: &Ledger,
+        client: &Arc<Account>,
+        key: &[u8],
+        operation: &str,
+    ) -> Begun {
+        if self.is_lowered.get() {
+            return Begun::Undecided;
+        }
+        let epoch = ledger.epoch();
+        if epoch == 0 {
+            return self.take_within(client, None);
+        }
+        let seen = self.seen.borrow();
+        let found = seen.as_deref().and_then(|seen| known(seen, epoch, key, operation.as_bytes()));
+        match found {
+            Some(bundle) => self.take_within(client, Some(bundle)),
+            None => Begun::Undecided,
+        }
+    }
+
+    #[inline(always)]
+    fn take_within(&self, client: &Arc<Account>, found: Option<&Rc<Bundle>>) -> Begun {
+        let bundle = found.map(|found| &**found);
+        let limited = limits(client, bundle);
+        if limited == 0 {
+            self.charged.set(0);
+            return Begun::Within;
+        }
+        let timed = limited & !RATE != 0;
+        let slot = self.slot.get();
+        if timed && slot.is_none() {
+            return Begun::Undecided;
+        }
+        let now = clock::monotonic_nanoseconds();
+        if !take_all(client, bundle, now) {
+            return Begun::Undecided;
+        }
+        each(client, bundle, |_, account| {
+            account.counts.served.fetch_add(1, Relaxed);
+        });
+        if let Some(slot) = slot
+            && timed
+            && self.show(slot, client, bundle)
+        {
+            self.now.set(now);
+            return Begun::Timed(Timed(found.cloned()));
+        }
+        self.charged.set(0);
+        Begun::Within
+    }
+
+    /// Returns the guard of a request that [`begin_within`](Self::begin_within) has just begun.
+    #[inline(always)]
+    pub(crate) fn charge<'c>(
+        &'c self,
+        ledger: &'c Arc<Ledger>,
+        client: &'c Arc<Account>,
+        timed: Timed,
+    ) -> Charged<'c> {
+        let (Timed(bundle), now) = (timed, self.now.get());
+        Charged { ledger, desk: self, client, bundle, now, timed: true, demoted: false }
+    }
+
     /// Begins a request, and takes one request from each of its accounts.
     ///
     /// # Errors
@@ -193,37 +321,27 @@ impl Desk {
     }
 
     /// Returns the accounts of an operation of an object.
-    // This function is inlined, because one of its two callers runs for each request.
-    #[inline(always)]
     fn find(&self, ledger: &Ledger, asked: &Asked<'_>) -> Option<Rc<Bundle>> {
-        if !ledger.has_targets.load(Relaxed) {
+        let epoch = ledger.epoch();
+        if epoch == 0 {
             return None;
         }
-        let epoch = ledger.epoch();
         let (key, operation) = (asked.key, asked.operation.as_bytes());
-        let place = place(key, operation);
         if let Some(seen) = &*self.seen.borrow()
-            && let Some(one) = &seen[place]
-            && one.epoch == epoch
-            && one.key.is(key)
-            && one.operation.is(operation)
+            && let Some(bundle) = known(seen, epoch, key, operation)
         {
-            return Some(Rc::clone(&one.bundle));
+            return Some(Rc::clone(bundle));
         }
-        self.find_out(ledger, asked, epoch, place)
+        self.find_out(ledger, asked, epoch)
     }
 
     /// Looks the accounts up in the ledger, and caches them.
     #[cold]
-    fn find_out(
-        &self,
-        ledger: &Ledger,
-        asked: &Asked<'_>,
-        epoch: u64,
-        place: usize,
-    ) -> Option<Rc<Bundle>> {
-        let bundle = Rc::new(ledger.bundle(asked.key, asked.operation, asked.describe)?);
-        let texts = Text::of(asked.key).zip(Text::of(asked.operation.as_bytes()));
+    fn find_out(&self, ledger: &Ledger, asked: &Asked<'_>, epoch: u64) -> Option<Rc<Bundle>> {
+        let (key, operation) = (asked.key, asked.operation.as_bytes());
+        let bundle = Rc::new(ledger.bundle(key, asked.operation, asked.describe)?);
+        let place = place(ends(key), ends(operation));
+        let texts = Text::of(key).zip(Text::of(operation));
         if let Some((key, operation)) = texts {
             let mut seen = self.seen.borrow_mut();
             let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
@@ -234,24 +352,29 @@ impl Desk {
 
     /// Shows the watcher the request that the thread runs from now on. Returns false if the thread already runs a
     /// request that contains this one.
-    #[inline]
     fn watch(&self, ledger: &Ledger, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
-        let Some(slot) = self.slot.get() else {
-            return self.enlist(ledger, client, bundle);
-        };
+        match self.slot.get() {
+            Some(slot) => self.show(slot, client, bundle),
+            None => self.enlist(ledger, client, bundle),
+        }
+    }
+
+    #[inline(always)]
+    fn show(&self, slot: &Slot, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
         let before = self.charged.get();
         // If no earlier request was charged, the processor time for reading this request is unknown, and is not
         // charged.
-        let (since, cpu) = match before {
-            0 => {
-                let cpu = thread_cpu_nanoseconds();
-                (cpu, cpu)
-            }
-            before => (before, before),
+        let since = match before {
+            0 => thread_cpu_nanoseconds(),
+            before => before,
         };
         let mut longest = u64::MAX;
         each(client, bundle, |_, account| longest = longest.min(account.longest()));
-        slot.begin(since, cpu, longest, accounts(client, bundle))
+        let others = match bundle {
+            Some(bundle) => &bundle.accounts[..],
+            None => &[],
+        };
+        slot.begin(since, since, longest, client, others)
     }
 
     #[cold]
@@ -259,7 +382,7 @@ impl Desk {
         know_schedule();
         let slot = self.slot.get_or_init(|| Arc::new(Slot::new(oxorb_sys::thread::current_id())));
         ledger.list(slot);
-        self.watch(ledger, client, bundle)
+        self.show(slot, client, bundle)
     }
 
     /// Decides on the treatment of a request beyond its budget: an exception, or the class and priority at which its
@@ -303,8 +426,8 @@ impl Desk {
         }
         if answer == BeyondBudget::Refuse {
             for (at, account) in present {
-                if exceeded(at).is_none() && account.limits() & RATE != 0 {
-                    account.put_request_back(now);
+                if exceeded(at).is_none() {
+                    account.put_back(now);
                 }
             }
             account.counts.refused.fetch_add(1, Relaxed);
@@ -384,27 +507,41 @@ impl Desk {
 }
 
 impl Charged<'_> {
+    /// Does what dropping does, in code that is inlined.
+    #[inline(always)]
+    pub(crate) fn end(mut self) {
+        let bundle = self.bundle.take();
+        self.finish(bundle.as_deref());
+        mem::forget(self);
+    }
+
+    #[inline(always)]
+    fn finish(&self, bundle: Option<&Bundle>) {
+        if self.timed {
+            self.settle(bundle);
+        }
+        if self.demoted {
+            drop(self.desk.demoted.take());
+        }
+    }
+
     /// Charges the processor time used.
-    #[inline]
-    fn finish(&self) {
+    #[inline(always)]
+    fn settle(&self, bundle: Option<&Bundle>) {
         let Some(slot) = self.desk.slot.get() else {
             return;
         };
         let finished = slot.finish(thread_cpu_nanoseconds);
         self.desk.charged.set(finished.cpu);
-        let mut longest = u64::MAX;
-        each(self.client, self.bundle.as_deref(), |_, account| {
-            account.charge(self.now, finished.left);
-            longest = longest.min(account.longest());
-        });
-        if finished.run > longest || finished.demoted {
-            self.overran(slot, finished.run, finished.told, finished.demoted);
+        each(self.client, bundle, |_, account| account.charge(self.now, finished.left));
+        if finished.run > finished.longest || finished.demoted {
+            self.overran(bundle, slot, &finished);
         }
     }
 
     #[cold]
-    fn overran(&self, slot: &Slot, run: u64, told: bool, demoted: bool) {
-        if demoted && !rt::restore_demoted() {
+    fn overran(&self, bundle: Option<&Bundle>, slot: &Slot, finished: &Finished) {
+        if finished.demoted && !rt::restore_demoted() {
             lowest::tell(&self.ledger.watch, || {
                 format!(
                     "the kernel does not let thread {} be as urgent again as it was",
@@ -412,12 +549,12 @@ impl Charged<'_> {
                 )
             });
         }
-        if told {
+        if finished.told {
             return;
         }
         // The request ended before the watcher noticed the overrun, so this thread reports it.
-        each(self.client, self.bundle.as_deref(), |_, account| {
-            if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
+        each(self.client, bundle, |_, account| {
+            if let Some(overrun) = overruns(account, finished.run, slot.thread, false, false) {
                 let log = account.is_to_tell(clock::monotonic_nanoseconds());
                 self.ledger.tell(&overrun, log);
             }
@@ -426,14 +563,9 @@ impl Charged<'_> {
 }
 
 impl Drop for Charged<'_> {
-    #[inline]
     fn drop(&mut self) {
-        if self.timed {
-            self.finish();
-        }
-        if self.demoted {
-            drop(self.desk.demoted.take());
-        }
+        let bundle = self.bundle.take();
+        self.finish(bundle.as_deref());
     }
 }
 
@@ -489,18 +621,149 @@ fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
     spent
 }
 
+/// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted.
+#[inline(always)]
+fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
+    if !client.take(now) {
+        return false;
+    }
+    let Some(bundle) = bundle else {
+        return true;
+    };
+    for (account, at) in bundle.accounts.iter().zip(0..) {
+        let Some(account) = account else {
+            break;
+        };
+        if !account.take(now) {
+            put_back(client, &bundle.accounts[..at], now);
+            return false;
+        }
+    }
+    true
+}
+
+/// Gives back a request to each account from which [`take_all`] has taken it.
+#[cold]
+fn put_back(client: &Account, others: &[Option<Arc<Account>>], now: u64) {
+    client.put_back(now);
+    others.iter().flatten().for_each(|account| account.put_back(now));
+}
+
+/// Returns the cached accounts of an operation of an object.
+#[inline(always)]
+fn known<'s>(seen: &'s Seen, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&'s Rc<Bundle>> {
+    let (of_key, of_operation) = (ends(key), ends(operation));
+    let one = seen[place(of_key, of_operation)].as_ref()?;
+    let is_it =
+        one.epoch == epoch && one.key.is(key, of_key) && one.operation.is(operation, of_operation);
+    is_it.then_some(&one.bundle)
+}
+
 /// Returns the index in the cache for an operation of an object.
-#[inline]
-fn place(key: &[u8], operation: &[u8]) -> usize {
-    let last = key.last_chunk().map_or(key.len() as u64, |last| u64::from_le_bytes(*last));
-    let (first, length) = (operation.first(), operation.len());
-    let operation = u64::from(first.copied().unwrap_or(0)) << 8 ^ length as u64;
-    let mixed = (last ^ operation.rotate_left(48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+#[inline(always)]
+fn place(key: Ends, operation: Ends) -> usize {
+    // A sum is also different for texts of eight octets, whose two ends are equal.
+    let (key, operation) = (key.0.wrapping_add(key.1), operation.0.wrapping_add(operation.1));
+    let mixed = (key ^ operation.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - SEEN.ilog2())) as usize
 }
 
 impl fmt::Debug for Desk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::time::Duration;
+
+    use oxorb_transport::PeerId;
+
+    use super::*;
+    use crate::budget::{Budget, BudgetOf, Described, OverrunHooks};
+    use crate::incident::Watch;
+    use crate::log::{Log, LogLevel};
+    use crate::rt::{RealTime, Scheduling};
+    use crate::threads::Threads;
+
+    #[test]
+    fn a_request_that_one_budget_refuses_takes_nothing_from_the_others() {
+        const NOW: u64 = 1_000_000;
+        let account = |id, of: &BudgetOf, burst| {
+            Arc::new(Account::new(id, of, Budget::default().requests(1, burst)))
+        };
+        let client = account(0, &BudgetOf::EachClient, 4);
+        let poa = |id, burst| Some(account(id, &BudgetOf::Poa("sensors".into()), burst));
+        let bundle = Bundle { accounts: [poa(1, 3), poa(2, 2), None] };
+        let taken = (0..10).filter(|_| take_all(&client, Some(&bundle), NOW)).count();
+        assert_eq!(taken, 2);
+        let left = |account: &Account| (0..10).filter(|_| account.take(NOW)).count();
+        let others: Vec<usize> = bundle.accounts.iter().flatten().map(|it| left(it)).collect();
+        assert_eq!((left(&client), &others[..]), (2, &[1, 0][..]));
+    }
+
+    #[test]
+    fn a_request_within_its_budgets_is_begun_at_once_if_its_accounts_are_cached() {
+        let (hour, ms) = (Duration::from_secs(3600), Duration::from_millis(1));
+        let poa = || BudgetOf::Poa("sensors".into());
+        let rules = [
+            (poa(), Budget::default().time(hour, hour)),
+            (BudgetOf::EachClient, Budget::default().requests(1_000_000_000, 1_000)),
+        ];
+        let threads = Threads::new(&Arc::new(Scheduling::new(&RealTime::default())));
+        let watch = Arc::new(Watch::new(Log::new(LogLevel::Off, None)));
+        let ledger = Ledger::new(&rules, ms, OverrunHooks::default(), &watch, &threads);
+        let client = ledger.client(PeerId::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let describe: &Describe<'_> = &|key: &[u8], look: &mut dyn FnMut(Described<'_>)| {
+            look(Described::new(key, "sensors", "IDL:test/Radar:1.0", &|_| false));
+        };
+        let asked = Asked {
+            key: b"radar",
+            operation: "sweep",
+            describe,
+            lowest: false,
+            own: false,
+            threads: 1,
+        };
+        let desk = Desk::default();
+        let begin_within = |operation| desk.begin_within(&ledger, &client, b"radar", operation);
+        assert!(matches!(begin_within("sweep"), Begun::Undecided), "it is not cached");
+        drop(desk.begin(&ledger, &client, &asked));
+        for request in 0..3 {
+            // If the request before had not ended, this one would count as a part of it.
+            let Begun::Timed(timed) = begin_within("sweep") else {
+                panic!("request {request} is within its budgets")
+            };
+            desk.charge(&ledger, &client, timed).end();
+        }
+        assert_eq!(client.counts.served.load(Relaxed), 4);
+        assert!(matches!(begin_within("sweeps"), Begun::Undecided), "another operation");
+        assert!(ledger.set(poa(), Budget::default(), &threads));
+        assert!(matches!(begin_within("sweep"), Begun::Undecided), "the rules have changed");
+        assert!(ledger.remove(&poa()));
+        assert!(matches!(begin_within("sweep"), Begun::Within), "only its client has a budget");
+        assert_eq!(client.counts.served.load(Relaxed), 5);
+    }
+
+    #[test]
+    fn texts_that_differ_in_one_octet_are_different() {
+        for length in 0..=48u8 {
+            let text: Vec<u8> = (0..length).collect();
+            let stored = Text::<48>::of(&text).unwrap();
+            assert!(stored.is(&text, ends(&text)));
+            for at in 0..text.len() {
+                let mut other = text.clone();
+                other[at] ^= 0x80;
+                assert!(!stored.is(&other, ends(&other)), "octet {at} of {length}");
+            }
+            let longer = [&text[..], &[0]].concat();
+            assert!(!stored.is(&longer, ends(&longer)));
+            if let Some((_, shorter)) = text.split_last() {
+                assert!(!stored.is(shorter, ends(shorter)));
+            }
+        }
+        assert!(Text::<48>::of(&[0; 49]).is_none());
     }
 }

@@ -30,15 +30,14 @@ pub(crate) struct Ledger {
     /// thread that makes a page of metrics has the lowest priority, and must not hold a lock that requests need.
     shown: Mutex<Shown>,
     rules: Mutex<Vec<Rule>>,
-    /// Version of the rules, unique among all ledgers of the process.
+    /// Version of the rules, unique among all ledgers of the process; 0 if no rule is about an operation, an object or
+    /// a POA, so that the accounts of requests need not be looked up.
     epoch: AtomicU64,
     /// Accounts of the clients that have connections or debt, by their identity. [`make_room`] bounds their number.
     clients: Mutex<HashMap<PeerId, Arc<Account>>>,
     next_account: AtomicU32,
     /// Whether a rule demotes, so that requests may belong to another lane.
     pub(super) demotes: AtomicBool,
-    /// Whether a rule is about an operation, an object or a POA, so that the accounts of requests are looked up.
-    pub(super) has_targets: AtomicBool,
     pub(super) lowest: Lowest,
     pub(super) slots: Mutex<Vec<Weak<Slot>>>,
     pub(super) quantum: Duration,
@@ -87,11 +86,10 @@ impl Ledger {
         let ledger = Arc::new(Ledger {
             shown: Mutex::default(),
             rules: Mutex::default(),
-            epoch: AtomicU64::new(next_epoch()),
+            epoch: AtomicU64::new(0),
             clients: Mutex::default(),
             next_account: AtomicU32::new(0),
             demotes: AtomicBool::new(false),
-            has_targets: AtomicBool::new(false),
             lowest: Lowest::default(),
             slots: Mutex::default(),
             quantum: quantum.max(Duration::from_micros(50)),
@@ -164,14 +162,15 @@ impl Ledger {
     fn changed(&self, rules: &[Rule]) {
         let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
-        let has_targets = rules.iter().any(|rule| !is_of_client(&rule.of));
-        self.has_targets.store(has_targets, Ordering::Relaxed);
         for (peer, account) in self.clients.lock().iter() {
             account.set(budget_of(rules, peer), clock::monotonic_nanoseconds());
         }
-        self.epoch.store(next_epoch(), Ordering::Release);
+        let has_targets = rules.iter().any(|rule| !is_of_client(&rule.of));
+        let epoch = if has_targets { next_epoch() } else { 0 };
+        self.epoch.store(epoch, Ordering::Release);
     }
 
+    /// Returns the version of the rules; 0 if all of them are about clients.
     #[inline]
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)

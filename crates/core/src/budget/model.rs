@@ -122,12 +122,7 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
         let mut charged_until = 0;
         let demotions = AtomicUsize::new(0);
         for request in 0..3 {
-            assert!(slot.begin(
-                charged_until,
-                charged_until,
-                15,
-                [Some(&account), None, None, None]
-            ));
+            assert!(slot.begin(charged_until, charged_until, 15, &account, &[]));
             for _ in 0..3 {
                 cpu.fetch_add(10, Ordering::SeqCst);
                 thread::yield_now();

@@ -28,9 +28,6 @@ const STATES: u64 = 3;
 /// the next.
 const NEXT: u64 = 4;
 
-/// Accounts that one request is charged to. All accounts after an absent one are absent.
-pub(super) type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
-
 /// Number that stands for no account.
 const NONE: u64 = u64::MAX;
 
@@ -75,10 +72,18 @@ impl Slot {
         }
     }
 
-    /// Begins a request at processor time `cpu` of the thread; the request is charged from `since`. Returns false if
-    /// the thread already runs a request that contains this one.
+    /// Begins a request at processor time `cpu` of the thread; the request is charged from `since`, to the account of
+    /// its client and to `others`. All accounts in `others` after an absent one are absent. Returns false if the thread
+    /// already runs a request that contains this one.
     #[inline]
-    pub(super) fn begin(&self, since: u64, cpu: u64, longest: u64, accounts: Accounts<'_>) -> bool {
+    pub(super) fn begin(
+        &self,
+        since: u64,
+        cpu: u64,
+        longest: u64,
+        client: &Arc<Account>,
+        others: &[Option<Arc<Account>>],
+    ) -> bool {
         let relaxed = Ordering::Relaxed;
         let word = self.word.load(relaxed);
         if word & STATES != IDLE {
@@ -88,27 +93,45 @@ impl Slot {
         self.began.store(cpu, relaxed);
         self.longest.store(longest, relaxed);
         self.told.store(false, relaxed);
-        let number = |account: Option<&Arc<Account>>| account.map_or(NONE, |it| it.id.into());
-        for (known, account) in self.numbers.iter().zip(accounts) {
-            if known.load(relaxed) != number(account) {
-                self.remember(accounts);
-                break;
-            }
-            if account.is_none() {
-                break;
-            }
+        if !self.knows(client, others) {
+            self.remember(client, others);
         }
         self.word.store(word | RUNNING, Ordering::Release);
         true
     }
 
-    #[cold]
-    fn remember(&self, accounts: Accounts<'_>) {
-        for (known, account) in self.numbers.iter().zip(accounts) {
-            known.store(account.map_or(NONE, |it| it.id.into()), Ordering::Relaxed);
+    /// Reports whether the accounts are those of the thread's request before.
+    #[inline(always)]
+    fn knows(&self, client: &Account, others: &[Option<Arc<Account>>]) -> bool {
+        let [of_client, of_others @ ..] = &self.numbers;
+        if of_client.load(Ordering::Relaxed) != u64::from(client.id) {
+            return false;
         }
-        let mut held = self.accounts.lock();
-        *held = accounts.map(Option::<&_>::cloned);
+        let mut others = others.iter();
+        for known in of_others {
+            let number = number(others.next().and_then(Option::as_ref));
+            if known.load(Ordering::Relaxed) != number {
+                return false;
+            }
+            if number == NONE {
+                break;
+            }
+        }
+        true
+    }
+
+    #[cold]
+    fn remember(&self, client: &Arc<Account>, others: &[Option<Arc<Account>>]) {
+        let mut accounts: [Option<Arc<Account>>; 4] = [const { None }; 4];
+        let [of_client, of_others @ ..] = &mut accounts;
+        *of_client = Some(Arc::clone(client));
+        for (place, account) in of_others.iter_mut().zip(others) {
+            place.clone_from(account);
+        }
+        for (known, account) in self.numbers.iter().zip(&accounts) {
+            known.store(number(account.as_ref()), Ordering::Relaxed);
+        }
+        *self.accounts.lock() = accounts;
     }
 
     /// Ends the request, at the processor time that `cpu` returns. Returns the processor time that is still to be
@@ -134,6 +157,7 @@ impl Slot {
                                 cpu,
                                 left: cpu.saturating_sub(charged),
                                 run: cpu.saturating_sub(self.began.load(Ordering::Relaxed)),
+                                longest: self.longest.load(Ordering::Relaxed),
                                 demoted: state == DEMOTED,
                                 told: self.told.load(Ordering::Relaxed),
                             };
@@ -169,6 +193,8 @@ pub(super) struct Finished {
     pub(super) left: u64,
     /// Processor time of the request.
     pub(super) run: u64,
+    /// Processor time beyond which it overruns.
+    pub(super) longest: u64,
     /// Whether the overrun was reported to the application.
     pub(super) told: bool,
     /// Whether the thread was demoted.
@@ -216,6 +242,12 @@ impl Drop for Looked<'_> {
     }
 }
 
+/// Returns the number by which a slot refers to an account.
+#[inline(always)]
+fn number(account: Option<&Arc<Account>>) -> u64 {
+    account.map_or(NONE, |account| account.id.into())
+}
+
 /// Waits for the watcher, which may be less urgent than this thread.
 #[cold]
 fn pause(waits: &mut u32) {
@@ -239,10 +271,9 @@ mod tests {
     fn what_the_watcher_has_charged_is_not_charged_again() {
         let slot = Slot::new(1);
         let account = account();
-        let of_one = [Some(&account), None, None, None];
         assert!(slot.look().is_none(), "it runs nothing");
-        assert!(slot.begin(90, 100, 50, of_one));
-        assert!(!slot.begin(0, 0, 0, of_one), "one within it is a part of it");
+        assert!(slot.begin(90, 100, 50, &account, &[]));
+        assert!(!slot.begin(0, 0, 0, &account, &[]), "one within it is a part of it");
         let looked = slot.look().unwrap();
         assert_eq!(looked.used(130), (40, 30));
         assert_eq!(looked.longest(), 50);
@@ -257,23 +288,34 @@ mod tests {
         drop(looked);
         assert!(slot.look().unwrap().demoted);
         let finished = slot.finish(|| 200);
-        assert_eq!((finished.left, finished.run), (40, 100));
+        assert_eq!((finished.left, finished.run, finished.longest), (40, 100, 50));
         assert!(finished.demoted && finished.told);
         assert!(slot.look().is_none());
     }
+
+    /// Account of the client, further accounts, and the numbers that the watcher sees.
+    type Request<'a> = (&'a Arc<Account>, &'a [Option<Arc<Account>>], &'a [u32]);
 
     #[test]
     fn the_watcher_sees_the_accounts_of_the_request_that_runs() {
         let slot = Slot::new(1);
         let account = |id| Arc::new(Account::new(id, &BudgetOf::EachClient, Budget::default()));
-        let (first, second) = (account(1), account(2));
-        let both = [Some(&first), Some(&second), None, None];
-        let [of_first, of_second] = [&first, &second].map(|only| [Some(only), None, None, None]);
-        for accounts in [both, of_first, of_first, of_second, both] {
-            assert!(slot.begin(0, 0, 50, accounts));
+        let (first, second, third) = (account(1), account(2), account(3));
+        let other = |account: &Arc<Account>| Some(Arc::clone(account));
+        let (one, two) = ([other(&second), None, None], [other(&second), other(&third), None]);
+        let requests: [Request<'_>; 7] = [
+            (&first, &one, &[1, 2]),
+            (&first, &[], &[1]),
+            (&first, &[], &[1]),
+            (&second, &[], &[2]),
+            (&first, &two, &[1, 2, 3]),
+            (&first, &one, &[1, 2]),
+            (&second, &one, &[2, 2]),
+        ];
+        for (client, others, expected) in requests {
+            assert!(slot.begin(0, 0, 50, client, others));
             let mut seen = Vec::new();
             slot.look().unwrap().accounts(|account| seen.push(account.id));
-            let expected: Vec<u32> = accounts.iter().flatten().map(|account| account.id).collect();
             assert_eq!(seen, expected);
             slot.finish(|| 0);
         }

@@ -13,7 +13,7 @@ use super::Sink;
 use super::client::Client;
 use super::host::Host as _;
 use super::session::{Caller, Next, refuse};
-use crate::budget::Asked;
+use crate::budget::{Asked, Begun, Timed};
 use crate::conn::{Kept, Offer};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
@@ -143,14 +143,28 @@ fn serve(
     if caller.session.opened_here && !orb.takes_both_ways(key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
-    let served = Served { orb, frame, request, key, dialect };
-    match caller.context.limited.get() {
-        false => run(&served, caller, sink),
-        true => run_limited(&served, caller, sink),
+    if caller.context.limited.get() {
+        let begun = match caller.context.counted.get() {
+            true => Begun::Undecided,
+            false => begin_within_budgets(orb, caller, key, request.operation),
+        };
+        match begun {
+            Begun::Within => {}
+            Begun::Timed(timed) => {
+                let served = Served { orb, frame, request, key, dialect };
+                return run_timed(&served, timed, caller, sink);
+            }
+            Begun::Undecided => {
+                let served = Served { orb, frame, request, key, dialect };
+                return run_limited(&served, caller, sink);
+            }
+        }
     }
+    run(Served { orb, frame, request, key, dialect }, caller, sink)
 }
 
 /// Request that is passed on to its servant.
+#[derive(Clone, Copy)]
 struct Served<'r> {
     orb: &'r Orb,
     frame: &'r Frame<'r>,
@@ -159,7 +173,41 @@ struct Served<'r> {
     dialect: Dialect,
 }
 
-/// Runs a request that counts against its client's limit, or to which budgets may apply.
+/// Begins a request that is within its budgets, if that takes few instructions and the client's running requests are
+/// not counted.
+// It is marked as cold, so that it costs nothing on the path of an ORB without budgets.
+#[cold]
+#[inline(never)]
+fn begin_within_budgets(orb: &Orb, caller: &Caller<'_>, key: &[u8], operation: &str) -> Begun {
+    let Caller { lines, context, .. } = caller;
+    match (&orb.shared().budgets, lines.status.known_account()) {
+        (Some(ledger), Some(client)) => context.desk.begin_within(ledger, client, key, operation),
+        _ => Begun::Undecided,
+    }
+}
+
+/// Runs a request that is within its budgets and whose processor time is counted.
+#[cold]
+#[inline(never)]
+fn run_timed(
+    served: &Served<'_>,
+    timed: Timed,
+    caller: &Caller<'_>,
+    sink: &mut Sink,
+) -> Result<(), Violation> {
+    let (budgets, account) = (&served.orb.shared().budgets, caller.lines.status.known_account());
+    let charged = budgets
+        .as_ref()
+        .zip(account)
+        .map(|(ledger, client)| caller.context.desk.charge(ledger, client, timed));
+    let ran = run(*served, caller, sink);
+    if let Some(charged) = charged {
+        charged.end();
+    }
+    ran
+}
+
+/// Runs a request that counts against its client's limit, or to which budgets may apply, and that was not begun before.
 #[cold]
 #[inline(never)]
 fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
@@ -189,7 +237,7 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
             Err(exception) => return fail(sink, exception),
         }
     }
-    let ran = run(served, caller, sink);
+    let ran = run(*served, caller, sink);
     if counted.0.is_some() && sink.is_deferred() {
         counted.moved();
     }
@@ -197,8 +245,8 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
 }
 
 #[inline(always)]
-fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
-    let Served { orb, frame, request, key, dialect } = *served;
+fn run(served: Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
+    let Served { orb, frame, request, key, dialect } = served;
     let read;
     let mut times = Times::NONE;
     if !request.contexts.is_empty() || request.has_terms {

@@ -116,6 +116,12 @@ impl Status {
         self.account.get_or_init(|| ledger.client(link.identity()))
     }
 
+    /// Returns the account of its client, once it was set.
+    #[inline]
+    pub(super) fn known_account(&self) -> Option<&Arc<Account>> {
+        self.account.get()
+    }
+
     pub(super) fn new(now: u64, client: Option<Arc<Client>>) -> Status {
         Status {
             idle_since: AtomicU64::new(now),

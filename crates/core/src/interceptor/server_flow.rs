@@ -132,14 +132,20 @@ impl ServerFlow {
     }
 
     /// Keeps the flow of a request that has ended for reuse, if no application interceptor has used it.
+    // This function is inlined, because it runs for each request, also in an ORB without flows.
+    #[inline(always)]
     pub(crate) fn end_of_request(flow: Option<Arc<ServerFlow>>) {
-        let Some(flow) = flow else {
-            return;
-        };
-        if flow.interceptors.server.is_empty() && Arc::strong_count(&flow) == 1 {
+        if let Some(flow) = flow {
+            flow.keep();
+        }
+    }
+
+    #[inline(never)]
+    fn keep(self: Arc<Self>) {
+        if self.interceptors.server.is_empty() && Arc::strong_count(&self) == 1 {
             FLOWS.with_borrow_mut(|flows| {
                 if flows.len() < SPARE {
-                    flows.push(flow);
+                    flows.push(self);
                 }
             });
         }

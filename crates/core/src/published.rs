@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::ByteOrder;
 use oxorb_object::Version;
-use oxorb_transport::{Address, Endpoint, Security, SecurityError};
+use oxorb_transport::{Address, Endpoint, Publish, Security, SecurityError};
 
 use crate::options::Options;
 use crate::protocol::Protocol;
@@ -147,14 +147,22 @@ impl Shared {
         &self,
         endpoint: &Endpoint,
     ) -> Result<Vec<PublishedAddress>, SetupError> {
+        self.addresses_by(endpoint, &self.options.publish)
+    }
+
+    /// Returns the addresses at which clients reach an open endpoint, published by `rules`.
+    pub(crate) fn addresses_by(
+        &self,
+        endpoint: &Endpoint,
+        rules: &[Publish],
+    ) -> Result<Vec<PublishedAddress>, SetupError> {
         let version = endpoint
             .version
             .map_or(Version::V1_2, |(major, minor)| Version { major, minor })
             .min(self.options.max_giop);
         let protocol = self.options.protocol_at(endpoint)?;
         let transport = protocol.transport();
-        let published =
-            transport.published(endpoint, &self.options.publish).map_err(SetupError::Interfaces)?;
+        let published = transport.published(endpoint, rules).map_err(SetupError::Interfaces)?;
         if transport.falls_short(endpoint, &published) {
             self.note(Incident::OnlyLoopback, || endpoint.to_string(), String::new);
         }

@@ -782,6 +782,32 @@ fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
     client.shutdown(true).unwrap();
 }
 
+/// A router or a container runtime forwards a range of ports, so references contain the ports of that range.
+#[test]
+fn the_published_ports_of_lanes_follow_the_published_port_of_the_server() {
+    common::only_over!(TCP, "ports that follow each other are TCP's");
+    let _guard = watchdog(LONG);
+    let port = four_ports();
+    // The third lane has an endpoint of its own, which the published port does not describe.
+    let third = format!("1:2={}://127.0.0.1:{}", protocol().name(), port + 3);
+    let server = common::transport::builder()
+        .listen(&format!("{}://127.0.0.1:{port}", protocol().name()))
+        .setting("EndPointPublish", "127.0.0.9:14000")
+        .setting("LaneListenEndpoints", &third)
+        .build()
+        .unwrap();
+    let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
+    let published = |object: ObjectRef| common::port(&common::address(&object));
+    for (value, expected) in [(10, 14_001), (20, 14_002), (30, port + 3)] {
+        let object = lane_poa(&server, pool, value).activate_servant(Arc::new(Worker::default()));
+        assert_eq!(published(ObjectRef::from_ref(object.unwrap())), expected, "{value}");
+    }
+    let plain = server.root_poa().activate_servant(Arc::new(Worker::default()));
+    assert_eq!(published(ObjectRef::from_ref(plain.unwrap())), 14_000);
+    server.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
     common::only_over!(TCP, "ports that follow each other are TCP's");

@@ -68,7 +68,7 @@ pub enum Publish {
     Address {
         /// Name, or address without brackets.
         host: String,
-        /// Port to publish; `None`: the listening port.
+        /// Port to publish for the ORB's own endpoints, which the ports of lanes follow; `None`: the listening port.
         port: Option<u16>,
     },
 }
@@ -106,6 +106,33 @@ impl Publish {
                 Publish::Address { host, port }
             }
         })
+    }
+
+    /// Returns the rule for the `number`th lane whose port follows that of the ORB's endpoint, counted from 1: the
+    /// published port follows as well. `None` if there is no such port.
+    ///
+    /// ```
+    /// use oxorb_transport::Publish;
+    ///
+    /// let rule = Publish::parse_list("gateway.example:4000")?.remove(0);
+    /// assert_eq!(rule.following(2), Publish::parse_list("gateway.example:4002")?.pop());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn following(&self, number: u32) -> Option<Publish> {
+        let Publish::Address { host, port: Some(port) } = self else {
+            return Some(self.clone());
+        };
+        let port = u32::from(*port).checked_add(number)?;
+        let port = u16::try_from(port).ok()?;
+        Some(Publish::Address { host: host.clone(), port: Some(port) })
+    }
+
+    /// Returns the rule for an endpoint that the rule's port does not describe: it is published at its own port.
+    pub fn at_own_port(&self) -> Publish {
+        match self {
+            Publish::Address { host, .. } => Publish::Address { host: host.clone(), port: None },
+            other => other.clone(),
+        }
     }
 }
 
@@ -263,6 +290,24 @@ mod tests {
         );
         let own = by("hostname").unwrap();
         assert!(own[0].place().len() > 5 && own[0].place().ends_with(":4000"), "{own:?}");
+    }
+
+    #[test]
+    fn the_ports_of_lanes_follow_a_published_port() {
+        let at = place("10.0.0.1:5002");
+        let rules = Publish::parse_list("gateway:14000, other, ipv4").unwrap();
+        let second: Option<Vec<Publish>> = rules.iter().map(|rule| rule.following(2)).collect();
+        assert_eq!(
+            published(&at, &second.unwrap()).unwrap(),
+            [address("gateway", 14_002), address("other", 5002), address("10.0.0.1", 5002)]
+        );
+        let own: Vec<Publish> = rules.iter().map(Publish::at_own_port).collect();
+        assert_eq!(
+            published(&at, &own).unwrap(),
+            [address("gateway", 5002), address("other", 5002), address("10.0.0.1", 5002)]
+        );
+        let last = Publish::parse_list("gateway:65535").unwrap().remove(0);
+        assert_eq!(last.following(1), None, "there is no such port");
     }
 
     #[test]

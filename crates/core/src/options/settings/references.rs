@@ -91,7 +91,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "EndPointPublish",
         value: "addr|ipv4|ipv6|hostname|HOST[:PORT],...",
-        help: "What references say of where to connect, instead of all addresses of this host.",
+        help: "What references say of where to connect, instead of all addresses of this host. PORT is that of the ORB itself; the ports of lanes follow it.",
         apply: |options, text| {
             options.publish.extend(Publish::parse_list(text)?);
             Ok(())

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use oxorb_transport::{Address, Endpoint, ListenError, Transport};
+use oxorb_transport::{Address, Endpoint, ListenError, Publish, Transport};
 
 use super::error::ThreadpoolError;
 use super::plan::Threadpool;
@@ -148,7 +148,9 @@ pub(super) fn open<'l>(
         let advice = "the kernel takes no program that picks a lane: leave the front out";
         steered.map_err(|error| not_open(endpoint.clone(), error, Some(advice)))?;
     }
-    Ok(OpenFront { addresses: orb.shared().addresses_of(&endpoint)?, least })
+    // The ports of published addresses are those of the ORB's own endpoints.
+    let rules: Vec<Publish> = options.publish.iter().map(Publish::at_own_port).collect();
+    Ok(OpenFront { addresses: orb.shared().addresses_by(&endpoint, &rules)?, least })
 }
 
 /// Parses the single endpoint of a front.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
-use oxorb_transport::{Address, Endpoint};
+use oxorb_transport::{Address, Endpoint, Publish};
 
 use self::front::OpenFront;
 use self::napi::LaneNapi;
@@ -440,6 +440,27 @@ fn lane_endpoints(
     options.endpoints()?.iter().map(next).collect()
 }
 
+/// Returns the rules for the published addresses of a lane, the `number`th of the ORB from 1. The port of a rule is
+/// that of the ORB's own endpoint: the port of a lane follows it, unless the lane's endpoints are `named`.
+fn lane_rules(
+    options: &Options,
+    id: ThreadpoolId,
+    at: usize,
+    number: u32,
+    named: bool,
+) -> Result<Vec<Publish>, SetupError> {
+    let of_lane = |rule: &Publish| match named {
+        true => Ok(rule.at_own_port()),
+        false => rule.following(number).ok_or_else(|| SetupError::LanePort {
+            pool: id,
+            lane: at,
+            follows: "that of -ORBEndPointPublish".to_owned(),
+            error: None,
+        }),
+    };
+    options.publish.iter().map(of_lane).collect()
+}
+
 impl Pool {
     fn open(&mut self, orb: &impl Host, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
         for (at, open) in self.lanes.iter_mut().enumerate() {
@@ -453,6 +474,7 @@ impl Pool {
             open.fixed = endpoints.iter().all(|endpoint| orb.options().is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
+            let rules = lane_rules(orb.options(), id, at, number, named)?;
             let real = open.listeners.open(orb, &endpoints, started);
             let real = real.map_err(|error| match error {
                 OpenError::Listen(error) if open.fixed && !named => SetupError::LanePort {
@@ -464,7 +486,7 @@ impl Pool {
                 error => error.into(),
             })?;
             for endpoint in &real {
-                let addresses = orb.shared().addresses_of(endpoint)?;
+                let addresses = orb.shared().addresses_by(endpoint, &rules)?;
                 let own = orb.options().protocol_at(endpoint)?.transport().own_address(endpoint);
                 open.at.extend(addresses.iter().map(|_| own.clone()));
                 open.addresses.extend(addresses);

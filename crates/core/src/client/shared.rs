@@ -148,6 +148,11 @@ fn find(
     let offers = orb.offers_bidirectional() && peer.may_call_back();
     match peer.options().client_connections {
         ClientConnections::LeaderFollowers if !offers => {
+            // A client that offers its connection may be reachable over no other one.
+            let offered = peer.shared.both_ways.usable();
+            if let Some(open) = offered.filter(|open| open.takes(Level::of(selection))) {
+                return Ok(Some(open));
+            }
             return Multiplexed::led(orb.shared(), profile, selection, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {

@@ -229,6 +229,25 @@ fn a_client_that_cannot_be_reached_is_called_back() {
     }
 }
 
+/// The server's own calls share connections in different ways; each must find the one that the client opened.
+#[test]
+fn servers_of_every_sharing_call_back() {
+    only_over!(GIOP, "what is offered are addresses of GIOP");
+    let _guard = watchdog(2 * LONG);
+    for sharing in EVERY_SHARING {
+        let server = listening()
+            .client_connections(sharing)
+            .setting("AcceptBiDirectionalGIOP", "1")
+            .build()
+            .unwrap();
+        let client = hidden_client("1");
+        let (object, here, _) = both(&server, &client);
+        keep(&object, &here).unwrap();
+        assert_eq!(number(&object, &CALL_KEPT), Ok(2), "{sharing:?}");
+        assert_eq!(client.connection_statistics().accepted, 0, "{sharing:?}: the client's");
+    }
+}
+
 #[test]
 fn a_callback_comes_while_the_client_does_nothing() {
     only_over!(GIOP, "what is offered are addresses of GIOP");

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use oxorb::{Interface, Orb, ResolveError};
+use oxorb::{Builder, Interface, Orb, ResolveError};
 use oxorb_event::rtec_event_channel_admin::{
     EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef,
 };
@@ -34,15 +34,24 @@ pub(super) struct Channel {
 impl At {
     /// Finds the channel. The ORB that calls the channel has no endpoints.
     pub(super) fn connect(&self) -> Result<Channel, Failed> {
-        let timeout = Duration::from_millis(self.timeout);
-        let builder = in_order(Orb::builder()).connect_timeout(timeout).round_trip_timeout(timeout);
-        let orb = with_args(builder).build()?;
-        let object = self.find(&orb).map_err(|why| {
+        let orb = with_args(self.in_time(in_order(Orb::builder()))).build()?;
+        self.connect_by(&orb)
+    }
+
+    /// Finds the channel, which `orb` calls.
+    pub(super) fn connect_by(&self, orb: &Orb) -> Result<Channel, Failed> {
+        let object = self.find(orb).map_err(|why| {
             because(format!(
                 "{why}\nwhere is the event channel? Say it with --at URL or -ORBInitRef {INITIAL_NAME}=URL; `oxorb event serve` starts one"
             ))
         })?;
-        Ok(Channel { orb, object })
+        Ok(Channel { orb: orb.clone(), object })
+    }
+
+    /// Applies the time limit to all calls of an ORB.
+    pub(super) fn in_time(&self, builder: Builder) -> Builder {
+        let timeout = Duration::from_millis(self.timeout);
+        builder.connect_timeout(timeout).round_trip_timeout(timeout)
     }
 
     /// Looks the channel up again: its address may have changed.

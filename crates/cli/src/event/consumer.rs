@@ -90,10 +90,15 @@ impl Wanted {
             None => Filter::ALL,
             Some(text) => filter::parse(text).map_err(because)?,
         };
-        let channel = self.at.connect()?;
+        let mut channel = self.at.connect()?;
         let listen = format!("iiop://{}:{}", self.address(&channel), self.port);
-        let orb = with_args(in_order(Orb::builder()).listen(&listen)).build()?;
+        let builder = self.at.in_time(in_order(Orb::builder())).listen(&listen);
+        let orb = with_args(builder).build()?;
         types.register(&orb);
+        if orb.options().offer_bidirectional {
+            // An ORB offers its connections for calls to its own objects only, so the consumer's ORB calls the channel.
+            channel = self.at.connect_by(&orb)?;
+        }
         let missed = Arc::<AtomicU64>::default();
         let (to, events) = sync_channel(self.queue as usize);
         let (ended, stopped) = (Arc::<AtomicBool>::default(), stop(to.clone())?);

@@ -163,6 +163,27 @@ fn sighup_reloads_the_access_rules() {
     assert!(why.contains("access rules"), "{why}");
 }
 
+/// The published address leads nowhere, like that of a consumer behind address translation.
+#[test]
+fn a_consumer_without_a_reachable_address_is_called_over_its_own_connection() {
+    let server = Server::start(&["-ORBAcceptBiDirectionalGIOP", "1"]);
+    let url = server.url().replacen("::", "::1.2@", 1);
+    let mut consumer = Process::spawn(oxorb(&[
+        "sub",
+        "--at",
+        &url,
+        "--format",
+        "json",
+        "-ORBEndPointPublish",
+        "127.0.0.1:1",
+        "-ORBOfferBiDirectionalGIOP",
+        "1",
+    ]));
+    consumer.wait_for_line("connected", LIMIT);
+    server.publish(&["--type", "17", "\"hello\""]);
+    assert_eq!(next(&mut consumer)["value"], "hello");
+}
+
 #[test]
 fn lines_of_standard_input_become_events() {
     let server = Server::start(&[]);

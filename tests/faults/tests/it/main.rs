@@ -10,6 +10,7 @@ mod events;
 mod killed;
 mod many;
 mod memory;
+mod nat;
 mod networks;
 mod notify;
 mod peers;

@@ -206,7 +206,8 @@ fn nobody_publishes_what_nobody_can_connect_to() {
     }
 }
 
-fn published(object: &ObjectRef) -> Vec<(String, u16)> {
+/// Returns hosts and ports in the IIOP profiles of a reference.
+pub(crate) fn published(object: &ObjectRef) -> Vec<(String, u16)> {
     let profiles = object.reference().ior().iiop_profiles();
     let endpoints = profiles.flat_map(|profile| profile.endpoints());
     endpoints.map(|point| (point.host, point.port)).collect()

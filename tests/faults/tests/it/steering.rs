@@ -37,7 +37,7 @@ const NATIVE: i32 = 60;
 static WHERE: Op = Op::twoway("where");
 
 /// Servant that reports its serving thread.
-struct Worker;
+pub(crate) struct Worker;
 
 impl Servant for Worker {
     fn repository_id(&self) -> &str {
@@ -109,11 +109,11 @@ fn client() -> Orb {
     Orb::builder().build().expect("an ORB")
 }
 
-fn priority(value: i16) -> Priority {
+pub(crate) fn priority(value: i16) -> Priority {
     Priority::new(value).expect("a priority")
 }
 
-fn whereabouts(object: &ObjectRef) -> String {
+pub(crate) fn whereabouts(object: &ObjectRef) -> String {
     let called = object.reference().invoke::<_, SystemException>(
         &WHERE,
         |_| Ok(()),

@@ -127,6 +127,29 @@ impl World {
         command("ip", &["netns", "exec", host, "sh", "-c", forward]);
     }
 
+    /// Makes `router` translate addresses by rules of nftables: `inwards` before it chooses a route, such as `dnat`, and
+    /// `outwards` afterwards, such as `masquerade`. If the system cannot do this, reports so and returns false.
+    ///
+    /// # Panics
+    /// If `OXORB_REQUIRE_TOOLS` requires it and the system cannot translate addresses.
+    pub(crate) fn translate(&self, router: &str, inwards: &[&str], outwards: &[&str]) -> bool {
+        let mut commands = vec![
+            "add table ip nat".to_owned(),
+            "add chain ip nat inwards { type nat hook prerouting priority -100 ; }".to_owned(),
+            "add chain ip nat outwards { type nat hook postrouting priority 100 ; }".to_owned(),
+        ];
+        commands.extend(inwards.iter().map(|rule| format!("add rule ip nat inwards {rule}")));
+        commands.extend(outwards.iter().map(|rule| format!("add rule ip nat outwards {rule}")));
+        let mut made = commands.iter().map(|command| self.run(router, "nft", &[command]));
+        match made.find_map(Result::err) {
+            None => true,
+            Some(why) => {
+                missing("address translation (nft, as root)", &why);
+                false
+            }
+        }
+    }
+
     /// Makes `router` silently drop packets for `address`.
     pub(crate) fn swallow(&self, router: &str, address: &str) {
         ip(router, &["route", "add", "blackhole", &format!("{address}/32")]);

@@ -1,5 +1,6 @@
 //! `oxorb gateway`: stands between clients outside and servers inside.
 
+mod http;
 #[cfg(feature = "tls")]
 mod serving;
 
@@ -39,6 +40,8 @@ pub(crate) struct Args {
 enum Command {
     /// Report what becomes of a reference that passes through the gateway, without calling it
     Check(Check),
+    /// Offer objects as JSON over HTTP
+    Http(Box<http::Args>),
 }
 
 /// Arguments of `oxorb gateway check`.
@@ -69,15 +72,19 @@ pub(crate) fn run(args: Args) -> Done {
         (Some(Command::Check(check)), _) => {
             serving::check(&check.file, &check.reference, &check.reading, check.format)
         }
+        (Some(Command::Http(args)), _) => http::run(*args),
         (None, Some(file)) => serving::serve(&file, &args.reading, args.format),
         (None, None) => unreachable!("the file is required without a verb"),
     }
 }
 
-/// Reports that the command was built without gateways.
+/// Offers objects over HTTP, or reports that the command was built without other gateways.
 #[cfg(not(feature = "tls"))]
-pub(crate) fn run(_: Args) -> Done {
-    Err(oxorb_terminal::output::because(
-        "this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
-    ))
+pub(crate) fn run(args: Args) -> Done {
+    match args.command {
+        Some(Command::Http(args)) => http::run(*args),
+        _ => Err(oxorb_terminal::output::because(
+            "this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
+        )),
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_dynamic::json::{JsonError, Reader};
+use oxorb_dynamic::json::{JsonError, Names, Reader};
 use oxorb_dynamic::{Dynamic, Parameter, Shape, Signature, TcKind as Kind, TypeCode};
 use serde_json::Value;
 
@@ -29,16 +29,39 @@ pub(super) fn read(
     let json = match given {
         Given::Words(words) => each_word(words.iter().map(String::as_str), signature)?,
         Given::Word(word) => each_word(std::iter::once(word), signature)?,
-        Given::Document(text) => from_document(&document(text)?, signature)?,
+        Given::Document(text) => {
+            let document = document(text)?;
+            from_document(&document, signature).map_err(|why| format!("--args: {why}"))?
+        }
     };
-    let mut reader = Reader::new(known);
+    values(&json, signature, known, known.defaults)
+}
+
+/// Returns the values of the in and inout parameters, in order, from a JSON array, or from a JSON object with a member
+/// for each parameter. With `defaults`, arguments that are left out are zero, empty or nil.
+pub(crate) fn from_json(
+    document: &Value,
+    signature: &Signature,
+    names: &dyn Names,
+    defaults: bool,
+) -> Result<Vec<Dynamic>, String> {
+    values(&from_document(document, signature)?, signature, names, defaults)
+}
+
+fn values(
+    json: &[Option<Value>],
+    signature: &Signature,
+    names: &dyn Names,
+    defaults: bool,
+) -> Result<Vec<Dynamic>, String> {
+    let mut reader = Reader::new(names);
     let numbered = signature.inputs().enumerate();
     numbered
         .map(|(at, param)| {
             let value = match json.get(at).and_then(Option::as_ref) {
                 Some(json) => reader.from_json(json, &param.ty),
-                None if known.defaults => reader.zero(&param.ty),
-                None => return Err(missing(&json, param, signature)),
+                None if defaults => reader.zero(&param.ty),
+                None => return Err(missing(json, param, signature)),
             };
             value.map_err(|error| within(error, at, param))
         })
@@ -152,7 +175,7 @@ fn from_document(document: &Value, signature: &Signature) -> Result<Vec<Option<V
             let inputs = signature.inputs();
             Ok(inputs.map(|param| values.get(&param.name).cloned()).collect())
         }
-        _ => Err("--args: expected an array, or an object by the names of parameters".to_owned()),
+        _ => Err("expected an array, or an object by the names of parameters".to_owned()),
     }
 }
 

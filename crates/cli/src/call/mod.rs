@@ -17,6 +17,8 @@ use oxorb_terminal::orb::{call_at, with_args};
 use oxorb_terminal::output::{Done, because, print_json};
 
 pub(crate) use answer::{ExceptionJson, ResultsJson};
+pub(crate) use arguments::from_json as arguments_from_json;
+pub(crate) use target::is_answer;
 
 /// Arguments of `oxorb call`.
 #[derive(clap::Args)]

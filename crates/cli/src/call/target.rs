@@ -159,7 +159,7 @@ pub(super) fn implicit(
 }
 
 /// Reports whether the exception shows that the object was reached but does not support such queries.
-pub(super) fn is_answer(exception: &SystemException) -> bool {
+pub(crate) fn is_answer(exception: &SystemException) -> bool {
     matches!(
         exception.kind,
         SystemExceptionKind::BadOperation

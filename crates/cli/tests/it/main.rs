@@ -17,6 +17,7 @@ mod event;
 mod event_faults;
 mod event_store;
 mod gateway;
+mod gateway_http;
 mod hostile_text;
 mod idl_cost;
 mod idl_lsp;

@@ -1,0 +1,147 @@
+//! Lookup of the interface of an object.
+
+use std::sync::Arc;
+
+use oxorb::{Interface as _, Orb, Ref, SystemException};
+use oxorb_idl::model::Model;
+use oxorb_ifr::corba::{InterfaceDefRef, RepositoryRef};
+use oxorb_ifr::types::{Interface, Types};
+use oxorb_ifr::{INITIAL_NAME, client};
+
+use crate::call::is_answer;
+use crate::types::{IdlArgs, Source};
+use oxorb_terminal::output::Failed;
+
+/// Maximum number of interfaces to query with `_is_a` for an object that does not name its interface.
+const MOST_ASKED: usize = 64;
+
+/// Interface of an object, and the source of its types.
+pub(super) struct Described {
+    pub(super) interface: Interface,
+    pub(super) source: Arc<Source>,
+}
+
+/// Source of interfaces for all objects.
+pub(super) struct Interfaces {
+    orb: Orb,
+    /// Types of values outside operations, such as events.
+    pub(super) source: Arc<Source>,
+    /// Whether the source declares the interfaces; otherwise the repository of each object does.
+    is_given: bool,
+}
+
+impl Interfaces {
+    /// Takes the types from IDL files, or else from the repository `given`, or else from the initial reference.
+    pub(super) fn new(orb: &Orb, idl: &IdlArgs, given: Option<&str>) -> Result<Interfaces, Failed> {
+        let (source, is_given) = match given {
+            _ if !idl.files.is_empty() => (Source::Idl(Box::new(idl.load()?)), true),
+            Some(reference) => (Source::Repository(Source::repository(orb, reference)?), true),
+            None => match initial(orb) {
+                Some(repository) => (Source::Repository(repository), true),
+                None => (Source::Idl(Box::new(Types::new(Model::default()))), false),
+            },
+        };
+        source.register_values(orb);
+        Ok(Interfaces { orb: orb.clone(), source: Arc::new(source), is_given })
+    }
+
+    /// Returns the interface of an object; `None` if it is not known. `name` is its scoped name or repository id, if
+    /// it is configured. Calls the object if its reference does not name an interface of the source.
+    pub(super) fn find(
+        &self,
+        object: &Ref,
+        name: Option<&str>,
+    ) -> Result<Option<Described>, SystemException> {
+        if !self.is_given {
+            return self.own(object, name);
+        }
+        let found = match &*self.source {
+            Source::Idl(types) => in_idl(types, object, name)?,
+            Source::Repository(repository) => in_repository(repository, object, name)?,
+        };
+        Ok(found.map(|interface| Described { interface, source: Arc::clone(&self.source) }))
+    }
+
+    /// Queries the repository that the object itself names.
+    fn own(&self, object: &Ref, name: Option<&str>) -> Result<Option<Described>, SystemException> {
+        let entry = match object.interface() {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return Ok(None),
+            Err(exception) if is_answer(&exception) => return Ok(None),
+            Err(exception) => return Err(exception),
+        };
+        let Some(def) = entry.narrow::<InterfaceDefRef>()? else {
+            return Ok(None);
+        };
+        let Some(repository) = def.containing_repository()? else {
+            return Ok(None);
+        };
+        let interface = match name {
+            None => Some(client::interface(&def)?),
+            Some(_) => in_repository(&repository, object, name)?,
+        };
+        let source = Source::Repository(repository);
+        source.register_values(&self.orb);
+        Ok(interface.map(|interface| Described { interface, source: Arc::new(source) }))
+    }
+}
+
+fn initial(orb: &Orb) -> Option<RepositoryRef> {
+    let found = orb.resolve_initial_references(INITIAL_NAME).ok()?;
+    found.narrow::<RepositoryRef>().ok()?
+}
+
+fn in_idl(
+    types: &Types,
+    object: &Ref,
+    name: Option<&str>,
+) -> Result<Option<Interface>, SystemException> {
+    if let Some(name) = name {
+        return Ok(types.interface(name).ok());
+    }
+    if let Ok(interface) = types.interface(&object.ior().type_id) {
+        return Ok(Some(interface));
+    }
+    match object.repository_id() {
+        Ok(id) => {
+            if let Ok(interface) = types.interface(&id) {
+                return Ok(Some(interface));
+            }
+        }
+        Err(exception) if is_answer(&exception) => {}
+        Err(exception) => return Err(exception),
+    }
+    let mut found: Option<Interface> = None;
+    for def in types.interfaces().take(MOST_ASKED) {
+        let Ok(interface) = types.interface_of(def.id) else {
+            continue;
+        };
+        let more = found.as_ref().is_none_or(|found| interface.ids.len() > found.ids.len());
+        if more && object.is_a(&interface.repository_id)? {
+            found = Some(interface);
+        }
+    }
+    Ok(found)
+}
+
+fn in_repository(
+    repository: &RepositoryRef,
+    object: &Ref,
+    name: Option<&str>,
+) -> Result<Option<Interface>, SystemException> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => {
+            // The type id of a `corbaloc:` is empty, so the object is queried as well.
+            let mut names = vec![object.ior().type_id.clone()];
+            names.extend(object.repository_id().ok());
+            names
+        }
+    };
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        if let Some(def) = client::find(repository, name)? {
+            return client::interface(&def).map(Some);
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,90 @@
+//! Limits on what clients can cost.
+
+use std::time::Duration;
+
+/// Maximum number of octets of a request's headers.
+pub(super) const MAX_HEADERS: usize = 32 << 10;
+
+/// Maximum number of concurrent requests of one HTTP/2 connection.
+pub(super) const MAX_STREAMS: u32 = 64;
+
+/// Time without a request after which a connection is closed.
+pub(super) const IDLE: Duration = Duration::from_secs(60);
+
+/// Time for running requests once the gateway ends, and for a closed connection to end.
+pub(super) const DRAIN: Duration = Duration::from_secs(10);
+
+/// Time between two signs of life on a stream of events.
+pub(super) const PULSE: Duration = Duration::from_secs(15);
+
+/// Options of limits.
+#[derive(Clone, clap::Args)]
+pub(super) struct LimitArgs {
+    /// Time limit of a call in milliseconds, connecting and waiting for a free thread included; from 1. Clients can
+    /// lower it with the header Request-Timeout, in seconds
+    #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Maximum number of concurrent calls; each occupies a thread
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    calls: u16,
+    /// Maximum number of calls that wait for a free thread; further requests get 503
+    #[arg(long, default_value_t = 128, value_name = "N")]
+    queue: u16,
+    /// Maximum number of HTTP connections; further ones wait
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    connections: u16,
+    /// Maximum number of streams of events; further requests get 503
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    streams: u16,
+    /// Maximum number of events that wait for one client; further events are dropped and counted
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    events_queue: u16,
+    /// Maximum number of octets of a request's body
+    #[arg(long, default_value_t = 1 << 20, value_name = "OCTETS")]
+    max_body: u32,
+    /// Time limit in milliseconds for the arrival of a request's headers, and of its body; from 1
+    #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    read_timeout: u64,
+}
+
+impl LimitArgs {
+    /// Returns the time limit of a call.
+    pub(super) fn call_time(&self) -> Duration {
+        Duration::from_millis(self.timeout)
+    }
+
+    /// Returns the time limit for the headers of a request, and for its body.
+    pub(super) fn read_time(&self) -> Duration {
+        Duration::from_millis(self.read_timeout)
+    }
+
+    /// Returns the maximum number of octets of a body.
+    pub(super) fn max_body(&self) -> usize {
+        self.max_body as usize
+    }
+
+    /// Returns the maximum number of concurrent calls.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.into()
+    }
+
+    /// Returns the maximum number of calls that run or wait.
+    pub(super) fn admitted(&self) -> usize {
+        self.calls() + usize::from(self.queue)
+    }
+
+    /// Returns the maximum number of connections.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.into()
+    }
+
+    /// Returns the maximum number of streams of events.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.into()
+    }
+
+    /// Returns the maximum number of events that wait for one client.
+    pub(super) fn events_queue(&self) -> usize {
+        self.events_queue.into()
+    }
+}

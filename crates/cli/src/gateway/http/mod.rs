@@ -1,0 +1,249 @@
+//! `oxorb gateway http`: offers objects as JSON over HTTP/1.1 and HTTP/2.
+
+mod activity;
+mod calls;
+mod connection;
+mod content;
+mod description;
+mod events;
+mod guard;
+mod interfaces;
+mod limits;
+mod listener;
+mod log;
+mod objects;
+mod openapi;
+mod page;
+mod path;
+mod problem;
+mod routes;
+mod schema;
+mod serving;
+mod settings;
+mod state;
+mod tls;
+mod tokens;
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use oxorb::{Builder, Orb};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::types::IdlArgs;
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line, warning};
+
+use calls::Workers;
+use events::Channel;
+use guard::Guard;
+use interfaces::Interfaces;
+use limits::LimitArgs;
+use log::Log;
+use objects::Objects;
+use serving::Serving;
+use settings::Settings;
+use state::Gateway;
+use tls::Tls;
+use tokens::Tokens;
+
+/// Arguments of `oxorb gateway http`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+POST /objects/NAME/OPERATION calls an operation, with its in and inout arguments as a JSON object; GET and PUT \
+/objects/NAME/ATTRIBUTE read and write an attribute; GET /events/NAME receives the events of a channel; GET \
+/openapi.json describes all objects; GET / is a page to try them. Values are JSON as in docs/json.md, and errors are \
+problem details (RFC 9457). docs/gateway-http.md has all routes, errors and limits.
+
+Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
+InterfaceRepository=..., or the one that each object names (_interface).
+
+Listens on addresses other than loopback only with --tokens, or with --no-tokens. Ends in order on SIGINT (Ctrl-C) or \
+SIGTERM: running requests are answered first. A second signal ends it at once.
+
+Examples:
+  oxorb gateway http --idl bank.idl --object Account=file:account.ior
+  oxorb gateway http --listen 0.0.0.0:8080 --tokens tokens.txt --idl bank.idl objects.toml
+  oxorb gateway http --naming --events plant=corbaloc::host:2811/NotifyChannel
+  curl -d '{\"amount\": 10}' -H 'Content-Type: application/json' http://localhost:8080/objects/Account/withdraw")]
+pub(crate) struct Args {
+    /// Objects and event channels (TOML, tables [objects] and [events])
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Address to listen on; port 0 lets the system choose
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "HOST:PORT")]
+    listen: String,
+    /// Object to offer: IOR:, corbaloc:, corbaname: or file:. May be repeated
+    #[arg(long = "object", value_name = "NAME=REFERENCE")]
+    objects: Vec<String>,
+    /// Event channel of the Event or Notification Service to offer. May be repeated
+    #[arg(long, value_name = "NAME=REFERENCE")]
+    events: Vec<String>,
+    /// Address on which event channels reach the gateway
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    events_host: String,
+    /// Offer all objects of the Naming Service (-ORBInitRef NameService=URL), too
+    #[arg(long)]
+    naming: bool,
+    /// Let clients name references, at /ior/REFERENCE: they can make the gateway connect to any address
+    #[arg(long)]
+    any_reference: bool,
+    #[command(flatten)]
+    idl: IdlArgs,
+    /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, value_name = "REF", conflicts_with = "files")]
+    ifr: Option<String>,
+    /// Make omitted arguments and members zero, empty or nil, unless the IDL has a @default for them
+    #[arg(long)]
+    defaults: bool,
+    #[command(flatten)]
+    doors: DoorArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Write a line of JSON to standard error for each request
+    #[arg(long)]
+    log: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Options that decide who may use the gateway.
+#[derive(clap::Args)]
+struct DoorArgs {
+    /// File with the bearer tokens of clients, one on each line, each with an optional name; only its owner may read it
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Admit every client that reaches the address, even if that is not a loopback address
+    #[arg(long, conflicts_with = "tokens")]
+    no_tokens: bool,
+    /// Host name that requests may name in addition to loopback addresses; other names are refused. May be repeated
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+    /// Origin of pages that may use the gateway, as https://page.example. May be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// Certificate for HTTPS, followed by those of its issuers (PEM)
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// Key of the certificate (PEM); only its owner may read it
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+}
+
+/// Serves until a signal ends the process.
+pub(crate) fn run(args: Args) -> Done {
+    let settings = Settings::read(args.file.as_deref(), &args.objects, &args.events)?;
+    let tokens = args.doors.tokens.as_deref().map(Tokens::read).transpose()?;
+    let tls = args.doors.tls()?;
+    let listener = listen(&args.listen)?;
+    let address = listener.local_addr()?;
+    let guard = args.doors.guard(address)?;
+    let orb = with_args(args.builder(&settings)).build()?;
+    let interfaces = Interfaces::new(&orb, &args.idl, args.ifr.as_deref())?;
+    let objects = Objects::new(&orb, &settings.objects, args.naming, args.any_reference)?;
+    let channels = settings
+        .events
+        .iter()
+        .map(|(name, reference)| (name.clone(), Channel::new(reference, &orb, &interfaces.source)));
+    let gateway = Arc::new(Gateway {
+        channels: channels.collect(),
+        interfaces,
+        objects,
+        guard,
+        tokens,
+        workers: Workers::new(args.limits.admitted()),
+        streams: Arc::new(Semaphore::new(args.limits.streams())),
+        log: args.log.then(Log::start).transpose()?,
+        defaults: args.defaults,
+        limits: args.limits,
+        orb: orb.clone(),
+    });
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    // Handle signals before printing the line, because a program that reads the line may end this process at once.
+    let signals = Orb::builder().build()?;
+    signals.shutdown_on_signal()?;
+    orb.reload_security_on_signal()?;
+    let serving = Serving::start(listener, Arc::clone(&gateway), tls)?;
+    let url = format!("{scheme}://{address}");
+    let told = match args.format {
+        Format::Text => print(format_args!("listening at {url}\n")),
+        Format::Json => print_line(&json!({
+            "url": url,
+            "objects": settings.objects.keys().collect::<Vec<_>>(),
+            "events": settings.events.keys().collect::<Vec<_>>(),
+            "tokens": gateway.tokens.is_some(),
+        })),
+    };
+    if told.is_ok() {
+        signals.run();
+    }
+    gateway.channels.values().for_each(|channel| channel.close());
+    serving.stop();
+    orb.shutdown(true)?;
+    told
+}
+
+/// Binds the address to listen on.
+fn listen(text: &str) -> Result<TcpListener, Failed> {
+    let at = |why: &dyn std::fmt::Display| because(format!("--listen {text}: {why}"));
+    let addresses = text.to_socket_addrs().map_err(|error| at(&error))?;
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    TcpListener::bind(&addresses[..]).map_err(|error| at(&error))
+}
+
+impl Args {
+    /// Configures the ORB that calls the objects. It listens only if event channels call it.
+    fn builder(&self, settings: &Settings) -> Builder {
+        let time = self.limits.call_time();
+        let builder = Orb::builder().connect_timeout(time).round_trip_timeout(time);
+        let host = self.events_host.as_str();
+        match (settings.events.is_empty(), host.contains(':') && !host.starts_with('[')) {
+            (true, _) => builder,
+            (false, true) => builder.listen(&format!("iiop://[{host}]:0")),
+            (false, false) => builder.listen(&format!("iiop://{host}:0")),
+        }
+    }
+}
+
+impl DoorArgs {
+    /// Returns the hosts and origins that requests may name.
+    ///
+    /// # Errors
+    /// Everybody who reaches the address could use the gateway, and no option permits this.
+    fn guard(&self, address: SocketAddr) -> Result<Guard, Failed> {
+        let is_loopback = address.ip().to_canonical().is_loopback();
+        if self.tokens.is_none() && !is_loopback {
+            if !self.no_tokens {
+                return Err(because(format!(
+                    "whoever reaches {address} could call all objects: admit clients with --tokens FILE, or everybody \
+                     with --no-tokens"
+                )));
+            }
+            warning(&format!("whoever reaches {address} can call all objects"));
+        }
+        // Without tokens, a page of any site could reach a loopback address by DNS rebinding.
+        let is_checked = (self.tokens.is_none() && is_loopback) || !self.allow_host.is_empty();
+        Ok(Guard {
+            hosts: is_checked.then(|| self.allow_host.clone()),
+            origins: self.allow_origin.clone(),
+        })
+    }
+
+    #[cfg(feature = "tls")]
+    fn tls(&self) -> Result<Option<Tls>, Failed> {
+        match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Tls::new(certificate, key).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn tls(&self) -> Result<Option<Tls>, Failed> {
+        Ok(None)
+    }
+}

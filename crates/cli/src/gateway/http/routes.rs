@@ -1,0 +1,260 @@
+//! Routes: from a request to its answer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{
+    self, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use serde_json::json;
+
+use super::activity::Running;
+use super::calls::{Usage, Wanted, call};
+use super::content::{Answer, Content, empty, events, json as json_answer};
+use super::listener::EventStream;
+use super::path::{Resource, resource};
+use super::problem::Problem;
+use super::state::Gateway;
+use super::{description, log, openapi, page};
+
+/// Header with which a client lowers the time limit of its call.
+const REQUEST_TIMEOUT: &str = "request-timeout";
+
+/// Answers a request.
+pub(super) async fn answer(
+    gateway: Arc<Gateway>,
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    running: Running,
+) -> Answer {
+    let begin = Instant::now();
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
+    let mut client = None;
+    let (origin, done) = match gateway.guard.check(&uri, request.headers()) {
+        Err(problem) => (None, Err(problem)),
+        Ok(origin) => {
+            let done = match admit(&gateway, &request) {
+                Err(problem) => Err(problem),
+                Ok(name) => {
+                    client = name;
+                    route(&gateway, request, origin.is_some(), running).await
+                }
+            };
+            (origin, done)
+        }
+    };
+    let mut answer = done.unwrap_or_else(Problem::into_answer);
+    if method == Method::HEAD {
+        *answer.body_mut() = Content::Whole(None);
+    }
+    finish(answer.headers_mut(), origin, is_chunked);
+    if let Some(log) = &gateway.log {
+        log.request(&log::Entry {
+            peer,
+            client: client.as_deref(),
+            method: &method,
+            path: uri.path(),
+            status: answer.status(),
+            time: begin.elapsed(),
+        });
+    }
+    answer
+}
+
+/// Returns the name of the client's token, if tokens are required.
+fn admit(gateway: &Gateway, request: &Request<Incoming>) -> Result<Option<String>, Problem> {
+    // Browsers send no token for a page, nor for the question whether another page may send one.
+    let is_open = page::file(request.uri().path()).is_some() || request.method() == Method::OPTIONS;
+    match &gateway.tokens {
+        Some(tokens) if !is_open => Ok(tokens.admit(request.headers())?.map(str::to_owned)),
+        _ => Ok(None),
+    }
+}
+
+async fn route(
+    gateway: &Arc<Gateway>,
+    request: Request<Incoming>,
+    is_cross_origin: bool,
+    running: Running,
+) -> Result<Answer, Problem> {
+    if let Some(file) = page::file(request.uri().path()) {
+        readable(request.method())?;
+        return Ok(file);
+    }
+    if request.method() == Method::OPTIONS {
+        return match is_cross_origin {
+            true => Ok(preflight()),
+            false => Err(Problem::not_allowed(METHODS, "the origin of the page is not permitted")),
+        };
+    }
+    match resource(request.uri().path())? {
+        Resource::Objects => {
+            readable(request.method())?;
+            work(gateway, |gateway| description::list(&gateway.objects)).await
+        }
+        Resource::Object(target) => {
+            readable(request.method())?;
+            let describe = move |gateway: &Gateway| {
+                let object = target.find(&gateway.objects)?;
+                description::of(&object, &gateway.interfaces)
+            };
+            work(gateway, describe).await
+        }
+        Resource::Member(target, member) => {
+            let usage = usage(request.method())?;
+            let end = end(gateway, request.headers())?;
+            let body = body(gateway, request).await?;
+            let wanted = Wanted { member, usage, body, end, defaults: gateway.defaults };
+            let called = move |gateway: &Gateway| {
+                let object = target.find(&gateway.objects)?;
+                call(&gateway.orb, &gateway.interfaces, &object, &wanted)
+            };
+            work(gateway, called).await
+        }
+        Resource::Channels => {
+            readable(request.method())?;
+            let names: Vec<&String> = gateway.channels.keys().collect();
+            json_answer(StatusCode::OK, &json!({ "events": names }))
+        }
+        Resource::Channel(name) => {
+            readable(request.method())?;
+            listen(gateway, &name, running)
+        }
+        Resource::OpenApi => {
+            readable(request.method())?;
+            work(gateway, openapi::document).await
+        }
+    }
+}
+
+/// Runs a job that may call objects on a thread outside the HTTP runtime.
+async fn work(
+    gateway: &Arc<Gateway>,
+    job: impl FnOnce(&Gateway) -> Result<Answer, Problem> + Send + 'static,
+) -> Result<Answer, Problem> {
+    let shared = Arc::clone(gateway);
+    gateway.workers.run(move || job(&shared)).await
+}
+
+/// Starts a stream of events.
+fn listen(gateway: &Gateway, name: &str, running: Running) -> Result<Answer, Problem> {
+    let Some(channel) = gateway.channels.get(name) else {
+        return Err(Problem::not_found("there is no event channel of this name"));
+    };
+    let admitted = Arc::clone(&gateway.streams).try_acquire_owned().map_err(|_| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
+    })?;
+    let queue = channel.listen(gateway.limits.events_queue())?;
+    Ok(events(EventStream::new(queue, admitted, running)))
+}
+
+/// Methods that some resource has.
+const METHODS: &str = "GET, HEAD, POST, PUT";
+
+fn readable(method: &Method) -> Result<(), Problem> {
+    match *method {
+        Method::GET | Method::HEAD => Ok(()),
+        _ => Err(Problem::not_allowed("GET, HEAD", "this resource can only be read")),
+    }
+}
+
+fn usage(method: &Method) -> Result<Usage, Problem> {
+    match *method {
+        Method::GET | Method::HEAD => Ok(Usage::Read),
+        Method::POST => Ok(Usage::Call),
+        Method::PUT => Ok(Usage::Write),
+        _ => Err(Problem::not_allowed(METHODS, "operations are called with POST")),
+    }
+}
+
+/// Returns the end of the time for a call.
+fn end(gateway: &Gateway, headers: &HeaderMap) -> Result<Instant, Problem> {
+    let most = gateway.limits.call_time();
+    let Some(value) = headers.get(REQUEST_TIMEOUT) else {
+        return Ok(Instant::now() + most);
+    };
+    let seconds: Option<f64> = value.to_str().ok().and_then(|text| text.parse().ok());
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match time {
+        Some(time) => Ok(Instant::now() + time.min(most)),
+        None => Err(Problem::bad_request("Request-Timeout is a number of seconds")),
+    }
+}
+
+/// Receives the body of a request, within the limits of size and time.
+async fn body(gateway: &Gateway, request: Request<Incoming>) -> Result<Vec<u8>, Problem> {
+    let most = gateway.limits.max_body();
+    let too_large = || {
+        let why = format!("a body has at most {most} octets");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    if request.body().size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let is_json = is_json(request.headers());
+    let body = Limited::new(request.into_body(), most).collect();
+    let received = tokio::time::timeout(gateway.limits.read_time(), body).await.map_err(|_| {
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+    })?;
+    let received = received.map_err(|error| match error.is::<LengthLimitError>() {
+        true => too_large(),
+        false => Problem::bad_request("the body did not arrive completely"),
+    })?;
+    let octets = received.to_bytes();
+    match octets.is_empty() || is_json {
+        true => Ok(octets.to_vec()),
+        // Pages of other sites cannot send this type without permission.
+        false => Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body has the media type application/json",
+        )),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.and_then(|value| value.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// Answers a browser that asks whether a page of a permitted origin may send a request.
+fn preflight() -> Answer {
+    let mut answer = empty(StatusCode::NO_CONTENT);
+    let headers = answer.headers_mut();
+    let fields = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, request-timeout"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    for (name, value) in fields {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+/// Adds the fields that all answers have.
+fn finish(headers: &mut HeaderMap, origin: Option<HeaderValue>, is_chunked: bool) {
+    let fields = [
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    ];
+    for (name, value) in fields {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Some(origin) = origin {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    if is_chunked {
+        // A request with Transfer-Encoding may also have had a Content-Length, by which an intermediary delimits it.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}

@@ -1,0 +1,37 @@
+//! State of a gateway that all requests share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use oxorb::Orb;
+use tokio::sync::Semaphore;
+
+use super::calls::Workers;
+use super::events::Channel;
+use super::guard::Guard;
+use super::interfaces::Interfaces;
+use super::limits::LimitArgs;
+use super::log::Log;
+use super::objects::Objects;
+use super::tokens::Tokens;
+
+/// State of a gateway.
+pub(super) struct Gateway {
+    /// ORB that calls the objects.
+    pub(super) orb: Orb,
+    pub(super) interfaces: Interfaces,
+    pub(super) objects: Objects,
+    /// Event channels by name.
+    pub(super) channels: BTreeMap<String, Arc<Channel>>,
+    pub(super) guard: Guard,
+    /// Tokens that admit clients; `None` if every client is admitted.
+    pub(super) tokens: Option<Tokens>,
+    pub(super) limits: LimitArgs,
+    pub(super) workers: Workers,
+    /// Permits of streams of events.
+    pub(super) streams: Arc<Semaphore>,
+    /// Log of requests; `None` if there is none.
+    pub(super) log: Option<Log>,
+    /// Whether arguments and members that are left out are zero, empty or nil.
+    pub(super) defaults: bool,
+}

@@ -1,0 +1,59 @@
+//! Requests over HTTP/2 without negotiation ("prior knowledge", RFC 9113, 3.3).
+
+use std::io::{Read as _, Write as _};
+
+use super::{Bank, client};
+
+const HEADERS: u8 = 1;
+const DATA: u8 = 0;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let head = [length[1], length[2], length[3], kind, flags, 0, 0, 0, stream];
+    [&head[..], payload].concat()
+}
+
+/// Returns a header field that HPACK encodes without indexing, with a name of the static table.
+fn literal(name: u8, value: &str) -> Vec<u8> {
+    [&[name, value.len() as u8], value.as_bytes()].concat()
+}
+
+#[test]
+fn an_attribute_is_read_over_http_2() {
+    let bank = Bank::open("http-2", &[]);
+    let mut stream = client::connect(&bank.address);
+    // :method GET, :scheme http, :path, :authority
+    let fields =
+        [vec![0x82, 0x86], literal(4, "/objects/Account/balance"), literal(1, &bank.address)]
+            .concat();
+    let settings = frame(4, 0, 0, &[]);
+    let request = frame(HEADERS, END_STREAM | END_HEADERS, 1, &fields);
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    stream.write_all(&[settings, request].concat()).unwrap();
+    let (mut status, mut body) = (None, Vec::new());
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let mut payload = vec![0; length];
+        stream.read_exact(&mut payload).expect("a whole frame");
+        let (kind, flags, number) = (head[3], head[4], head[8]);
+        if number != 1 {
+            continue;
+        }
+        match kind {
+            // An update of the table's size may precede the first field.
+            HEADERS => status = payload.iter().copied().find(|octet| octet & 0xe0 != 0x20),
+            DATA => body.extend(payload),
+            other => panic!("a frame of type {other}"),
+        }
+        if flags & END_STREAM != 0 {
+            break;
+        }
+    }
+    // The indexed field `:status: 200`.
+    assert_eq!(status, Some(0x88));
+    assert_eq!(body, b"100");
+}

@@ -10,7 +10,7 @@ use oxorb_transport::Link;
 
 use crate::access_index::{AccessIndex, Visit};
 use crate::access_rules::AccessRules;
-use crate::lock::Mutex;
+use crate::threads::lock::Mutex;
 
 /// Access rules of one ORB.
 pub(crate) struct AccessGate {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use oxorb_transport::PeerId;
 
 use crate::budget::{Bucket, MOST_CLIENTS, RequestRate, make_room};
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Shortest time between two reports about one client and one rule, in nanoseconds.
 const REPORT_AFTER: u64 = 1_000_000_000;

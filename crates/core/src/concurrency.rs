@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::options::positive;
-use crate::rt::Serving;
+use crate::threads::rt::Serving;
 
 /// Strategy by which requests are assigned to threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

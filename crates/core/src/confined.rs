@@ -15,11 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 use std::task::{Context, Wake, Waker};
 
-use crate::clock;
-use crate::confinement::{at_end, lane_of_this_thread};
-use crate::main_thread::Job;
 use crate::own_address::LaneOf;
 use crate::server::{Lane, NotQueued};
+use crate::threads::{Job, at_end, clock, lane_of_this_thread};
 use crate::{
     ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall, raise,
 };

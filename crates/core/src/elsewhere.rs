@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use oxorb_object::SystemException;
 
-use crate::clock;
-use crate::main_thread::Job;
+use crate::threads::{Job, clock};
 use crate::{Busy, Outcome, Upcall};
 
 /// Progress of a request that was handed to another thread.

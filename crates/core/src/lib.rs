@@ -23,11 +23,9 @@ mod admission;
 mod arena;
 mod budget;
 pub mod client;
-mod clock;
 mod compatible;
 mod concurrency;
 mod confined;
-mod confinement;
 mod conn;
 mod context;
 mod delegate;
@@ -41,10 +39,7 @@ pub mod interceptor;
 mod interface;
 mod interface_repository;
 mod later;
-#[doc(hidden)]
-pub mod lock;
 mod log;
-mod main_thread;
 mod messaging;
 mod metrics;
 #[cfg(all(test, feature = "model"))]
@@ -66,7 +61,6 @@ mod raises;
 mod reference;
 mod resolve_error;
 mod route;
-mod rt;
 mod scheduler;
 mod servant;
 pub mod server;
@@ -76,12 +70,10 @@ mod shared;
 mod simulation;
 #[cfg(all(test, any(feature = "model", feature = "simulation")))]
 mod stand_in;
-mod sync;
 mod terms;
 mod threads;
 mod upcall;
 mod value;
-mod within;
 
 pub use access_rules::{AccessRule, AccessRules, write_object};
 pub use adapter::{Adapter, Located};
@@ -108,7 +100,6 @@ pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub use later::{Amh, Later};
 pub use log::LogLevel;
-pub use main_thread::Busy;
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
@@ -133,10 +124,6 @@ pub use preconnect_error::PreconnectError;
 pub use raises::{Raise, Raises};
 pub use reference::Ref;
 pub use resolve_error::ResolveError;
-pub use rt::{
-    LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
-    RtMutex, RtMutexGuard, Serving, ThreadpoolId,
-};
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
@@ -148,5 +135,12 @@ pub use server::{
 };
 pub use setup_error::SetupError;
 pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};
+pub use threads::Busy;
+#[doc(hidden)]
+pub use threads::lock;
+pub use threads::rt::{
+    LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
+    RtMutex, RtMutexGuard, Serving, ThreadpoolId,
+};
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use oxorb_cdr::Printable;
 
-use crate::clock;
 use crate::incident::{ConnectionEvent, Incident};
-use crate::lock::Mutex;
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
 
 /// Urgency of a log line; as a setting, the least urgent level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,7 +22,7 @@ use crate::policy::{
     ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
 use crate::route::Route;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
 use crate::{Orb, raise};
 
 /// An object reference: the object, and its current location.

@@ -17,7 +17,7 @@ use crate::policy::Published;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
-use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use crate::threads::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use crate::{Collocation, Options, raise};
 
 /// Maximum number of endpoints of one reference that are tried. It bounds the connection attempts that a malicious

@@ -15,10 +15,10 @@ use crate::metrics::Meter;
 use crate::options::Options;
 use crate::own_address::LaneOf;
 use crate::policy::OrbPolicies;
-use crate::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
 use crate::scheduler::Enforcer;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::threads::Threads;
+use crate::threads::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
 
 /// State that neither half of an ORB owns.
 pub(crate) struct Shared {

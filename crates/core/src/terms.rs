@@ -9,10 +9,10 @@ use oxorb_object::contexts::Deadline;
 use oxorb_object::{CommunicationClass, Malformed, Qos, ServiceContexts, SystemException};
 use oxorb_rt::Priority;
 
-use crate::clock;
 use crate::policy::time;
 use crate::raise;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::thread;
 
 /// Time limits of a request. They are times of this machine's monotonic clock, independent of the
 /// caller's clock and of changes to this machine's.
@@ -129,7 +129,7 @@ thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     static QOS: Cell<Option<Inherited>> = const { Cell::new(None) };
     /// Class in `QOS`. Calls read it first: most are made outside of a request with a QoS.
     static CLASS: Cell<Option<CommunicationClass>> = const { Cell::new(None) };

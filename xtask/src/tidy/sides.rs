@@ -2,10 +2,10 @@
 //! ones.
 //!
 //! ```text
-//! orb                  puts the halves together
-//! client | server      neither names the other
-//! conn                 what both share
-//! policy, options, rt  below all
+//! orb                       puts the halves together
+//! client | server           neither names the other
+//! conn                      what both share
+//! policy, options, threads  below all
 //! ```
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const PARTS: [Part; 6] = [
     Part { folder: "conn/", never: &["client", "server", "orb"] },
     Part { folder: "policy/", never: &["client", "server", "conn", "orb"] },
     Part { folder: "options/", never: &["client", "server", "conn", "orb"] },
-    Part { folder: "rt/", never: &["client", "server", "conn", "orb"] },
+    Part { folder: "threads/", never: &["client", "server", "conn", "orb"] },
 ];
 
 /// Names that the files of a folder may use nevertheless: at most ten, each justified on [`PAGE`].
@@ -220,7 +220,7 @@ mod tests {
         let told = found("client/call.rs", "use crate::{\n    raise,\n    Pool,\n};\n");
         assert!(told[0].contains("`Pool` of `server`"), "{told:?}");
         assert_eq!(found("conn/turn.rs", "use crate::{Orb, raise};").len(), 1);
-        assert_eq!(found("rt/current.rs", "use crate::{raise, Lane};").len(), 1);
+        assert_eq!(found("threads/rt/current.rs", "use crate::{raise, Lane};").len(), 1);
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn outside_world(file: &str, text: &str) -> Vec<Finding> {
 
 /// Reports whether the file must read time by `clock.rs`: all of `core`, except the clock itself and its replacements.
 fn is_timed(file: &str) -> bool {
-    let beside = ["clock.rs", "simulation/", "model/"];
+    let beside = ["threads/clock.rs", "simulation/", "model/"];
     file.strip_prefix("crates/core/src/")
         .is_some_and(|rest| !beside.iter().any(|beside| rest.starts_with(beside)))
 }
@@ -207,7 +207,7 @@ mod tests {
     fn other_clocks_of_the_join_are_found() {
         let text = "//! A.\n\nfn f() {\n    let now = Instant::now();\n}\n";
         assert_eq!(broken("crates/core/src/client/a.rs", text).len(), 1);
-        assert_eq!(broken("crates/core/src/clock.rs", text), []);
+        assert_eq!(broken("crates/core/src/threads/clock.rs", text), []);
         assert_eq!(broken("crates/transport/src/a.rs", text), []);
     }
 

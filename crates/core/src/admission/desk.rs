@@ -8,8 +8,8 @@ use oxorb_sched::admission::{Answer, Controller, Has, Member, Unacceptable, Want
 
 use super::plan::AdmissionPlan;
 use crate::budget::{Budget, BudgetOf, Ledger};
-use crate::lock::Mutex;
 use crate::threads::Threads;
+use crate::threads::lock::Mutex;
 
 /// Request for admission to an ORB, which is passed to [`Orb::admit`](crate::Orb::admit).
 ///

@@ -4,8 +4,8 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use super::bucket::Bucket;
 use super::rule::{BeyondBudget, Budget, BudgetOf};
-use crate::clock;
-use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use crate::threads::clock;
+use crate::threads::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Account of a budget. Shared by all threads without locks.
 #[derive(Debug)]

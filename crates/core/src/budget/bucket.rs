@@ -4,7 +4,7 @@
 //! a timer, loses no fraction of a token, and can be used by two lanes without a lock. (ITU-T I.371 calls it the
 //! generic cell rate algorithm, in its form of virtual scheduling.)
 
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::threads::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Token bucket whose depth can be changed during use.
 ///

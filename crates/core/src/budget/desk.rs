@@ -26,9 +26,9 @@ use super::slot::{Finished, Slot};
 use super::throttle::{Restraint, Throttling, throttle};
 use super::watcher::overruns;
 use crate::Incident;
-use crate::clock;
-use crate::rt::{self, Lowered, know_schedule};
-use crate::sync::atomic::Ordering::Relaxed;
+use crate::threads::clock;
+use crate::threads::rt::{self, Lowered, know_schedule};
+use crate::threads::sync::atomic::Ordering::Relaxed;
 
 /// State of budgets in a thread that serves requests.
 #[derive(Default)]

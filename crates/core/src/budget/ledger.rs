@@ -17,11 +17,10 @@ use super::report::{BudgetSum, BudgetUse};
 use super::rule::{BeyondBudget, Budget, BudgetOf};
 use super::slot::Slot;
 use super::watcher;
-use crate::clock;
 use crate::incident::Watch;
-use crate::lock::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::threads::Threads;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::threads::{Threads, clock};
 
 /// Budgets of one ORB. Its locks are taken when a rule changes, when a connection or a thread is new, and when a thread
 /// meets an object for the first time; not for other requests.
@@ -367,7 +366,7 @@ impl fmt::Debug for Ledger {
 mod tests {
     use super::*;
     use crate::log::{Log, LogLevel};
-    use crate::rt::{RealTime, Scheduling};
+    use crate::threads::rt::{RealTime, Scheduling};
 
     #[test]
     fn sums_include_the_use_of_removed_budgets() {

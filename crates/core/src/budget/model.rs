@@ -139,7 +139,7 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
         ended.store(true, Ordering::SeqCst);
         watcher.join().unwrap();
         assert!(!is_low.load(Ordering::SeqCst));
-        let charged = account.counts.cpu.load(crate::sync::atomic::Ordering::Relaxed);
+        let charged = account.counts.cpu.load(crate::threads::sync::atomic::Ordering::Relaxed);
         assert_eq!(charged, 90, "of three requests of 30 each");
     });
 }

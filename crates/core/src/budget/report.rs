@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::account::Account;
 use super::rule::{Budget, BudgetOf};
-use crate::clock;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::threads::clock;
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
 
 /// Use of a server within a budget, as returned by [`Orb::budgets`](crate::Orb::budgets). All counts begin when the
 /// budget was set, or with the client's first connection.

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::account::Account;
-use crate::lock::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::thread;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::threads::sync::thread;
 
 const IDLE: u64 = 0;
 const RUNNING: u64 = 1;

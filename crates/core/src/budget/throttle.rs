@@ -12,8 +12,8 @@ use std::time::Duration;
 use oxorb_sys::schedule::{LEAST_RUNTIME, Reservation, ReservationError};
 
 use super::account::Account;
-use crate::rt::{self, Lowered};
-use crate::sync::atomic::Ordering::Relaxed;
+use crate::threads::rt::{self, Lowered};
+use crate::threads::sync::atomic::Ordering::Relaxed;
 
 /// Guard of a thread with a lowered class or priority, or with a part of a budget's time. Not `Send`.
 // The kernel's reservation ends before the account's: fields are dropped in the order of their declarations.

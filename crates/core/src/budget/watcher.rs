@@ -13,10 +13,9 @@ use super::lowest;
 use super::overrun::Overrun;
 use super::slot::Slot;
 use crate::Incident;
-use crate::clock;
-use crate::sync::atomic::Ordering;
-use crate::sync::thread;
-use crate::threads::Threads;
+use crate::threads::sync::atomic::Ordering;
+use crate::threads::sync::thread;
+use crate::threads::{Threads, clock};
 
 /// Starts the watcher. It ends with the ledger.
 pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::{Condvar, MutexGuard};
-use crate::threads::{Ends, Threads};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{Condvar, MutexGuard};
+use crate::threads::{Ends, Threads, clock};
 
 /// Time that the thread waits for further alarms before it ends.
 const IDLE: Duration = Duration::from_secs(10);
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn each_is_woken_at_its_time_and_none_that_has_gone() {
-        let scheduling = Arc::new(crate::rt::Scheduling::new(&crate::RealTime::default()));
+        let scheduling = Arc::new(crate::threads::rt::Scheduling::new(&crate::RealTime::default()));
         let alarms = Arc::new(Alarms::new(&Threads::new(&scheduling), None));
         let (sender, told) = mpsc::channel();
         let now = clock::now();

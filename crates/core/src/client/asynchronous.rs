@@ -22,13 +22,13 @@ use super::scheduled::SchedulingContext;
 use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
-use crate::clock;
 use crate::conn::Mailbox;
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
 use crate::policy::{Effective, RebindMode, Resolved, time};
-use crate::rt::thread_priority;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::rt::thread_priority;
+use crate::threads::sync::thread;
 use crate::{Ref, raise};
 
 /// Maximum number of times that a request which certainly did not run is sent again.

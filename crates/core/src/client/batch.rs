@@ -69,7 +69,7 @@ struct Held {
     unsent: Vec<Unsent>,
 }
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     /// Tag of the next oneway, while a batch is open.
     static MARK: Cell<Option<u64>> = const { Cell::new(None) };
     static HELD: RefCell<Held> = const { RefCell::new(Held { links: Vec::new(), unsent: Vec::new() }) };

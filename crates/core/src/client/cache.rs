@@ -11,14 +11,13 @@ use std::time::Duration;
 use oxorb_sys::thread::Purpose;
 
 use super::Peer;
-use crate::clock;
-use crate::lock::Mutex;
 use crate::options::Options;
-use crate::sync::{
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicUsize, Ordering},
 };
-use crate::threads::Threads;
+use crate::threads::{Threads, clock};
 
 /// Cache of connections that all peers of one ORB share.
 pub(crate) struct Cache {

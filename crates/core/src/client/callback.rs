@@ -9,10 +9,9 @@ use std::task::{Context, Wake, Waker};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
-use crate::lock::Mutex;
-use crate::main_thread::{Job, TakesJobs};
-use crate::sync::mpsc::{self, Receiver, Sender};
-use crate::threads::{Ends, Threads};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::mpsc::{self, Receiver, Sender};
+use crate::threads::{Ends, Job, TakesJobs, Threads};
 
 /// Callback thread of calls of one priority, started by the first call that needs it. It runs at that priority.
 ///

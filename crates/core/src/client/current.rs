@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 
 use super::multiplexed::Multiplexed;
-use crate::lock::Mutex;
-use crate::sync::MutexGuard;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::MutexGuard;
 
 /// Cell with the connection that the calls to a peer currently share. Reading it takes no lock.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use oxorb_object::SystemException;
 
 use super::AsyncReply;
 use super::delivery::Server;
-use crate::rt::thread_priority;
+use crate::threads::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
 /// Delivers an answer to a reply handler: another thread runs `tell`, which calls the handler. For generated code.

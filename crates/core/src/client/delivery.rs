@@ -18,10 +18,9 @@ use std::time::Duration;
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::{Condvar, MutexGuard};
-use crate::threads::{Ends, Threads};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{Condvar, MutexGuard};
+use crate::threads::{Ends, Threads, clock};
 
 /// Maximum number of threads for the calls of one priority.
 const THREADS: usize = 8;

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::clock;
+use crate::threads::clock;
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException};

@@ -18,12 +18,12 @@ use oxorb_rt::Priority;
 
 use super::selection::Worth;
 use super::{Args, Peer, Timing};
-use crate::clock;
 use crate::op::{self, Operation, SLOTTED_KEY_LEN};
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
+use crate::threads::clock;
 
 /// Size in octets reserved for the header. A longer header is rare, and makes the buffer grow.
 pub(super) const HEADER_ROOM: usize = 256;
@@ -332,7 +332,7 @@ impl Conditions<'_> {
 
 /// Adds the priority that travels, or else that of the calling thread, if `qos` names none.
 fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
-    let ours = || travels.or_else(crate::rt::thread_priority).map(Priority::get);
+    let ours = || travels.or_else(crate::threads::rt::thread_priority).map(Priority::get);
     qos.priority = qos.priority.or_else(ours);
     qos
 }

@@ -23,7 +23,7 @@ use crate::op::Operation;
 use crate::policy::{Effective, LocateFirst, RebindMode};
 use crate::probe::{self, Stage};
 use crate::route::Route;
-use crate::sync::thread;
+use crate::threads::sync::thread;
 use crate::{Ref, raise};
 
 /// Call that goes beyond the fast path, until it ends.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicUsize, Ordering};
 
 /// Connections on which a request was cut off. Each is kept until its server has read it to the end and closed it, or
 /// until a time limit. Oneways before the cut-off request may still wait there for the server, and oneways over another

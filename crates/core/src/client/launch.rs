@@ -19,7 +19,7 @@ use crate::conn::Mailbox;
 use crate::op::{self, NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
 use crate::route::{Route, RouteProfile};
-use crate::sync::atomic::Ordering;
+use crate::threads::sync::atomic::Ordering;
 use crate::{Ref, raise};
 
 /// Outcome of launching a request.

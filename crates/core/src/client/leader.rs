@@ -17,12 +17,12 @@ use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
-use crate::clock;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::failure::Attempt;
 use crate::incident::Incident;
 use crate::route::RouteProfile;
-use crate::sync::atomic::Ordering;
+use crate::threads::clock;
+use crate::threads::sync::atomic::Ordering;
 use crate::{Options, raise};
 
 /// Reason why a oneway fails while requests on the earlier connection may be unread.

@@ -12,7 +12,7 @@ use super::given_up::{Before, GivenUp};
 use super::multiplexed::Multiplexed;
 use super::oneways::Buffer;
 use super::selection::Selection;
-use crate::rt::thread_priority;
+use crate::threads::rt::thread_priority;
 
 /// Priority or band of priorities, communication class and bandwidth of a call: calls of different levels never share a
 /// connection, nor the thread that reads it.

@@ -4,8 +4,9 @@ use oxorb_giop::ReplyStatus;
 use oxorb_object::SystemException;
 
 use super::ReplyIn;
+use crate::Ref;
 use crate::metrics::Ending;
-use crate::{Ref, clock};
+use crate::threads::clock;
 
 /// Call that is counted when it ends.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::sync::{Condvar, Mutex};
+use crate::threads::sync::{Condvar, Mutex};
 use oxorb_giop::{Inbox, Limits, RequestIds, Told, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};

@@ -17,11 +17,11 @@ use super::draft::{Draft, First};
 use super::level::Level;
 use super::selection::pace;
 use super::{Args, Peer, Timing};
-use crate::clock;
-use crate::lock::Mutex;
 use crate::policy::{BufferingConstraint, Effective};
 use crate::raise;
-use crate::sync::Condvar;
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::Condvar;
 
 /// Time that the thread waits for further oneways before it ends.
 const IDLE: Duration = Duration::from_secs(10);

@@ -21,15 +21,13 @@ use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Apart, Owner, Selection};
-use crate::clock;
 use crate::failure::{self, Attempt};
-use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
 use crate::protocol::Protocol;
 use crate::raise;
-use crate::rt;
-use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use crate::threads::Threads;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crate::threads::{Threads, clock, rt};
 
 /// Server at an address. The ORB has one `Peer` for each combination of address, protocol spoken there, and agreement
 /// on code sets.
@@ -61,7 +59,7 @@ const BOTH_WAYS: u8 = 1;
 /// Value of `sharing`: all calls share connections, because the ORB is configured so.
 const ALWAYS: u8 = 2;
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     /// Private connections of this thread, by peer. All are dropped when the thread ends. When it opens its next
     /// connection, it drops connections of peers that no longer exist or were shut down (which closed the connections,
     /// but did not free their descriptors), and idle connections that their servers have closed.
@@ -493,7 +491,7 @@ impl Surroundings for Around<'_> {
         _: &mut dyn Iterator<Item = (BorrowedFd<'_>, bool)>,
         limit: Duration,
     ) -> io::Result<Option<usize>> {
-        crate::sync::thread::sleep(limit);
+        crate::threads::sync::thread::sleep(limit);
         Ok(None)
     }
 }

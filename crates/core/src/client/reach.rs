@@ -14,7 +14,7 @@ use super::selection::{Apart, Ranks, Selection};
 use crate::policy::RebindMode;
 use crate::raise;
 use crate::route::{Route, RouteProfile};
-use crate::sync::atomic::Ordering;
+use crate::threads::sync::atomic::Ordering;
 
 /// Connection to a server.
 pub(super) enum Reached {

@@ -10,10 +10,10 @@ use oxorb_sys::thread::Places;
 
 use super::leader;
 use super::multiplexed::Multiplexed;
-use crate::clock;
 use crate::conn::{Ended, Event, Receiver, TICK, Wait, place};
 use crate::raise;
-use crate::sync::atomic::Ordering;
+use crate::threads::clock;
+use crate::threads::sync::atomic::Ordering;
 
 /// Ticks after which an idle connection is closed.
 const IDLE_TICKS: u32 = 200;

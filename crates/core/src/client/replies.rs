@@ -16,10 +16,10 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::slot::Slot;
 use crate::conn::Ended;
-use crate::lock::Mutex;
 use crate::raise;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::sync::thread;
 
 /// Maximum number of calls outstanding on one connection; a further one raises TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;

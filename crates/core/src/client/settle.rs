@@ -8,12 +8,12 @@ use oxorb_object::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use super::call::Lost;
 use super::exchange::Step;
 use super::{Peer, Reply, Timing};
-use crate::clock::LONGEST_WAIT;
 use crate::failure::{self, Attempt};
 use crate::policy::Retry;
 use crate::raise;
 use crate::route::RouteProfile;
 use crate::shared::Shared;
+use crate::threads::clock::LONGEST_WAIT;
 
 /// Maximum number of forwards of one call: a longer chain of forwards is an error.
 const MAX_FORWARDS: u32 = 16;
@@ -138,7 +138,8 @@ impl Lost {
 mod tests {
     use super::*;
     use crate::policy::Effective;
-    use crate::{Options, Orb, clock};
+    use crate::threads::clock;
+    use crate::{Options, Orb};
 
     /// A call adds the delay to the current time.
     #[test]

@@ -7,9 +7,9 @@ use oxorb_rt::Priority;
 
 use super::peers::Peers;
 use super::{Alarms, Cache, Callbacks, Deliveries, Peer};
-use crate::lock::Mutex;
 use crate::shared::Shared;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
 use crate::threads::{ByPriority, Ends, Threads};
 
 /// State of the client half.

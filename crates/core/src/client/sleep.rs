@@ -9,8 +9,9 @@ use std::time::Instant;
 use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
-use crate::rt::thread_priority;
-use crate::{Orb, clock};
+use crate::Orb;
+use crate::threads::clock;
+use crate::threads::rt::thread_priority;
 
 /// Future that completes at a set time, for any executor, as returned by [`Orb::sleep_until`].
 #[must_use = "nothing waits unless it is polled"]

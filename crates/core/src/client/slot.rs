@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
 use super::replies::Outcome;
-use crate::lock::Mutex;
+use crate::threads::lock::Mutex;
 
 /// Slot of an asynchronous call.
 pub(crate) struct Slot {

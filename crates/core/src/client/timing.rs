@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use oxorb_object::{CompletionStatus, SystemException};
 
-use crate::clock;
 use crate::conn::Ended;
 use crate::policy::{Effective, time};
 use crate::raise;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::thread;
 
 /// Time limits of one call, and the start of the call, from which all of them count.
 #[derive(Debug, Clone, Copy)]

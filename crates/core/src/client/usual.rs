@@ -35,7 +35,8 @@ use crate::op::{Op, Operation};
 use crate::policy::{Effective, SyncScope};
 use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
-use crate::{Ref, clock, terms};
+use crate::threads::clock;
+use crate::{Ref, terms};
 
 /// Shortest time limit that is measured with the coarse clock.
 const LONG: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::sync::thread;
+use crate::threads::sync::thread;
 
 /// Blocks this thread until `poll` is ready. `poll` is called again whenever the task of its context is woken, for
 /// example by the answer of an [`InFlight`](crate::InFlight).

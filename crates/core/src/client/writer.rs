@@ -12,10 +12,10 @@ use std::time::Instant;
 
 use oxorb_giop::Told;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::{Condvar, MutexGuard};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU8, Ordering};
+use crate::threads::sync::{Condvar, MutexGuard};
 
 /// Longest request, in octets, that is left with a writer, because it is copied.
 const LEFT: usize = 4096;

@@ -16,7 +16,7 @@ pub(crate) struct Beside {
     pub(crate) wait: fn(&dyn Link, Option<Duration>) -> bool,
 }
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     static BESIDE: Cell<Option<&'static Beside>> = const { Cell::new(None) };
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::thread::{self, Thread};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::thread::{self, Thread};
 
 /// Path on which an answer for another caller is forwarded.
 pub(crate) trait Onward: Send {

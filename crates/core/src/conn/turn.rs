@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::lock::Mutex;
-use crate::sync::{
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     MutexGuard,
     atomic::{AtomicBool, Ordering},
 };

@@ -7,7 +7,8 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use super::View;
 use crate::access_gate::AccessGate;
 use crate::access_index::Visit;
-use crate::{Incident, Servant, clock};
+use crate::threads::clock;
+use crate::{Incident, Servant};
 
 thread_local! {
     /// Buffer for the object names that rules are compared with.

@@ -17,10 +17,10 @@ use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
 };
-use crate::clock;
-use crate::lock::Mutex;
 use crate::metrics::{Ending, Started};
 use crate::origin::Origin;
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
 use crate::{Orb, Ref, Servant};
 
 /// State of a request for server interceptors, access rules, a scheduler and metrics; exists only if the ORB has one of

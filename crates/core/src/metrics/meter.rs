@@ -12,8 +12,8 @@ use std::time::SystemTime;
 
 use oxorb_object::{SystemException, SystemExceptionKind, minor};
 
-use crate::clock;
 use crate::own_address::LaneOf;
+use crate::threads::clock;
 
 /// Number of lanes with rows of their own; all further lanes share one row.
 const LANES: usize = 64;

@@ -16,10 +16,9 @@ use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::thread::Purpose;
 
 use super::http::Exchange;
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::{attributed::Thread, thread};
-use crate::threads::Threads;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{attributed::Thread, thread};
+use crate::threads::{Threads, clock};
 
 /// Maximum number of exchanges at a time.
 const MAX_EXCHANGES: usize = 8;
@@ -194,7 +193,7 @@ mod tests {
     use oxorb_testkit::watchdog;
 
     use super::*;
-    use crate::rt::{RealTime, Scheduling};
+    use crate::threads::rt::{RealTime, Scheduling};
 
     /// Time after which a test has failed.
     const LIMIT: Duration = Duration::from_secs(60);

@@ -20,7 +20,7 @@ use shuttle::thread;
 use crate::Orb;
 use crate::protocol::{Protocol, Protocols};
 use crate::server::{Lane, welcome};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::threads::sync::{Condvar, Mutex, MutexGuard};
 
 /// Listening servers. A mutex of the system, which is never held during another step, and is not part of the model.
 static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, Server>> =

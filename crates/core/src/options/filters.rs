@@ -8,7 +8,7 @@ use oxorb_object::{Qos, contexts};
 use oxorb_rt::Priority;
 use oxorb_transport::{Link, PeerId};
 
-use crate::rt::ThreadpoolId;
+use crate::threads::rt::ThreadpoolId;
 
 /// Filter that inspects requests and picks the threads that serve them.
 ///

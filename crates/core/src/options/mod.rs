@@ -35,7 +35,7 @@ use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
 use crate::policy::LargePayloads;
 use crate::protocol::Protocols;
-use crate::rt::RealTime;
+use crate::threads::rt::RealTime;
 pub use class_pacing::ClassPacing;
 pub use collocation::Collocation;
 pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};

@@ -9,7 +9,7 @@ use oxorb_object::Version;
 use oxorb_sys::schedule::Class;
 
 use super::ClientConnections;
-use crate::rt::MappingChoice;
+use crate::threads::rt::MappingChoice;
 
 /// Smallest fragment size in octets, because the first fragment must hold header and service contexts.
 pub(crate) const MIN_FRAGMENT: usize = 1024;

@@ -4,10 +4,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
 use super::Orb;
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::thread::{self, ThreadId};
-use crate::sync::{Condvar, MutexGuard};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::thread::{self, ThreadId};
+use crate::threads::sync::{Condvar, MutexGuard};
 
 /// Longest wait of a second `shutdown` for the hooks that the first one runs.
 const LAST_HOOKS: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use crate::server::{
     Registry, Sink, Takeover,
 };
 use crate::shared::Shared;
-use crate::sync::attributed::Builder;
+use crate::threads::sync::attributed::Builder;
 
 impl Parts for Orb {
     #[inline]

@@ -6,11 +6,10 @@ use oxorb_cdr::Dialect;
 use oxorb_object::SystemException;
 
 use super::{Inner, Orb};
-use crate::clock;
 use crate::conn::Kept;
-use crate::main_thread::Busy;
-use crate::sync::atomic::Ordering;
-use crate::within::{self, within_request};
+use crate::threads::sync::atomic::Ordering;
+use crate::threads::within::{self, within_request};
+use crate::threads::{Busy, clock};
 use crate::{raise, server};
 
 /// Longest time that an orderly end waits for running requests.

@@ -7,7 +7,7 @@ use super::Orb;
 use crate::log::LogLevel;
 use crate::metrics::{Responder, Snapshot, page};
 use crate::setup_error::SetupError;
-use crate::sync::atomic::Ordering;
+use crate::threads::sync::atomic::Ordering;
 
 impl Orb {
     /// Returns everything that this ORB counts, as OpenMetrics text (version 1.0) for Prometheus and other collectors:

@@ -29,21 +29,20 @@ use oxorb_rt::Priority;
 use crate::client::{Alarms, Callbacks, ClientSide, Deliveries};
 use crate::incident::Watch;
 use crate::interceptor::Interceptors;
-use crate::lock::Mutex;
 use crate::log::LogLevel;
-use crate::main_thread::MainThread;
 use crate::metrics::Responder;
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
-use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
 use crate::server::{DispatchingModules, Pools, Registry, ServerSide};
 use crate::shared::Shared;
-use crate::sync::{
+use crate::threads::lock::Mutex;
+use crate::threads::rt::{NamedMutexes, Scheduling};
+use crate::threads::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize},
 };
-use crate::threads::Threads;
+use crate::threads::{MainThread, Threads};
 use crate::{Adapter, Ref};
 
 pub use addresses::Over;
@@ -113,7 +112,7 @@ impl Orb {
 
     /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
     pub fn with_interceptors(mut options: Options, mut interceptors: Interceptors) -> Orb {
-        options.hold_time = options.hold_time.min(crate::clock::LONGEST_WAIT);
+        options.hold_time = options.hold_time.min(crate::threads::clock::LONGEST_WAIT);
         crate::failure::explain_exceptions();
         if options.time_probes {
             crate::probe::on();

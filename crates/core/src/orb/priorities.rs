@@ -3,7 +3,7 @@
 use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 
-use crate::rt;
+use crate::threads::rt;
 use crate::{Orb, Raised, raise};
 
 impl Orb {

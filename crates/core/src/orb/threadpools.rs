@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::main_thread::TakesJobs;
 use crate::own_address::LaneOf;
 use crate::server;
+use crate::threads::TakesJobs;
 use crate::{
     CallbackThreads, CurrentLane, Orb, SetupError, Threadpool, ThreadpoolError, ThreadpoolId,
     ThreadpoolLanes,

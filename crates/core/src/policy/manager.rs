@@ -11,7 +11,7 @@ use super::{
     current,
 };
 use crate::Options;
-use crate::lock::Mutex;
+use crate::threads::lock::Mutex;
 
 /// Policies for all calls of an ORB (`CORBA::PolicyManager`, the initial reference ORBPolicyManager), from
 /// [`Orb::policies`](crate::Orb::policies).

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::clock;
+use crate::threads::clock;
 
 /// 1 January 1970 in units of 100 ns.
 const UNIX_EPOCH: u64 = 122_192_928_000_000_000;

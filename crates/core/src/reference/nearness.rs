@@ -1,6 +1,6 @@
 //! Whether calls through a reference may be direct.
 
-use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::threads::sync::atomic::{AtomicU8, Ordering};
 
 /// Cached answer to whether calls through a reference may be direct; only lasting answers are
 /// cached.

@@ -10,7 +10,7 @@ use oxorb_sys::schedule::Class;
 
 use super::measure::{Graph, Measured};
 use super::{CallsBetween, Measurement, RunTimeScheduler, Scheduled};
-use crate::rt::Scheduling;
+use crate::threads::rt::Scheduling;
 
 /// Table of the run-time scheduler, with the ORB's data for its rows.
 #[derive(Debug)]

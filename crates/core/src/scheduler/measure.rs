@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_rt::{Distribution, Histogram};
 
-use crate::lock::Mutex;
+use crate::threads::lock::Mutex;
 
 /// Counters of one operation.
 #[derive(Debug, Default)]

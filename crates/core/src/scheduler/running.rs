@@ -9,7 +9,7 @@ use oxorb_sys::clock::thread_cpu;
 
 use super::thread::{ARRIVED, CURRENT, WITHIN};
 use super::{Enforcer, Scheduled};
-use crate::clock;
+use crate::threads::clock;
 use crate::{Incident, Orb, Raised, Upcall};
 
 /// Guard of a request that runs under the rules of its row. Not `Send`.

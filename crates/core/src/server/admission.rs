@@ -16,9 +16,9 @@ use super::home::Home;
 use super::large_replies;
 use super::owed::{self, Owed};
 use super::session::Next;
-use crate::clock;
 use crate::shared::Shared;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::thread;
 use crate::{Incident, raise};
 
 /// Reservation for the large reply of one request.

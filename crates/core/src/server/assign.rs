@@ -32,7 +32,7 @@ use crate::Serving;
 use crate::budget::Asked;
 use crate::conn::Offer;
 use crate::shared::Shared;
-use crate::sync::atomic::Ordering;
+use crate::threads::sync::atomic::Ordering;
 use crate::{Incident, raise};
 
 /// Work in a lane's queue.

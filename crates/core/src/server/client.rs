@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::owed;
 use super::share::Share;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts over all connections of one client, as the transport identifies it: by network address or
 /// user.

@@ -7,7 +7,7 @@ use oxorb_transport::PeerId;
 
 use super::serving_context;
 use super::status::Status;
-use crate::within;
+use crate::threads::within;
 
 /// Connection of a request: its client, and whether it is still open. For servants that keep resources for a client,
 /// and release them when the client has gone.

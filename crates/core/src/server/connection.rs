@@ -22,12 +22,12 @@ use super::session::{Caller, Next, Session, refuse};
 use super::status::{Origin, Status};
 use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
-use crate::clock;
 use crate::conn::{self, Calls, Ended, Event, Receiver, Turn, Wait};
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::thread;
 use crate::{Incident, Options};
 
 /// Connection of a client, with the state that belongs to it alone.

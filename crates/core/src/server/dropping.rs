@@ -6,7 +6,7 @@ use oxorb_giop::{Request, Response};
 use oxorb_object::Qos;
 
 use super::threadpool::DropRules;
-use crate::clock;
+use crate::threads::clock;
 
 /// Rule for one queued request.
 #[derive(Clone, Copy, Default)]

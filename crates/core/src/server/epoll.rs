@@ -12,7 +12,7 @@ use oxorb_transport::Link;
 
 use super::reactor::{Armed, Reactor, Watch};
 
-use crate::clock;
+use crate::threads::clock;
 
 /// Reactor that blocks in the kernel.
 pub(super) struct Epoll(Poller);

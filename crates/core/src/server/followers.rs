@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use crate::lock::Mutex;
-use crate::sync::Condvar;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::Condvar;
 
 /// Maximum number of followers over all connections of an ORB or a lane.
 const MAX_FOLLOWERS: usize = 512;

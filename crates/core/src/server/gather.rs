@@ -15,8 +15,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::clock;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::thread;
 
 /// Number of successive reads that must have brought only oneways.
 const STREAK: u32 = 8;

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::lock::Mutex;
-use crate::main_thread::Job;
-use crate::sync::{
+use crate::threads::Job;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     MutexGuard,
     atomic::{AtomicUsize, Ordering},
 };

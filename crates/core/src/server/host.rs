@@ -18,7 +18,7 @@ use crate::budget::Described;
 use crate::options::{Options, PoolThread};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
-use crate::sync::attributed::Builder;
+use crate::threads::sync::attributed::Builder;
 
 /// Parts of an ORB that its server half uses.
 pub(crate) trait Parts: Send + Sync + 'static {

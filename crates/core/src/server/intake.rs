@@ -11,10 +11,10 @@ use super::host::Parts;
 use super::owed;
 use super::share::{Buffer, Claim, Limits, SMALL};
 use super::status::Status;
-use crate::clock;
 use crate::conn::Ended;
 use crate::policy::LargePayloads;
-use crate::sync::atomic::Ordering;
+use crate::threads::clock;
+use crate::threads::sync::atomic::Ordering;
 use crate::{Incident, Options};
 
 /// Minimum number of octets of a message that must arrive in each `stall_timeout`, so that a message that arrives octet

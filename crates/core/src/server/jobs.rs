@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::handed_on::{Handed, NotQueued};
 use super::lane::Lane;
 use crate::Serving;
-use crate::main_thread::{Job, TakesJobs};
+use crate::threads::{Job, TakesJobs};
 
 /// Maximum number of queued handlers, tasks and handed-on connections; beyond it a lane refuses further handlers.
 const MOST: usize = 65_536;

@@ -42,18 +42,17 @@ use crate::Incident;
 use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
-use crate::clock;
-use crate::confinement::Confines;
 use crate::conn::place;
-use crate::lock::Mutex;
 use crate::metrics::LaneState;
 use crate::own_address::LaneOf;
 use crate::shared::Shared;
-use crate::sync::{
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     attributed, thread,
 };
+use crate::threads::{Confines, clock};
 
 /// Time between two checks of a lane's threads for stalled connections, and for the end of the
 /// lane.
@@ -299,7 +298,7 @@ impl Lane {
         let orb = orb.clone();
         builder.spawn(move || {
             let Alive(lane) = &alive;
-            crate::within::mark_server_thread();
+            crate::threads::within::mark_server_thread();
             lane.mark(orb.shared());
             if let Some(priority) = lane.plan.priority {
                 orb.shared().priorities().enter_lane(priority, lane.plan.scheduling);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use oxorb_giop::Inbox;
 use oxorb_rt::BufferPool;
 
-use crate::lock::Mutex;
+use crate::threads::lock::Mutex;
 
 /// Buffers that a lane of a threadpool allocates at its start ([`Threadpool::message_buffers`](crate::Threadpool)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,9 +119,9 @@ mod tests {
     fn the_number_of_free_buffers_is_read_without_a_lock() {
         let memory = Arc::new(Memory::new(MessageBuffers { connections: 2, octets: 1024 }));
         let Pair { read, write, .. } = memory.take().expect("no buffers are in use");
-        let before = crate::lock::taken();
+        let before = crate::threads::lock::taken();
         assert_eq!(memory.report().free, 2);
-        assert_eq!(crate::lock::taken(), before);
+        assert_eq!(crate::threads::lock::taken(), before);
         memory.put([read, write]);
         assert_eq!(memory.report().free, 4);
     }

@@ -18,10 +18,10 @@ use super::host::Host;
 use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
-use crate::lock::Mutex;
 use crate::policy::{self, ProtocolList};
 use crate::protocol::Protocol;
-use crate::sync::{atomic::Ordering, attributed::Thread, thread};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{atomic::Ordering, attributed::Thread, thread};
 use crate::{Incident, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";

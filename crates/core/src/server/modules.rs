@@ -23,9 +23,9 @@ use oxorb_sys::schedule::Reservation;
 use super::assign::Detached;
 use super::home::Home;
 use super::host::Host;
-use crate::clock::monotonic_nanoseconds;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
+use crate::threads::clock::monotonic_nanoseconds;
 use crate::{Incident, Modules, raise};
 
 /// All dispatching modules of one ORB.
@@ -217,7 +217,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self, taken: Taken<Job>) {
-        crate::within::mark_server_thread();
+        crate::threads::within::mark_server_thread();
         let (Taken::Due(job) | Taken::Late(job) | Taken::Dropped(job)) = &taken;
         let row = job.row;
         let done = Done(self, row);

@@ -106,7 +106,7 @@ pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
 /// was taken over.
 fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
-    crate::within::mark_server_thread();
+    crate::threads::within::mark_server_thread();
     // A lane lists its own connections, so only a connection with its own thread is listed here.
     let _place = matches!(home, Home::Thread(_)).then(|| {
         let link = &*connection.link;

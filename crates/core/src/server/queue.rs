@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use oxorb_object::Urgency;
 
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::{
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     Condvar,
     atomic::{AtomicUsize, Ordering},
 };

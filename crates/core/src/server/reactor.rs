@@ -47,7 +47,7 @@ pub(crate) trait Reactor: Send + Sync {
 
     /// Returns the reactor of a model or a simulation.
     #[cfg(all(test, any(feature = "model", feature = "simulation")))]
-    fn model(&self) -> crate::sync::OtherReactor;
+    fn model(&self) -> crate::threads::sync::OtherReactor;
 
     /// Starts or stops watching another reactor: that of a lane whose threads are all busy.
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
@@ -75,7 +75,7 @@ pub(super) fn make(choice: ReactorChoice) -> io::Result<Box<dyn Reactor>> {
     #[cfg(all(test, any(feature = "model", feature = "simulation")))]
     {
         let _ = choice;
-        Ok(Box::<crate::sync::OtherReactor>::default())
+        Ok(Box::<crate::threads::sync::OtherReactor>::default())
     }
     #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
     match choice {

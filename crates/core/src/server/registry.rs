@@ -10,9 +10,9 @@ use oxorb_transport::{Link, PeerId};
 use super::client::Client;
 use super::lane::Lane;
 use super::status::Status;
-use crate::clock;
-use crate::lock::Mutex;
-use crate::sync::{
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
@@ -426,7 +426,7 @@ mod tests {
     #[cfg_attr(not(debug_assertions), ignore = "release builds count no locks")]
     fn looking_whether_the_orb_has_ended_takes_no_lock() {
         let registry = Registry::default();
-        let locks = || crate::lock::taken().expect("tests are debug builds");
+        let locks = || crate::threads::lock::taken().expect("tests are debug builds");
         let before = locks();
         assert!(!registry.has_ended());
         assert_eq!(locks(), before, "idle threads of all lanes look on each tick");

@@ -31,10 +31,10 @@ use super::reactor::{self, Reactor, Watch};
 use super::takeover_thread;
 use crate::ReactorChoice;
 use crate::Serving;
-use crate::clock;
 use crate::shared::Shared;
-use crate::sync::atomic::Ordering;
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::atomic::Ordering;
+use crate::threads::sync::thread;
 use crate::{Incident, raise};
 
 /// First token of lanes whose threads are all busy; lower tokens are connections.

@@ -76,7 +76,7 @@ pub(super) struct Served {
     pub(super) lines: Lines,
 }
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     static CONTEXT: ServingContext = ServingContext::default();
 }
 

@@ -18,11 +18,11 @@ use std::time::Duration;
 use super::client::Client;
 use super::large_replies::LargeReplies;
 use super::owed;
-use crate::clock;
-use crate::lock::Mutex;
 use crate::options::Options;
-use crate::sync::Condvar;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::Condvar;
+use crate::threads::sync::atomic::{AtomicUsize, Ordering};
 
 /// Size up to which messages, replies and buffers are not counted, in octets.
 pub(super) const SMALL: usize = 32 << 10;

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use oxorb_transport::Address;
 
 use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
-use crate::lock::Mutex;
 use crate::metrics::LaneState;
 use crate::own_address::OwnAddress;
 use crate::published::PublishedAddress;
 use crate::setup_error::SetupError;
 use crate::shared::Shared;
-use crate::sync::MutexGuard;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::MutexGuard;
 
 /// State of the server half.
 #[derive(Default)]

@@ -24,7 +24,7 @@ use super::serving_context::{Served, ServingContext, finished, is_upcall};
 use super::session::Next;
 use super::share::SMALL;
 use crate::Options;
-use crate::clock;
+use crate::threads::clock;
 
 impl Connection {
     /// Runs a request as [`run`](Self::run) does, if more input has arrived or may arrive at any time, or if another

@@ -20,9 +20,9 @@ use crate::Options;
 use crate::access_gate::Visited;
 use crate::budget::{Account, Ledger};
 use crate::conn::{Calls, Turn};
-use crate::lock::Mutex;
 use crate::policy::LargePayloads;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// State of a connection, independent of the thread that serves it.
 pub(crate) struct Status {

@@ -30,9 +30,9 @@ use super::per_connection::leave;
 use super::reactor::{self, Armed, Reactor};
 use super::registry::{LongRunning, Look};
 use crate::ReactorChoice;
-use crate::clock;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread;
+use crate::threads::clock;
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::sync::thread;
 
 /// Pause between two looks while connections are busy, and none is known to carry several requests at a time.
 const SELDOM: Duration = Duration::from_millis(10);

@@ -26,8 +26,8 @@ use super::host::Host;
 use super::per_connection;
 use super::serving_context::{self, ServingContext};
 use crate::conn::Beside;
-use crate::lock::Mutex;
-use crate::sync::attributed;
+use crate::threads::lock::Mutex;
+use crate::threads::sync::attributed;
 
 /// Maximum number of takeover threads in a process, and so the depth of nested callbacks over all connections before
 /// further requests wait for their time-out.

@@ -11,9 +11,10 @@ use oxorb_sys::sync::Mutex;
 
 use super::network::{Network, network};
 use super::thread;
+use crate::threads::clock;
 use crate::{
     Adapter, AsyncReply, Interface as _, Later, Located, Op, Options, Orb, Outcome, Ref, Upcall,
-    clock, request_is_cancelled,
+    request_is_cancelled,
 };
 
 pub(super) static RUN: Op = Op::twoway("run");

@@ -5,7 +5,7 @@ use std::io;
 use oxorb_sys::schedule::Schedule;
 use oxorb_sys::thread::{Purpose, Registry};
 
-use crate::sync::{named, thread};
+use crate::threads::sync::{named, thread};
 
 /// Stand-in for `oxorb_sys::thread::Thread`.
 pub(crate) type Thread<T> = thread::JoinHandle<T>;

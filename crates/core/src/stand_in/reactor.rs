@@ -11,7 +11,7 @@ use oxorb_sys::sync::Mutex;
 use oxorb_transport::Link;
 
 use crate::server::{Armed, Reactor, Watch};
-use crate::sync::{touch, wait_for};
+use crate::threads::sync::{touch, wait_for};
 
 /// Links and other reactors, by their tokens.
 #[derive(Default, Clone)]

@@ -9,7 +9,7 @@ use crate::options::lane_resources::{ARENA_FULL, ArenaFull, CALLBACK_THREADS, Ca
 use crate::options::value::{
     milliseconds, number, positive, priority_mapping, scheduling_class, zero_or_one,
 };
-use crate::rt::{LaneEndpoints, LaneNumber};
+use crate::threads::rt::{LaneEndpoints, LaneNumber};
 
 pub(super) const ALL: &[Setting] = &[
     Setting {

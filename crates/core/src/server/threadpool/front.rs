@@ -9,11 +9,11 @@ use super::error::ThreadpoolError;
 use super::plan::Threadpool;
 use super::steering::{Front, Steering};
 use crate::published::PublishedAddress;
-use crate::rt::ThreadpoolId;
 use crate::server::host::Host;
 use crate::server::lane::Lane;
 use crate::server::listener::Listeners;
 use crate::shared::Shared;
+use crate::threads::rt::ThreadpoolId;
 use crate::{Options, SetupError};
 
 /// An open [`Front`].

@@ -29,14 +29,14 @@ use super::registry::Registry;
 use super::reserve::{self, Reserve};
 use crate::Options;
 use crate::PoolThread;
-use crate::clock;
-use crate::lock::Mutex;
 use crate::metrics::LaneState;
 use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
-use crate::rt::{Serving, ThreadpoolId};
-use crate::sync::MutexGuard;
+use crate::threads::clock;
+use crate::threads::lock::Mutex;
+use crate::threads::rt::{Serving, ThreadpoolId};
+use crate::threads::sync::MutexGuard;
 use crate::{SetupError, raise};
 
 pub use drops::{DropError, DropRule, DropRules};
@@ -314,7 +314,7 @@ impl Pools {
         registry: &Registry,
         id: ThreadpoolId,
     ) -> Result<(), ThreadpoolError> {
-        if crate::within::within_request() {
+        if crate::threads::within::within_request() {
             return Err(ThreadpoolError::System(raise::WOULD_DEADLOCK));
         }
         let pool = {
@@ -503,8 +503,8 @@ mod tests {
     #[test]
     fn the_states_of_lanes_are_read_without_a_lock() {
         let pools = Pools::default();
-        let before = crate::lock::taken();
+        let before = crate::threads::lock::taken();
         assert!(pools.lane_states().is_empty());
-        assert_eq!(crate::lock::taken(), before);
+        assert_eq!(crate::threads::lock::taken(), before);
     }
 }

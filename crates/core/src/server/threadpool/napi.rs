@@ -5,9 +5,9 @@ use oxorb_sys::napi::Threaded;
 use super::Threadpool;
 use crate::Incident;
 use crate::LaneScheduling;
-use crate::lock::Mutex;
-use crate::rt::ThreadpoolId;
 use crate::shared::Shared;
+use crate::threads::lock::Mutex;
+use crate::threads::rt::ThreadpoolId;
 
 /// Network devices whose packets are received at the priority of lanes, until [`end`](Self::end).
 #[derive(Default)]

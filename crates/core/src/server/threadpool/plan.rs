@@ -13,9 +13,9 @@ use super::steering::Front;
 use crate::LaneScheduling;
 use crate::Options;
 use crate::ReactorChoice;
-use crate::rt::{Serving, ThreadpoolId};
 use crate::server::lane_memory::MessageBuffers;
 use crate::shared::Shared;
+use crate::threads::rt::{Serving, ThreadpoolId};
 use crate::{Incident, LaneNumber};
 
 /// Longest chain of nested epoll descriptors.

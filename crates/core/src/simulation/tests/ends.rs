@@ -11,7 +11,8 @@ use crate::simulation::pair::{
     Pair, Server, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
 };
 use crate::simulation::{course, simulate, thread};
-use crate::{ClientConnections, Concurrency, Options, clock};
+use crate::threads::clock;
+use crate::{ClientConnections, Concurrency, Options};
 
 #[test]
 fn a_server_ends_in_time_though_a_servant_hangs() {

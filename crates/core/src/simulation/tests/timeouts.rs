@@ -5,7 +5,6 @@ use oxorb_object::SystemExceptionKind::{Timeout, Transient};
 use oxorb_object::minor;
 
 use super::{ALL_SHARING, everywhere, with_sharing};
-use crate::clock;
 use crate::policy::{
     ConnectionTimeout, RelativeReplyTimeout, RelativeRequestTimeout, RelativeRoundtripTimeout,
     ReplyEndTime, ReplyStartTime, RequestEndTime, RequestStartTime, SyncScope,
@@ -15,6 +14,7 @@ use crate::simulation::pair::{
     Pair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
 };
 use crate::simulation::{simulate, thread};
+use crate::threads::clock;
 
 #[test]
 fn a_reply_that_is_late_is_a_timeout_and_nobody_elses_answer() {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use crate::lock::Mutex;
+use super::lock::Mutex;
 
 /// Work for the main thread.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;

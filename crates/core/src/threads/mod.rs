@@ -1,4 +1,17 @@
-//! Threads of an ORB: all are started here, with a declared class and priority.
+//! Threads of an ORB, their priorities, locks and time. All threads are started here, with a declared class and
+//! priority.
+
+pub(crate) mod clock;
+mod confinement;
+pub mod lock;
+mod main_thread;
+pub(crate) mod rt;
+pub(crate) mod sync;
+pub(crate) mod within;
+
+pub(crate) use confinement::{Confines, at_end, lane_of_this_thread};
+pub use main_thread::Busy;
+pub(crate) use main_thread::{Job, MainThread, TakesJobs};
 
 use std::io;
 use std::sync::Arc;
@@ -7,9 +20,9 @@ use oxorb_rt::Priority;
 use oxorb_sys::schedule::Schedule;
 use oxorb_sys::thread::{Purpose, Registry, allowed_cpus};
 
-use crate::lock::Mutex;
-use crate::rt::{self, Scheduling};
-use crate::sync::attributed::{Builder, Thread};
+use self::lock::Mutex;
+use self::rt::Scheduling;
+use self::sync::attributed::{Builder, Thread};
 
 /// Starts and lists the threads of one ORB.
 ///

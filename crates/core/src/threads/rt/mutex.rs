@@ -8,8 +8,8 @@ use std::time::Duration;
 use oxorb_object::SystemException;
 use oxorb_sys::mutex::{self, LockError};
 
-use crate::lock::Mutex;
 use crate::raise;
+use crate::threads::lock::Mutex;
 
 /// Guard of [`RtMutex::lock`] with access to the value. Not `Send`.
 pub use oxorb_sys::mutex::Guard as RtMutexGuard;

@@ -4,8 +4,8 @@
 //! no system call, no allocation. Therefore every lock is taken through these types, which count per thread, and a test
 //! compares [`taken`] before and after a request. In release builds they are exactly `oxorb_sys::sync::Mutex`.
 
-use crate::sync;
-pub use crate::sync::{Condvar, MutexGuard};
+use super::sync;
+pub use super::sync::{Condvar, MutexGuard};
 
 /// [`oxorb_sys::sync::Mutex`] that counts how often it is taken.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-crate::sync::thread_local! {
+crate::threads::sync::thread_local! {
     /// Nesting depth of calls to objects of this process in this thread.
     static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
     /// Whether the thread serves requests received over connections.
